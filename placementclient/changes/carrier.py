@@ -139,12 +139,12 @@ class Carrier(Inspector):
         if not tree.is_atomic:
             return
         live = ScopeReader(self.client, [tree]).read_reshaped(tree)
-        found = list(comparison.deviations(tree, live, is_fresh=True))
-        for deviation in found:
+        deviations = list(comparison.deviations(tree, live, is_fresh=True))
+        for deviation in deviations:
             if deviation.is_damage:
                 raise VerificationFailed(f'verification: {deviation.message}')
         remarks = self._remarks.setdefault(tree.root_provider_uuid, [])
-        remarks += [deviation.message for deviation in found[:3]]
+        remarks += [deviation.message for deviation in deviations[:3]]
 
     def _retreat(self, tree: TreeChange) -> None:
         """Take back the traits, aggregates and new providers of an atomic change."""
@@ -230,7 +230,7 @@ class Carrier(Inspector):
         )
         # Not joined to others: when a name is there already, the service tries and fails.
         applier.run(each for each in operations if isinstance(each, EnsureClass | EnsureTrait))
-        known = len(self.done(tree))
+        count = len(self.done(tree))
         try:
             with applier.joint() if self.is_joint else contextlib.nullcontext():
                 applier.run(
@@ -239,7 +239,7 @@ class Carrier(Inspector):
         except BaseException as failure:
             if self.is_joint and self.client.transaction is not None:
                 # They are taken back.
-                del self.done(tree)[known:]
+                del self.done(tree)[count:]
             if isinstance(failure, errors.DuplicateName):
                 self.check_elsewhere(live, operations)
             if isinstance(failure, errors.BadRequest):

@@ -59,11 +59,11 @@ def operations_of(change: TreeChange, *, backward: bool = False) -> tuple[Operat
 
 def _names(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     """Create the custom classes and traits that providers gain and that do not exist yet."""
-    for kind, names, known in (
+    for kind, names, existing in (
         (EnsureClass, _classes(after), _classes(before)),
         (EnsureTrait, _traits(after), _traits(before)),
     ):
-        for name in sorted(names - known):
+        for name in sorted(names - existing):
             if name.startswith('CUSTOM_'):
                 yield kind(name)
 
@@ -81,12 +81,12 @@ def _traits_and_aggregates(
 ) -> Iterator[Operation]:
     """Set the traits and aggregates of providers."""
     for uuid, state in after.providers.items():
-        there = before.providers.get(uuid)
-        traits = there.traits if there else frozenset()
+        live = before.providers.get(uuid)
+        traits = live.traits if live else frozenset()
         desired = state.traits | traits if keeps_traits else state.traits
         if traits != desired:
             yield SetTraits(uuid, traits, desired)
-        aggregates = there.aggregates if there else frozenset()
+        aggregates = live.aggregates if live else frozenset()
         if aggregates != state.aggregates:
             yield SetAggregates(uuid, aggregates, state.aggregates)
 
@@ -116,14 +116,14 @@ class _Positions:
         tops = [s for s in states.values() if s.provider.parent_provider_uuid not in states]
         tops.sort(key=lambda state: state.name)
         ordered = [state.uuid for top in tops for state in self._after.tree(top.uuid)]
-        pending = [uuid for uuid in ordered if self._now.get(uuid) != self._wanted(uuid)]
+        pending = [uuid for uuid in ordered if self._now.get(uuid) != self._desired(uuid)]
         renamed = [uuid for uuid in reversed(pending) if self._stays(uuid)]
         pending = [*(uuid for uuid in pending if not self._stays(uuid)), *renamed]
         while pending:
             waiting = []
             for uuid in pending:
                 if self._is_possible(uuid):
-                    yield self._move(uuid, self._wanted(uuid))
+                    yield self._move(uuid, self._desired(uuid))
                 else:
                     waiting.append(uuid)
             if len(waiting) == len(pending):
@@ -140,16 +140,16 @@ class _Positions:
                 uuid, *self._now[uuid], inventories, state.traits, state.aggregates
             )
 
-    def _wanted(self, uuid: str) -> Position:
+    def _desired(self, uuid: str) -> Position:
         return Position(*self._after.providers[uuid].position)
 
     def _stays(self, uuid: str) -> bool:
-        """Return True if a provider exists below its wanted parent."""
-        there, wanted = self._now.get(uuid), self._wanted(uuid)
-        return there is not None and there.parent_provider_uuid == wanted.parent_provider_uuid
+        """Return True if a provider exists below its desired parent."""
+        live, desired = self._now.get(uuid), self._desired(uuid)
+        return live is not None and live.parent_provider_uuid == desired.parent_provider_uuid
 
     def _is_possible(self, uuid: str) -> bool:
-        name, parent = self._wanted(uuid)
+        name, parent = self._desired(uuid)
         is_name_free = self._holders.get(name, uuid) == uuid
         is_there = parent is None or parent in self._now or not self._is_known(parent)
         return is_name_free and is_there and uuid not in self._ancestors(parent)
@@ -159,31 +159,31 @@ class _Positions:
         return uuid in self._after.providers or uuid in self._before.providers
 
     def _move(self, uuid: str, position: Position) -> Operation:
-        there = self._now.get(uuid)
-        if there is not None:
-            del self._holders[there.name]
+        live = self._now.get(uuid)
+        if live is not None:
+            del self._holders[live.name]
         self._now[uuid] = position
         self._holders[position.name] = uuid
-        if there is None:
+        if live is None:
             return CreateProvider(uuid, *position)
-        return UpdateProvider(uuid, there, position)
+        return UpdateProvider(uuid, live, position)
 
     def _made_way(self, pending: Sequence[str]) -> Operation:
         """Free a name that is needed, or cut a circle of parents."""
         for uuid in pending:
-            holder = self._holders.get(self._wanted(uuid).name, uuid)
+            holder = self._holders.get(self._desired(uuid).name, uuid)
             if holder != uuid:
-                there = self._now[holder]
-                return self._move(holder, there._replace(name=aside(there.name, holder)))
+                live = self._now[holder]
+                return self._move(holder, live._replace(name=aside(live.name, holder)))
         uuid = next(uuid for uuid in pending if uuid in self._now)
         return self._move(uuid, self._now[uuid]._replace(parent_provider_uuid=None))
 
     def _ancestors(self, uuid: str | None) -> set[str]:
-        found: set[str] = set()
-        while uuid is not None and uuid not in found:
-            found.add(uuid)
+        ancestors: set[str] = set()
+        while uuid is not None and uuid not in ancestors:
+            ancestors.add(uuid)
             uuid = self._now[uuid].parent_provider_uuid if uuid in self._now else None
-        return found
+        return ancestors
 
     def _depth(self, uuid: str) -> int:
         return len(self._ancestors(uuid))

@@ -117,11 +117,11 @@ class DirectCarrier(Carrier):
 
     def write(self, tree: TreeChange, live: Snapshot, operations: Sequence[Operation]) -> None:
         result, done = self._results[tree.root_provider_uuid], self.done(tree)
-        known = len(done)
+        count = len(done)
         try:
             super().write(tree, live, operations)
         finally:
-            before = simulate(live, done[known:])
+            before = simulate(live, done[count:])
             result.rows += rows(live, before)
             if self._lost:
                 after = simulate(before, self._lost)
@@ -144,8 +144,7 @@ class DirectCarrier(Carrier):
         tree = result.tree
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
         # One that is made meanwhile may be the first root by then, and another may have the name.
-        known = {*roots, tree.root_provider_name, *(state.uuid for state in tree.after.roots())}
-        left = [each for each in self._decide(roots).trees if known & _roots(each)]
+        left = [each for each in self._decide(roots).trees if _roots(tree) & _roots(each)]
         if added := list(_not_shown(result, self.done(tree), left)):
             more = first([row_sentence(row) for row in added])
             raise LeftAlone(

@@ -134,10 +134,10 @@ class Inspector:
         if not has_happened:
             pending = comparison.not_applied(tree.root_provider_name, record, bool(records))
             return [pending, *comparison.before_apply(current, live)]
-        found = list(comparison.deviations(current, live))
+        deviations = list(comparison.deviations(current, live))
         if not current.is_atomic and record and record.ended == State.APPLIED:
-            found = [replace(each, verdict=Verdict.CHANGED_LATER) for each in found]
-        return found
+            deviations = [replace(each, verdict=Verdict.CHANGED_LATER) for each in deviations]
+        return deviations
 
     def rebased(self, tree: TreeChange, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
         """Read a tree; return its state, and the remaining operations of one direction."""

@@ -72,9 +72,9 @@ class _SetNames:
     after: frozenset[str]
 
 
-def onto(before: frozenset[str], after: frozenset[str], there: frozenset[str]) -> frozenset[str]:
-    """Apply the change of a set of names to ``there``; keep the changes of others."""
-    return (there - (before - after)) | (after - before)
+def onto(before: frozenset[str], after: frozenset[str], live: frozenset[str]) -> frozenset[str]:
+    """Apply the change of a set of names to ``live``; keep the changes of others."""
+    return (live - (before - after)) | (after - before)
 
 
 class SetTraits(_SetNames):

@@ -57,15 +57,15 @@ class OwnValues:
             if step[0] != step[1]:
                 self._steps[change.provider_uuid, name].append(step)
 
-    def without(self, uuid: str, name: str, found: Inventory | None) -> Inventory | None:
+    def without(self, uuid: str, name: str, live: Inventory | None) -> Inventory | None:
         """Return an inventory as it would be if none of the operations had been sent.
 
         The other fields of an inventory that an operation wrote may be of others: they stay.
         """
         for before, after in reversed(self._steps[uuid, name]):
-            if found == after:
-                found = before
-        return found
+            if live == after:
+                live = before
+        return live
 
 
 def repeated(operations: Iterable[Operation]) -> Iterator[str]:

@@ -39,12 +39,12 @@ def _verb(change: ProviderChange) -> str:
 
 
 def _consumers(kinds: Counter[str]) -> str:
-    said, mark = '', '; '
+    clause, mark = '', '; '
     for verb in ('move', 'add', 'free'):
         if number := kinds[verb]:
             allocations = counted(number, 'allocation') if mark == '; ' else str(number)
-            said, mark = f'{said}{mark}{allocations} to {verb}', ', '
-    return said
+            clause, mark = f'{clause}{mark}{allocations} to {verb}', ', '
+    return clause
 
 
 def _kind(change: ConsumerChange) -> str:
@@ -104,9 +104,9 @@ def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
         yield from _of_provider(before.providers.get(uuid), after.providers.get(uuid), names)
     for pair in changed_consumers(before, after):
         name = f'consumer {pair.uuid}'
-        was, wanted = _parting(pair.before.allocations, pair.after.allocations, names)
-        if was != wanted:
-            yield ChangeRow(name, 'allocations', was or None, wanted or None)
+        was, desired = _parting(pair.before.allocations, pair.after.allocations, names)
+        if was != desired:
+            yield ChangeRow(name, 'allocations', was or None, desired or None)
         if not pair.keeps_owner and pair.before.allocations and pair.after.allocations:
             yield ChangeRow(name, 'owner', _owner(pair.before), _owner(pair.after))
 
@@ -114,9 +114,9 @@ def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
 def _of_provider(
     before: ProviderState | None, after: ProviderState | None, names: Mapping[str, str]
 ) -> Iterator[ChangeRow]:
-    known = after or before
-    assert known is not None
-    name = names[known.uuid]
+    state = after or before
+    assert state is not None
+    name = names[state.uuid]
     parents = [_parent(state, names) for state in (before, after)]
     if before is None:
         yield ChangeRow(name, 'create', None, {'parent': parents[1]})
@@ -127,11 +127,11 @@ def _of_provider(
             yield ChangeRow(before.name, 'name', before.name, name)
         if parents[0] != parents[1]:
             yield ChangeRow(name, 'parent', *parents)
-    was, wanted = before or _EMPTY, after or _EMPTY
-    for each in sorted({*was.inventories, *wanted.inventories}):
-        yield from _of_class(name, each, was.inventories.get(each), wanted.inventories.get(each))
-    yield from _of_names(name, 'traits', was.traits, wanted.traits)
-    yield from _of_names(name, 'aggregates', was.aggregates, wanted.aggregates)
+    was, desired = before or _EMPTY, after or _EMPTY
+    for each in sorted({*was.inventories, *desired.inventories}):
+        yield from _of_class(name, each, was.inventories.get(each), desired.inventories.get(each))
+    yield from _of_names(name, 'traits', was.traits, desired.traits)
+    yield from _of_names(name, 'aggregates', was.aggregates, desired.aggregates)
 
 
 def _parent(state: ProviderState | None, names: Mapping[str, str]) -> str | None:
@@ -157,10 +157,10 @@ def _of_class(
                 provider, name, before and chosen_fields(before), after and chosen_fields(after)
             )
         return
-    was, wanted = before.as_fields(), after.as_fields()
+    was, desired = before.as_fields(), after.as_fields()
     for field in was:
-        if was[field] != wanted[field]:
-            yield ChangeRow(provider, f'{name}:{field}', was[field], wanted[field])
+        if was[field] != desired[field]:
+            yield ChangeRow(provider, f'{name}:{field}', was[field], desired[field])
 
 
 def chosen_fields(inventory: Inventory) -> dict[str, int | float]:

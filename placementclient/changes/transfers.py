@@ -130,8 +130,8 @@ class _TransferRoom:
                     # It is not part of what changes: Placement is the judge.
                     continue
                 for name, amount in resources.items():
-                    there = result[uuid].get(name)
-                    if there is None or not self._is_granted(uuid, name, amount, there):
+                    inventory = result[uuid].get(name)
+                    if inventory is None or not self._is_granted(uuid, name, amount, inventory):
                         needed = _exactly(self._peak[uuid][name])
                         result[uuid] = {**result[uuid], name: needed}
         return result
@@ -186,9 +186,9 @@ def _groups(
 def _inventories(
     before: Mapping[str, Inventories], after: Mapping[str, Inventories], without: Set[str]
 ) -> Iterator[Operation]:
-    for uuid, wanted in after.items():
-        if uuid not in without and wanted != before[uuid]:
-            yield SetInventories(uuid, before[uuid], wanted)
+    for uuid, desired in after.items():
+        if uuid not in without and desired != before[uuid]:
+            yield SetInventories(uuid, before[uuid], desired)
 
 
 def _reshape(

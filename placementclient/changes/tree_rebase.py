@@ -29,13 +29,13 @@ def rebase_change(
     rebased = rebase(*sides, live, sent, is_atomic=rest.is_atomic, is_back=backward)
     if not change.is_atomic:
         return rebased
-    found: list[Obstacle] = []
+    obstacles: list[Obstacle] = []
     if rest is change and backward:
-        found += _newcomers(change, live, backward=True)
+        obstacles += _newcomers(change, live, backward=True)
     elif rest is change:
-        found += _preconditions(change, live)
-    found = sorted(found, key=lambda obstacle: obstacle.is_drift) or list(rebased.obstacles)
-    return Rebased((), tuple(found[:1])) if found else rebased
+        obstacles += _preconditions(change, live)
+    obstacles = sorted(obstacles, key=lambda obstacle: obstacle.is_drift) or list(rebased.obstacles)
+    return Rebased((), tuple(obstacles[:1])) if obstacles else rebased
 
 
 def unmade(change: TreeChange, live: Snapshot, *, backward: bool = False) -> TreeChange:
@@ -76,7 +76,7 @@ def _preconditions(tree: TreeChange, live: Snapshot) -> Iterator[Obstacle]:
 
 def _newcomers(tree: TreeChange, live: Snapshot, *, backward: bool = False) -> Iterator[Obstacle]:
     """Return the consumers that hold a class that moves away, of which the plan knows nothing."""
-    known = {consumer.uuid for consumer in tree.consumers}.union(tree.residents)
+    planned = {consumer.uuid for consumer in tree.consumers}.union(tree.residents)
     staying = Counter[tuple[str, str, str]]()
     for row in tree.rows:
         if row.from_provider == row.to_provider and row.from_provider is not None:
@@ -84,9 +84,9 @@ def _newcomers(tree: TreeChange, live: Snapshot, *, backward: bool = False) -> I
     for change in tree.providers:
         moving = _shrinking_classes(change, backward=backward)
         for consumer in live.consumers_on(change.uuid) if moving else ():
-            held = consumer.allocations[change.uuid]
-            for name in () if consumer.uuid in known else moving.intersection(held):
-                if staying[consumer.uuid, change.name, name] != held[name]:
+            allocated = consumer.allocations[change.uuid]
+            for name in () if consumer.uuid in planned else moving.intersection(allocated):
+                if staying[consumer.uuid, change.name, name] != allocated[name]:
                     message = f'holds {name} on {change.name} that it did not'
                     yield _of_consumer(consumer.uuid, message)
 
@@ -125,13 +125,13 @@ def _consumers(tree: TreeChange, live: Snapshot) -> Iterator[Obstacle]:
     """Return the consumers that hold something else than they did."""
     for consumer in tree.consumers:
         current, planned = live.consumers.get(consumer.uuid), consumer.before.allocations
-        held = current.allocations if current else {}
-        if held == planned:
+        allocated = current.allocations if current else {}
+        if allocated == planned:
             continue
         names = (
             state.name
             for uuid, state in live.providers.items()
-            if held.get(uuid) != planned.get(uuid)
+            if allocated.get(uuid) != planned.get(uuid)
         )
         name = next(names, None)
         message = f'does not hold on {name} what it did' if name else 'does not hold what it did'

@@ -71,13 +71,13 @@ def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapsh
     Providers elsewhere that their consumers use, but that the snapshot does not have, are stood in
     for by some without limits.
     """
-    wanted = plan.selected(trees)
-    known = [state for tree in wanted for state in tree.before.walked()]
-    names = {uuid: name for tree in wanted for uuid, name in tree.roots.items()}
-    names |= {state.uuid: state.name for state in known}
+    selected = plan.selected(trees)
+    planned = [state for tree in selected for state in tree.before.walked()]
+    names = {uuid: name for tree in selected for uuid, name in tree.roots.items()}
+    names |= {state.uuid: state.name for state in planned}
     # The root of a tree that a reshape only adds to does not change.
-    roots = [u for tree in wanted if plan.recipe for u in tree.concerned_roots]
-    roots = list(dict.fromkeys([*roots, *(state.provider.root_uuid for state in known)]))
+    roots = [u for tree in selected if plan.recipe for u in tree.concerned_roots]
+    roots = list(dict.fromkeys([*roots, *(state.provider.root_uuid for state in planned)]))
     missing = [names.get(root, root) for root in roots if root not in snapshot.providers]
     if missing and len(missing) == len(roots):
         raise errors.BadArgument(
@@ -107,7 +107,7 @@ def _with_ancestors(snapshot: Snapshot, provider_uuid: str) -> Iterator[Provider
         uuid = snapshot.providers[uuid].provider.parent_provider_uuid
 
 
-def _stand_in(uuid: str, consumer: Consumer, known: ProviderState | None) -> ProviderState:
-    state = known or ProviderState(Provider(uuid, f'not in the snapshot {uuid}', 0, None, uuid))
+def _stand_in(uuid: str, consumer: Consumer, planned: ProviderState | None) -> ProviderState:
+    state = planned or ProviderState(Provider(uuid, f'not in the snapshot {uuid}', 0, None, uuid))
     roomy = dict.fromkeys(consumer.allocations[uuid], Inventory(UNLIMITED))
     return structs.replace(state, inventories={**state.inventories, **roomy})

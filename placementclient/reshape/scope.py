@@ -54,5 +54,5 @@ def _named_elsewhere(
             names = [name for each in providers for name in (each.name, each.uuid)]
             yield from map(find, spec.index.mentioned((root, by_uuid[root].name), names))
 
-    found = (each.root_uuid for each in named() if each is not None)
-    return dict.fromkeys(sorted(root for root in found if root not in members))
+    roots = (each.root_uuid for each in named() if each is not None)
+    return dict.fromkeys(sorted(root for root in roots if root not in members))
