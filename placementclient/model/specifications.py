@@ -204,9 +204,21 @@ class SpecIndex:
             else:
                 for name in _readings(move.source):
                     self._moves_from.setdefault(name, []).append(index)
+        self._entries = (*spec.providers, *spec.additions)
+        #: the indexes of the entries about every tree
+        self._open_entries: list[int] = []
+        #: the indexes of the others, by the names in their fields
+        self._entries_about: dict[str, list[int]] = {}
         # An entry for the target of a move goes where its move is.
         targets = {move.target for move in spec.moves}
-        self._entries = _Entries(spec.providers, targets), _Entries(spec.additions)
+        for index, entry in enumerate(self._entries):
+            has_parent = entry.parent is not None and not has_placeholder(entry.parent)
+            if has_placeholder(entry.name) or not (has_parent or entry.name in targets):
+                self._open_entries.append(index)
+                continue
+            for text in filter(None, (entry.name, entry.parent)):
+                for name in _readings(text):
+                    self._entries_about.setdefault(name, []).append(index)
 
     def scope(self, root: Named, names: Collection[str]) -> TreeScope:
         """Return the parts about one tree.
@@ -214,17 +226,20 @@ class SpecIndex:
         :param names: names and UUIDs of all its providers
         """
         moves = {*self._open_moves}.union(*(self._moves_from.get(name, ()) for name in names))
+        entries = {*self._open_entries}
         pending = [*names, *(self._spec.moves[index].target for index in moves)]
-        indexes = [{*entries.open} for entries in self._entries]
-        for entries, chosen in zip(self._entries, indexes, strict=True):
-            pending += (filled(entries.names[index], root) for index in chosen)
-        while pending and any(entries.about for entries in self._entries):
-            name = pending.pop()
-            for entries, chosen in zip(self._entries, indexes, strict=True):
-                new = [index for index in entries.about.get(name, ()) if index not in chosen]
-                chosen.update(new)
-                pending += (entries.names[index] for index in new)
-        return TreeScope(*(tuple(sorted(part)) for part in (moves, *indexes)))
+        pending += (filled(self._entries[index].name, root) for index in entries)
+        while pending and self._entries_about:
+            for index in self._entries_about.get(pending.pop(), ()):
+                if index not in entries:
+                    entries.add(index)
+                    pending.append(self._entries[index].name)
+        number, order = len(self._spec.providers), sorted(entries)
+        return TreeScope(
+            tuple(sorted(moves)),
+            tuple(index for index in order if index < number),
+            tuple(index - number for index in order if index >= number),
+        )
 
     def mentioned(self, root: Named, names: Collection[str]) -> set[str]:
         """Return the names and UUIDs of targets and other entries in one tree.
@@ -241,28 +256,6 @@ class SpecIndex:
             for template in templates
             for name in (names if SOURCE in template else root[1:])
         }
-
-
-class _Entries:
-    """Entries by what makes them the affair of one tree.
-
-    :param targets: of moves; an entry for one of them goes where its move is
-    :ivar open: the indexes of those that are about every tree
-    :ivar about: the indexes of the others, by the names of the fields
-    """
-
-    def __init__(self, entries: Sequence[ProviderSpec], targets: Collection[str] = ()) -> None:
-        self.names = [entry.name for entry in entries]
-        self.open: list[int] = []
-        self.about: dict[str, list[int]] = {}
-        for index, entry in enumerate(entries):
-            has_parent = entry.parent is not None and not has_placeholder(entry.parent)
-            if has_placeholder(entry.name) or not (has_parent or entry.name in targets):
-                self.open.append(index)
-                continue
-            for text in filter(None, (entry.name, entry.parent)):
-                for name in _readings(text):
-                    self.about.setdefault(name, []).append(index)
 
 
 def _readings(name_or_uuid: str) -> set[str]:
