@@ -19,8 +19,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from placementclient.changes.diff import operations_of
-from placementclient.changes.operations import Reshape
 from placementclient.client import errors
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.plans import Label
@@ -57,73 +55,80 @@ class Service:
         self.snapshot = snapshot
 
     def reshape(self, inventories, allocations):
-        """The service after the request.
+        """Return the service after the request.
 
         :raises NotAccepted: if it refuses the request
         """
-        old = self.snapshot
-        after = {uuid: state.inventories for uuid, state in old.providers.items()} | dict(
-            inventories
-        )
-        held = {uuid: consumer.allocations for uuid, consumer in old.consumers.items()}
-        was = usages(held)
-        held |= dict(allocations)
-        used = usages(held)
-        for uuid, own in allocations.items():
-            for where, amount in ((w, a) for w, a in usages({uuid: own}).items()):
-                inventory = after.get(where[0], {}).get(where[1])
+        providers, consumers = self.snapshot.providers, self.snapshot.consumers
+        after = {uuid: state.inventories for uuid, state in providers.items()} | inventories
+        before = allocations_of(self)
+        was, used = usages(before), usages(before | allocations)
+        for uuid, changed in allocations.items():
+            for (provider, name), amount in usages({uuid: changed}).items():
+                inventory, now = after.get(provider, {}).get(name), used[provider, name]
                 if inventory is None or not inventory.admits(amount):
-                    raise NotAccepted(f'{amount} at {where}')
-                if used[where] > inventory.capacity and used[where] > was.get(where, 0):
-                    raise NotAccepted(f'{used[where]} at {where}')
-        for where in used:
-            if where[1] not in after.get(where[0], {}):
-                raise NotAccepted(f'{where} is in use')
-        return Service(changed(old, after, held, used))
+                    raise NotAccepted(f'{amount} {name} at {provider}')
+                if now > inventory.capacity and now > was[provider, name]:
+                    raise NotAccepted(f'{now} {name} at {provider}')
+        for provider, name in used:
+            if name not in after.get(provider, {}):
+                raise NotAccepted(f'{name} of {provider} is in use')
+        by_provider = {uuid: {} for uuid in providers}
+        for (provider, name), amount in used.items():
+            by_provider[provider][name] = amount
+        return Service(
+            Snapshot(
+                [
+                    replace(state, inventories=dict(after[uuid]), usages=by_provider[uuid])
+                    for uuid, state in providers.items()
+                ],
+                [
+                    replace(consumer, allocations=allocations.get(uuid, consumer.allocations))
+                    for uuid, consumer in consumers.items()
+                ],
+            )
+        )
 
     def carry_out(self, tree):
-        """The service after the plan of a tree."""
-        service = Service(with_empty(self.snapshot, tree.created()))
-        for operation in operations_of(tree):
-            if isinstance(operation, Reshape):
-                service = service.reshape(
-                    {change.provider_uuid: change.after for change in operation.inventories},
-                    {change.uuid: change.after.allocations for change in operation.consumers},
-                )
-        return service
+        """Return the service after the plan of a tree."""
+        return Service(with_empty(self.snapshot, tree.created())).reshape(
+            {change.uuid: change.content_after.inventories for change in tree.providers},
+            {change.uuid: change.after.allocations for change in tree.consumers},
+        )
 
 
 def with_empty(snapshot, providers):
-    """A snapshot with providers that were just made, unless they are there."""
-    made = {
-        each.uuid: Provider(
-            each.uuid, each.name, 1, each.parent_provider_uuid, each.root_provider_uuid
+    """Return a snapshot with providers that were just made, unless they are there."""
+    made = [
+        ProviderState(
+            Provider(
+                provider.uuid,
+                provider.name,
+                1,
+                provider.parent_provider_uuid,
+                provider.root_provider_uuid,
+            )
         )
-        for each in providers
-        if each.uuid not in snapshot.providers
-    }
-    states = [*snapshot.providers.values(), *map(ProviderState, made.values())]
-    return Snapshot(states, snapshot.consumers.values())
+        for provider in providers
+        if provider.uuid not in snapshot.providers
+    ]
+    return Snapshot([*snapshot.providers.values(), *made], snapshot.consumers.values())
 
 
-def usages(held):
-    """What is used of each class of each provider."""
+def usages(allocations):
+    """Return the used amount of each class of each provider, of consumers by UUID."""
     sums: Counter[tuple[str, str]] = Counter()
-    for allocations in held.values():
-        for provider_uuid, resources in allocations.items():
+    for by_provider in allocations.values():
+        for provider_uuid, resources in by_provider.items():
             for name, amount in resources.items():
                 sums[provider_uuid, name] += amount
-    return dict(sums)
+    return sums
 
 
-def changed(old, inventories, held, used):
-    """A snapshot with other inventories and allocations."""
-    states = []
-    for uuid, state in old.providers.items():
-        own = {name: amount for (provider, name), amount in used.items() if provider == uuid}
-        states.append(replace(state, inventories=dict(inventories[uuid]), usages=own))
-    consumers = [replace(each, allocations=held[uuid]) for uuid, each in old.consumers.items()]
-    return Snapshot(states, consumers)
+def allocations_of(service):
+    """Return the allocations of all consumers, by UUID."""
+    consumers = service.snapshot.consumers
+    return {uuid: consumer.allocations for uuid, consumer in consumers.items()}
 
 
 class Case:
@@ -173,46 +178,41 @@ class Truth:
                 self.solutions.append(chosen)
 
     def _assignments(self, snapshot, target):
-        holdings: dict[tuple[str, str], list[Holding]] = {}
+        by_source: dict[tuple[str, str], list[Holding]] = {}
         for source, name in target.targets:
             for consumer in snapshot.consumers_on(source):
                 if consumer.amount(source, name):
-                    key = (consumer.uuid, source)
-                    holdings.setdefault(key, []).append((consumer.uuid, source, name))
-        ways = [list(self._ways(snapshot, target, own)) for own in holdings.values()]
-        for chosen in itertools.product(*ways):
-            yield {holding: parts for own in chosen for holding, parts in own.items()}
+                    holdings = by_source.setdefault((consumer.uuid, source), [])
+                    holdings.append((consumer.uuid, source, name))
+        options = [
+            list(self._options(snapshot, target, holdings)) for holdings in by_source.values()
+        ]
+        for chosen in itertools.product(*options):
+            yield {holding: parts for option in chosen for holding, parts in option.items()}
 
-    def _ways(self, snapshot, target, own):
-        """Where what one consumer holds on one source may go."""
-        each = []
-        for holding in own:
-            uuid, source, name = holding
+    def _options(self, snapshot, target, holdings):
+        """Yield where the allocations of one consumer on one source may go."""
+        names, choices = [name for _, _, name in holdings], []
+        for uuid, source, name in holdings:
             amount = snapshot.consumers[uuid].amount(source, name)
-            places = target.targets[InventoryKey(source, name)]
+            targets = target.targets[InventoryKey(source, name)]
             rows = [
                 row
                 for row in self._case.rows
                 if (row.consumer_uuid, row.resource_class) == (uuid, name)
-                and any(row.to_provider == place.provider for place in places)
+                and any(row.to_provider == target.provider for target in targets)
             ]
-            grouped = self._group(own, name)
-            is_whole = not self._case.spec.split or len(grouped) > 1
+            groups = [group for group in self._together if name in group]
+            is_grouped = any(len(group.intersection(names)) > 1 for group in groups)
+            is_whole = not self._case.spec.split or is_grouped
             if rows:
-                each.append([known_parts(rows, places, amount)])
+                choices.append([known_parts(rows, targets, amount)])
             else:
-                each.append(list(parts_of(places, amount, is_whole)))
-        for chosen in itertools.product(*each):
-            solution = dict(zip(own, chosen, strict=True))
+                choices.append(list(parts_of(targets, amount, is_whole)))
+        for chosen in itertools.product(*choices):
+            solution = dict(zip(holdings, chosen, strict=True))
             if self._is_together(solution):
                 yield solution
-
-    def _group(self, own, name):
-        names = [holding[2] for holding in own]
-        for group in self._together:
-            if name in group:
-                return [other for other in names if other in group]
-        return [name]
 
     def _is_together(self, solution):
         for group in self._together:
@@ -226,33 +226,25 @@ class Truth:
         return True
 
     def _carried_out(self, service, target, chosen):
-        old = service.snapshot
-        held = {
-            uuid: {provider: dict(names) for provider, names in consumer.allocations.items()}
-            for uuid, consumer in old.consumers.items()
+        before, moving = service.snapshot, set(target.additions)
+        amounts = {
+            uuid: Counter(usages({uuid: consumer.allocations}))
+            for uuid, consumer in before.consumers.items()
         }
-        moving = set()
         for (uuid, source, name), parts in chosen.items():
-            if parts != ((source, name, sum(part[2] for part in parts)),):
+            if [part[:2] for part in parts] != [(source, name)]:
                 moving.add(uuid)
-            held[uuid][source][name] -= sum(part[2] for part in parts)
-        for (uuid, _, _), parts in chosen.items():
-            for provider, name, amount in parts:
-                names = held[uuid].setdefault(provider, {})
-                names[name] = names.get(name, 0) + amount
+            for provider, to_name, amount in parts:
+                amounts[uuid][source, name] -= amount
+                amounts[uuid][provider, to_name] += amount
         for uuid, added in target.additions.items():
-            moving.add(uuid)
-            for (provider, name), amount in added.items():
-                held[uuid].setdefault(provider, {})[name] = amount
-        allocations = {
-            uuid: {
-                provider: kept
-                for provider, names in held[uuid].items()
-                if (kept := {name: amount for name, amount in names.items() if amount})
-            }
-            for uuid in moving
-        }
-        start = Service(with_empty(old, target.providers.values()))
+            amounts[uuid].update(added)
+        allocations: dict[str, dict[str, dict[str, int]]] = {uuid: {} for uuid in moving}
+        for uuid in moving:
+            for (provider, name), amount in amounts[uuid].items():
+                if amount:
+                    allocations[uuid].setdefault(provider, {})[name] = amount
+        start = Service(with_empty(before, target.providers.values()))
         inventories = {
             provider.uuid: provider.inventories
             for provider in target.providers.values()
@@ -260,7 +252,6 @@ class Truth:
         }
         after = start.reshape(inventories, allocations)
         check_rooms(start, after, target, self._case.spec.names.moved)
-        return after
 
     def places(self, holding):
         """Where a holding goes in any of the solutions."""
@@ -287,34 +278,30 @@ def check_rooms(before, after, target, moved):
                 raise NotAccepted(f'{used} of {name} at {uuid}')
 
 
-def known_parts(rows, places, amount):
-    """Where rows send an amount."""
+def known_parts(rows, targets, amount):
+    """Return where rows send an amount."""
     parts: Counter[tuple[str, str]] = Counter()
     for row in rows:
         matching = [
-            place
-            for place in places
-            if place.provider == row.to_provider
-            and row.to_resource_class in (None, place.key.resource_class)
+            target
+            for target in targets
+            if target.provider == row.to_provider
+            and row.to_resource_class in (None, target.key.resource_class)
         ]
         if not matching:
             raise Refused([])
-        place = ([each for each in matching if not each.stays] or matching)[0]
-        parts[place.key.provider_uuid, place.key.resource_class] += row.amount or amount
-    return tuple(sorted((*where, part) for where, part in parts.items()))
+        target = ([target for target in matching if not target.stays] or matching)[0]
+        parts[target.key] += row.amount or amount
+    return tuple(sorted((*key, part) for key, part in parts.items()))
 
 
-def parts_of(places, amount, is_whole):
-    """All ways to divide an amount over places, or to leave it whole."""
-    own = [
-        (place.key.provider_uuid, place.key.resource_class)
-        for place in places
-        if not place.only_mapped
-    ]
-    for amounts in divisions(amount, len(own)) if own else ():
+def parts_of(targets, amount, is_whole):
+    """Yield all ways to divide an amount over targets, or to leave it whole."""
+    keys = [target.key for target in targets if not target.only_mapped]
+    for amounts in divisions(amount, len(keys)) if keys else ():
         if not is_whole or amount in amounts:
             yield tuple(
-                sorted((*where, part) for where, part in zip(own, amounts, strict=True) if part)
+                sorted((*key, part) for key, part in zip(keys, amounts, strict=True) if part)
             )
 
 
@@ -671,7 +658,7 @@ def wrong_way_back(case, plan):
             service = service.carry_out(back)
         except NotAccepted as refusal:
             return f'the service refuses the way back of {tree.root_provider_name}: {refusal}'
-    if held(service) != held(Service(case.snapshot)):
+    if allocations_of(service) != allocations_of(Service(case.snapshot)):
         return 'the way back leads elsewhere'
     for uuid, state in service.snapshot.providers.items():
         was = case.snapshot.providers.get(uuid)
@@ -681,18 +668,17 @@ def wrong_way_back(case, plan):
 
 
 def is_accepted_back(now, then):
-    """Whether the service would take what was there before one tree's plan."""
+    """Return whether the service would take what was there before one tree's plan."""
+    providers, consumers = then.snapshot.providers, then.snapshot.consumers
     try:
         now.reshape(
             {
-                uuid: then.snapshot.providers[uuid].inventories
-                if uuid in then.snapshot.providers
-                else {}
+                uuid: providers[uuid].inventories if uuid in providers else {}
                 for uuid in now.snapshot.providers
             },
             {
                 uuid: consumer.allocations
-                for uuid, consumer in then.snapshot.consumers.items()
+                for uuid, consumer in consumers.items()
                 if consumer.allocations != now.snapshot.consumers[uuid].allocations
             },
         )
@@ -717,11 +703,6 @@ def wrong_ways_back_alone(case, plan):
         except NotAccepted as refusal:
             return f'the service refuses {tree.root_provider_name} alone back: {refusal}'
     return None
-
-
-def held(service):
-    """What all consumers hold."""
-    return {uuid: consumer.allocations for uuid, consumer in service.snapshot.consumers.items()}
 
 
 def cases(kind, seed, count):
