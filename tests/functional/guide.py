@@ -10,21 +10,15 @@ import shlex
 import subprocess
 import sys
 import textwrap
-import uuid
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from unittest import mock
-
-from msgspec.structs import replace
 
 from placementclient.commands.framework.document import LineLister
 from placementclient.files import disk
 from placementclient.hosts import archive, assignments
-from placementclient.model.consumers import Consumer, Resources
-from placementclient.model.inventories import Inventory
-from placementclient.model.providers import Provider
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.consumers import Resources
+from tests.unit.planner.clouds import cloud
 
 SOURCE = Path(__file__).parents[2] / 'doc' / 'source'
 #: What the guides of the hosts look at.
@@ -34,7 +28,6 @@ _UNDERLINE = re.compile(r'=+|-+')
 _INCLUDE = re.compile(r'^\.\. include:: (.+)$', re.MULTILINE)
 #: Identifiers that differ each time.
 _VOLATILE = re.compile(r'(req-)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
-_NAMESPACE = uuid.UUID('0f2b1c52-7d3c-4d2e-9a41-5b8f1f0a6c11')
 _SERVER: Resources = {'VCPU': 4, 'MEMORY_MB': 8192, 'DISK_GB': 80}
 
 
@@ -210,77 +203,52 @@ def other_hosts(servers):
     :param servers: the consumers that are mapped, by file
     """
     pinned, migration = servers['pcpu-map.csv']
-    numa = servers['numa-map.csv']
     two, one = servers['mig-map.csv']
-    number = count()
-
-    def server(held):
-        return _consumer(_uuid_of(f'server{next(number)}'), held)
-
-    providers = [
-        _host('sev1', MEM_ENCRYPTION_CONTEXT=15, traits=['HW_CPU_X86_AMD_SEV']),
-        _host('net1', NET_BW_EGR_KILOBIT_PER_SEC=10_000_000, NET_BW_IGR_KILOBIT_PER_SEC=10_000_000),
-        _host('pinned1'),
-        _host('numa1', ratio=1.0),
-        _host('mig1', VGPU=4),
-        _host('disk1'),
-        _host('disk2'),
-        _provider('ceph', {'DISK_GB': 20000}, traits=['MISC_SHARES_VIA_AGGREGATE']),
-        _host('fpga1', CUSTOM_FPGA_A=2),
-        _provider('fpga1_slot', {'CUSTOM_FPGA_A': 4}, 'fpga1'),
-        _host('back1'),
-        _provider('back1_pci_0000_84_00_0', {'VGPU': 4}, 'back1'),
-        _provider('back1_pci_0000_85_00_0', {'VGPU': 4}, 'back1'),
-    ]
-    consumers = [
-        server({'sev1': {**_SERVER, 'MEM_ENCRYPTION_CONTEXT': 1}}),
-        server({'sev1': _SERVER}),
-        server({'net1': {**_SERVER, 'NET_BW_EGR_KILOBIT_PER_SEC': 1000}}),
-        _consumer(pinned, {'pinned1': _SERVER}),
-        _consumer(migration, {'pinned1': _SERVER}, 'MIGRATION'),
-        server({'pinned1': _SERVER}),
-        *(_consumer(each, {'numa1': _SERVER}) for each in numa),
-        _consumer(two, {'mig1': {**_SERVER, 'VGPU': 2}}),
-        _consumer(one, {'mig1': {**_SERVER, 'VGPU': 1}}),
-        server({'disk1': _SERVER}),
-        server({'disk2': _SERVER}),
-        server({'ceph': {'DISK_GB': 100}}),
-        server({'fpga1': {**_SERVER, 'CUSTOM_FPGA_A': 1}, 'fpga1_slot': {'CUSTOM_FPGA_A': 2}}),
-        server(
-            {
-                'back1': _SERVER,
-                'back1_pci_0000_84_00_0': {'VGPU': 3},
-                'back1_pci_0000_85_00_0': {'VGPU': 2},
-            }
+    sharing = {**_provider(DISK_GB=20000), 'traits': ['MISC_SHARES_VIA_AGGREGATE']}
+    trees = {
+        'sev1': _host(MEM_ENCRYPTION_CONTEXT=15, traits=['HW_CPU_X86_AMD_SEV']),
+        'net1': _host(NET_BW_EGR_KILOBIT_PER_SEC=10_000_000, NET_BW_IGR_KILOBIT_PER_SEC=10_000_000),
+        'pinned1': _host(),
+        'numa1': _host(ratio=1.0),
+        'mig1': _host(VGPU=4),
+        'disk1': _host(),
+        'disk2': _host(),
+        'ceph': sharing,
+        'fpga1': _host(CUSTOM_FPGA_A=2, children={'fpga1_slot': _provider(CUSTOM_FPGA_A=4)}),
+        'back1': _host(
+            children={f'back1_pci_0000_{bus}_00_0': _provider(VGPU=4) for bus in (84, 85)}
         ),
-    ]
-    return Snapshot(providers, consumers)
-
-
-def _host(name, *, ratio=16.0, traits=(), **more):
-    state = _provider(name, more, traits=['COMPUTE_NODE', *traits])
-    own = {
-        'VCPU': Inventory(48, max_unit=48, allocation_ratio=ratio),
-        'MEMORY_MB': Inventory(65536, 512, max_unit=65536),
-        'DISK_GB': Inventory(1900, max_unit=1900),
     }
-    return replace(state, inventories={**own, **state.inventories})
+    consumers = {
+        'sev': {'sev1': {**_SERVER, 'MEM_ENCRYPTION_CONTEXT': 1}},
+        'plain': {'sev1': _SERVER},
+        'net': {'net1': {**_SERVER, 'NET_BW_EGR_KILOBIT_PER_SEC': 1000}},
+        pinned: {'pinned1': _SERVER},
+        migration: {'pinned1': _SERVER, 'type': 'MIGRATION'},
+        'unpinned': {'pinned1': _SERVER},
+        **{uuid: {'numa1': _SERVER} for uuid in servers['numa-map.csv']},
+        two: {'mig1': {**_SERVER, 'VGPU': 2}},
+        one: {'mig1': {**_SERVER, 'VGPU': 1}},
+        'disk one': {'disk1': _SERVER},
+        'disk two': {'disk2': _SERVER},
+        'shared': {'ceph': {'DISK_GB': 100}},
+        'fpga': {'fpga1': {**_SERVER, 'CUSTOM_FPGA_A': 1}, 'fpga1_slot': {'CUSTOM_FPGA_A': 2}},
+        'back': {
+            'back1': _SERVER,
+            'back1_pci_0000_84_00_0': {'VGPU': 3},
+            'back1_pci_0000_85_00_0': {'VGPU': 2},
+        },
+    }
+    return cloud(trees, {name: {'type': 'INSTANCE', **held} for name, held in consumers.items()})
 
 
-def _provider(name, totals, parent=None, traits=()):
-    above = _uuid_of(parent) if parent else None
-    own = _uuid_of(name)
-    return ProviderState(
-        Provider(own, name, 0, above, above or own),
-        {each: Inventory(total, max_unit=total) for each, total in totals.items()},
-        frozenset(traits),
-    )
+def _host(*, ratio=16.0, traits=(), children=None, **more):
+    provider = _provider(VCPU=48, MEMORY_MB=65536, DISK_GB=1900, **more)
+    provider['inventories']['VCPU']['allocation_ratio'] = ratio
+    provider['inventories']['MEMORY_MB']['reserved'] = 512
+    return {**provider, 'traits': ['COMPUTE_NODE', *traits], 'children': children or {}}
 
 
-def _consumer(own, held, kind='INSTANCE'):
-    allocations = {_uuid_of(name): resources for name, resources in held.items()}
-    return Consumer(own, allocations, 'a-project', 'a-user', 1, kind)
-
-
-def _uuid_of(name):
-    return str(uuid.uuid5(_NAMESPACE, name))
+def _provider(**totals):
+    inventories = {name: {'total': total, 'max_unit': total} for name, total in totals.items()}
+    return {'inventories': inventories}

@@ -9,15 +9,15 @@ from msgspec.structs import replace
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.providers import Provider
+from placementclient.model.providers import Provider, is_uuid
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 _NAMESPACE = uuid.UUID(int=0)
 
 
 def uuid_of(name):
-    """The UUID of a consumer or a provider of a test."""
-    return str(uuid.uuid5(_NAMESPACE, name))
+    """Return the UUID of a consumer or a provider of a test; a UUID is its own."""
+    return name if is_uuid(name) else str(uuid.uuid5(_NAMESPACE, name))
 
 
 def cloud(trees, consumers):
