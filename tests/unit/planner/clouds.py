@@ -16,15 +16,15 @@ _NAMESPACE = uuid.UUID(int=0)
 
 
 def uuid_of(name):
-    """Return the UUID of a consumer or a provider of a test; a UUID is its own."""
-    return name if is_uuid(name) else str(uuid.uuid5(_NAMESPACE, name))
+    """The UUID of a consumer or a provider of a test."""
+    return str(uuid.uuid5(_NAMESPACE, name))
 
 
 def cloud(trees, consumers):
     """A snapshot.
 
     :param trees: ``{root: {inventories, traits, aggregates, usages, children}}``
-    :param consumers: ``{name: {provider: {class: amount}, type: …}}``
+    :param consumers: ``{name or UUID: {provider: {class: amount}, type: …}}``
     """
     people = [_consumer(name, record) for name, record in consumers.items()]
     return Snapshot(_providers(trees, None, None, _used(people)), people)
@@ -41,7 +41,8 @@ def _used(consumers):
 
 def _consumer(name, record):
     held = {uuid_of(provider): value for provider, value in record.items() if provider != 'type'}
-    return Consumer(uuid_of(name), held, 'project', 'user', 3, record.get('type'))
+    own = name if is_uuid(name) else uuid_of(name)
+    return Consumer(own, held, 'project', 'user', 3, record.get('type'))
 
 
 def _providers(trees, parent, root, used):

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from placementclient.changes.plan import plan_of
 from placementclient.client import errors
 from placementclient.files import snapshots
 from placementclient.model.snapshots import Origin
 from placementclient.planner import planner
 from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
+from tests.snapshot_pairs import content as content_of
+from tests.snapshot_pairs import pair
 
 CLOUD = Path(__file__).parent / 'cloud.json'
 SPEC = {
@@ -142,3 +149,33 @@ def test_a_program_gets_the_inverse_too(plan):
         del tree['inverse']
     del written['digest']
     assert shown == written
+
+
+def a_plan(seed):
+    before, after = pair(Random(seed))
+    before.origin = Origin('2026-01-02T03:04:05+00:00', 'http://placement', 'placement 1.0')
+    return plan_of('resource provider purge', before, after)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_a_plan_that_was_written_is_read(seed):
+    made = a_plan(seed)
+    read = plans.decode(encoded(made), 'plan.json')
+    assert (read.command, read.origin) == (made.command, made.origin)
+    assert plans.identity(read) == plans.identity(made)
+    for one, other in zip(read.trees, made.trees, strict=True):
+        assert one.root_provider_name == other.root_provider_name
+        assert content_of(one.before) == content_of(other.before)
+        assert content_of(one.after) == content_of(other.after)
+    assert encoded(replace(read, digest=None)) == encoded(made)
+
+
+def test_a_plan_whose_parts_contradict_each_other_is_refused():
+    made = a_plan(1)
+    twice = replace(made, trees=(made.trees[0], made.trees[0]))
+    with pytest.raises(errors.BadFile, match='is there twice'):
+        plans.decode(encoded(twice), 'plan.json')
+    moved = replace(made.trees[0], root_provider_uuid='another')
+    with pytest.raises(errors.BadFile, match='changes in two trees'):
+        plans.decode(encoded(replace(made, trees=(made.trees[0], moved))), 'plan.json')

@@ -1,7 +1,6 @@
-"""The heuristics, each alone: what they say is true, whatever they leave open."""
+"""The heuristics find other options without the solver."""
 
 from placementclient.model.connected import connected
-from placementclient.model.inventories import Units
 from placementclient.planner.solve import heuristics
 from placementclient.planner.solve.problem import (
     Bin,
@@ -30,29 +29,6 @@ def decision(placements):
     known = Decision(placements, [set() for _ in placements], [True] * len(placements))
     known.note(placements)
     return known
-
-
-def test_sizes_and_classes_that_are_not_counted():
-    assert heuristics.overfull(problem([3], (whole((0, 2)), 2)))
-    assert not heuristics.overfull(problem([3], (whole((0, 2)), 1)))
-    assert not heuristics.overfull(problem([1], (whole((0, 1)), 1), (whole((0, 2)), 1)))
-    assert not heuristics.overfull(problem([1], (Item(((Demand(0, 2),),), divisible=True), 1)))
-    together = Item(((Demand(0, 2), Demand(1, 2)),))
-    assert not heuristics.overfull(problem([1, 1], (together, 1)))
-
-
-def test_what_stays_is_placed_against_the_units():
-    bins = (Bin(9, Units(1, 2)), Bin(9, Units(1, 2)))
-    stays = Item(((Demand(0, 3),), (Demand(1, 3, stays=True),)), divisible=True)
-    packing = Problem(bins, (ItemGroup(stays, 1),))
-    assert heuristics.place(packing) == [[((1, 3),)]]
-
-
-def test_fewest_parts():
-    divisible = Item(((Demand(0, 5),), (Demand(1, 5),), (Demand(2, 5),)), divisible=True)
-    assert heuristics.place(problem([1, 2, 4], (divisible, 1))) is None
-    assert heuristics.place(problem([1, 4, 5], (divisible, 1))) == [[((2, 5),)]]
-    assert heuristics.place(problem([2, 3, 0], (divisible, 1))) == [[((0, 2), (1, 3))]]
 
 
 def test_an_exchange_makes_room():

@@ -18,7 +18,13 @@ MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {V
 
 BAD_SPECS = {
     '': 'spec: is empty',
-    '- a: {b': 'spec:1: the brace that opens here is not closed',
+    '# to be written\n\n': 'spec: is empty',
+    'a: 1\n---\nb: 2\n': ('spec:2: a second document begins here, where there can be one only'),
+    'a: 1\n\nb: "open\n': 'spec:3: the quote that opens here is not closed',
+    'a: 1\nb: [1, 2\n': 'spec:2: the bracket that opens here is not closed',
+    '{"a": 1,\n "b": 2\n': 'spec:1: the brace that opens here is not closed',
+    'a:\n\tb: 1\n': 'spec:2: a tab: YAML is indented with spaces',
+    'a: b: c\n': 'spec:1: a colon where none can be: quote a text that has one',
     f'moves: [{MOVE}]\nmove: []': 'spec:2: move: unknown key. Did you mean "moves"?',
     f'- {MOVE}\n- from_resource_provider: a': (
         'spec:2: [1]: to_resource_provider and moved_resources are missing'
@@ -155,6 +161,8 @@ def test_long_form():
 
 HEADER = 'consumer_uuid,resource_class,amount,to_provider,evidence\n'
 BAD_ROWS = {
+    HEADER.replace(',', ';'): 'rows: has semicolons between its fields: save it with commas',
+    HEADER.replace(',', '\t'): 'rows: has tabs between its fields: save it with commas',
     'consumer,resource_class\n': (
         'rows:1: consumer: unknown key. Did you mean "consumer_uuid"?; '
         'rows:1: amount and to_provider are missing'
