@@ -120,10 +120,7 @@ def _without_secrets(record: logging.LogRecord) -> bool:
 
 
 def check_direct(argv: Sequence[str]) -> None:
-    """Raise an error for a cloud beside the embedded service, in the command line or environment.
-
-    The command line wins over the environment.
-    """
+    """Refuse a cloud beside the embedded service; the command line wins over the environment."""
     words = {word.partition('=')[0] for word in argv}
     others: list[str] = [name for name in ('--os-cloud', '--os-auth-url') if name in words]
     source = '--os-auth-type'

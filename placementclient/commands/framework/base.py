@@ -47,9 +47,8 @@ class NameCommand(PlacementCommand):
 
     @property
     def subject(self) -> str:
-        """The name or the UUID of the written object."""
-        name: str = self.args.name
-        return name
+        """The UUID of the argument ``<provider>``, or the argument ``<name>``."""
+        return self.provider_uuid if 'provider' in self.args else self.args.name
 
     def execute(self) -> None:
         write, show = self.functions
@@ -59,16 +58,6 @@ class NameCommand(PlacementCommand):
             lambda: write(self.client, subject),
             lambda: self.deletes is attempts.is_gone(lambda: show(self.client, subject)),
         )
-
-
-class ProviderDeletion(NameCommand):
-    """A command that deletes a provider, or everything of one kind that it has."""
-
-    deletes = True
-
-    @property
-    def subject(self) -> str:
-        return self.provider_uuid
 
 
 class _Table(PlacementCommand, DisplayCommandBase[Any]):

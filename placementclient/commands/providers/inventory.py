@@ -133,12 +133,13 @@ class SetInventory(CreateInventory):
         """Accept any class."""
 
 
-class DeleteInventory(base.ProviderDeletion):
+class DeleteInventory(base.NameCommand):
     """Delete the inventory of one class of a resource provider, or all its inventories."""
 
     examples = ('compute1 --resource-class VGPU',)
     endpoint = endpoints.DELETE_INVENTORY
     functions = (api.inventory.delete_all, api.inventory.list)
+    deletes = True
     options = (
         option.PROVIDER,
         Option('--resource-class', help='Only this class; required up to API version 1.4'),

@@ -167,13 +167,14 @@ class SetResourceProvider(base.ShowOne):
         return columns.PROVIDER.fields(provider, self.version)
 
 
-class DeleteResourceProvider(base.ProviderDeletion):
+class DeleteResourceProvider(base.NameCommand):
     """Delete a resource provider with its inventory. It must not have allocations or children."""
 
     examples = ('compute1_numa0',)
     endpoint = endpoints.DELETE_PROVIDER
     options = (option.PROVIDER,)
     functions = (api.resource_provider.delete, api.resource_provider.show)
+    deletes = True
 
     def execute(self) -> None:
         try:

@@ -143,10 +143,11 @@ class RemoveProviderTrait(AddProviderTrait):
     removes = True
 
 
-class DeleteProviderTrait(base.ProviderDeletion):
+class DeleteProviderTrait(base.NameCommand):
     """Remove all traits from a resource provider, even if others change it at the same time."""
 
     examples = ('compute1',)
     endpoint = endpoints.DELETE_PROVIDER_TRAITS
     options = (option.PROVIDER,)
     functions = (api.trait.delete_from_provider, api.trait.list_of_provider)
+    deletes = True

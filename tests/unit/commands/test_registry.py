@@ -16,7 +16,7 @@ from placementclient.commands.framework import base
 from placementclient.commands.framework import option as framework_option
 from placementclient.commands.providers.inventory import ratio
 from placementclient.plugin import whole
-from tests.unit.commands.arguments import ARGUMENTS, typed
+from tests.unit.commands.arguments import ARGUMENTS
 from tests.unit.test_prose import faults
 
 POINTS = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMANDS)
@@ -49,10 +49,6 @@ def rows_of(command):
     return {
         each for each in endpoints.ALL if (each.method, each.template) == (row.method, row.template)
     }
-
-
-def test_there_are_commands():
-    assert len(POINTS) >= len(ARGUMENTS)
 
 
 @every_command
@@ -146,21 +142,3 @@ def test_the_help_text_names_the_versions(point):
     for option in point.load().options:
         if option.since > endpoints.LOWEST and not option.instead:
             assert f'from API version {option.since} on' in help
-
-
-@every_command
-def test_the_help_is_for_a_terminal(point):
-    """And its first sentences stand in the list of all commands."""
-    assert '``' not in parser_of(point).format_help()
-
-
-@every_command
-def test_an_option_is_where_the_command_looks_for_it(point):
-    dests = {action.dest for action in parser_of(point)._actions}
-    assert {option.dest for option in point.load().options} <= dests
-
-
-@pytest.mark.parametrize('command', ARGUMENTS)
-def test_the_least_arguments_parse(command):
-    [point] = [point for point in POINTS if name(point) == command]
-    parser_of(point).parse_args(shlex.split(typed(command))[len(command.split()) :])
