@@ -1,5 +1,6 @@
 """Claim the first candidate that the service accepts, as a scheduler does."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
@@ -64,10 +65,15 @@ class ClaimAllocation(base.Lister):
             if not self._is_claimed(consumer, request):
                 raise
             self.log.warning(f'Consumer {consumer.uuid} holds that already: nothing was done')
-            claimed = self._claimed_before(consumer, summaries)
+            claimed = Candidate(consumer.allocations)
+            # Full providers are in no candidate.
+            for uuid in claimed.allocations.keys() - summaries.keys():
+                provider = api.resource_provider.show(self.client, uuid).value
+                place = provider.parent_provider_uuid, provider.root_provider_uuid
+                summaries[uuid] = ProviderSummary({}, (), *place)
         # Of the same host, it would be no alternative to a host that fails.
-        alternates = _of_other_trees(claimed, pending, summaries, self.args.alternates)
-        shown = [claimed, *alternates]
+        alternates = _of_other_trees(claimed, pending, summaries)
+        shown = [claimed, *itertools.islice(alternates, max(self.args.alternates, 0))]
         uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
         names = api.resource_provider.names(self.client, uuids)
         return columns.claimed(shown, summaries, names, self.client.microversion)
@@ -123,29 +129,14 @@ class ClaimAllocation(base.Lister):
             and (consumer.project_id, consumer.user_id) == owner
         )
 
-    def _claimed_before(
-        self, consumer: Consumer, summaries: dict[str, ProviderSummary]
-    ) -> Candidate:
-        """Return the allocations of a consumer as a candidate; full providers have no summary."""
-        for uuid in consumer.allocations.keys() - summaries.keys():
-            provider = api.resource_provider.show(self.client, uuid).value
-            place = provider.parent_provider_uuid, provider.root_provider_uuid
-            summaries[uuid] = ProviderSummary({}, (), *place)
-        return Candidate(consumer.allocations)
-
 
 def _of_other_trees(
-    claimed: Candidate,
-    candidates: Iterable[Candidate],
-    summaries: Mapping[str, ProviderSummary],
-    number: int,
-) -> list[Candidate]:
-    """Return the first so many candidates, each on a tree that none before it is on."""
+    claimed: Candidate, candidates: Iterable[Candidate], summaries: Mapping[str, ProviderSummary]
+) -> Iterator[Candidate]:
+    """Yield the candidates that are each on a tree that none before it is on."""
     taken = claimed.roots(summaries)
-    chosen: list[Candidate] = []
     for candidate in candidates:
         trees = candidate.roots(summaries)
-        if len(chosen) < number and not trees & taken:
-            chosen.append(candidate)
+        if not trees & taken:
             taken |= trees
-    return chosen
+            yield candidate
