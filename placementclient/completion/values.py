@@ -91,7 +91,7 @@ def _values(kind: str) -> list[str]:
 
 
 def _write(path: str, values: Iterable[str]) -> None:
-    """Cache values, for the user alone, and remove the values that nobody uses."""
+    """Cache values, for the user alone, and remove values that are no longer used."""
     folder = os.path.dirname(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     new = f'{path}.{os.getpid()}'
