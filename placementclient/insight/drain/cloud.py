@@ -56,12 +56,10 @@ class Knowledge:
 class Occupants(NamedTuple):
     """The consumers of hosts.
 
-    :param servers: those that need a new place
     :param offloaded: shelved servers, which free their allocations and need no place
-    :param unsettled: the consumers that no plan can move, and the usage without a consumer; a
-        server that Nova does not move yet is among ``servers``, too. The subject is the consumer,
-        or the provider if the consumer is not known; ``command`` among the facts is the one after
-        which a plan can move it, empty if there is none.
+    :param unsettled: the consumers, or providers with unknown consumers, that no plan can move;
+        ``command`` among the facts is the one after which a plan moves it. A server that Nova does
+        not move yet is among ``servers``, too.
     """
 
     servers: list[ServerMove]
@@ -77,7 +75,7 @@ def zone(name: str) -> str:
 class DrainCloud:
     """The hosts of a snapshot: the trees with a nova-compute, or all trees if there is none.
 
-    :param keep_free: what part of each class is to be left free on each host, in percent
+    :param keep_free: the percentage of each class to leave free on each host
     """
 
     def __init__(

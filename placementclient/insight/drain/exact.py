@@ -27,9 +27,8 @@ MOST_PAIRS = 2_000_000
 
 
 def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
-    """Place as many servers as possible.
+    """Place as many servers as possible; providers of hosts may change their order.
 
-    :param problem: its hosts have the same room afterwards, but perhaps in another order
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     filled = problem.copy()

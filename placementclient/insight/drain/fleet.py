@@ -14,10 +14,7 @@ from placementclient.placing.shapes import Pool
 
 
 class Fleet:
-    """All hosts, and the present places of their servers.
-
-    :param watched: the hosts whose servers may move
-    """
+    """All hosts, and the present places of the servers of watched ones."""
 
     def __init__(self, cloud: DrainCloud, watched: Iterable[str]) -> None:
         #: The servers on each host, by its UUID and theirs.
@@ -53,10 +50,7 @@ class Fleet:
                 self._filler.give(self._number[uuid])
 
     def attempt(self, servers: Sequence[ServerMove]) -> Packing:
-        """Place servers on the hosts that are not excluded, by best-fit decreasing.
-
-        The old places are still in use.
-        """
+        """Place servers, which keep their old places, on the other hosts by best-fit decreasing."""
         problem = self._problem.of(self._kinds(servers))
         placed = self._filler.fill(problem.kinds, problem.counts)
         return Packing(problem, placed, len(servers))
@@ -77,10 +71,7 @@ class Fleet:
     def search(
         self, servers: Sequence[ServerMove], emptied: Collection[str], effort: float
     ) -> Packing:
-        """Return the best packing of servers that can be proved, without placing any.
-
-        :param emptied: the hosts that receive nothing
-        """
+        """Return the best packing of servers that can be proved, without placing any."""
         now, out = self._problem, set(emptied)
         hosts = [host for host in now.hosts if host.uuid not in out]
         problem = PackingProblem(self._kinds(servers), hosts, now.pools, now.limits)

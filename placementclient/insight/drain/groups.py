@@ -29,7 +29,6 @@ class Group:
 
     :param room: what each of them has, as far as the requests can use it; behind that how many
         servers more of each server group it may have
-    :param options: of each item
     :param needs: what each item takes of the room
     :param is_relaxed: there are too many options of some kind, so that only the sums count for it
     """

@@ -20,12 +20,7 @@ MOST_SEARCHED = 50
 
 
 class HostFailure(NamedTuple):
-    """Hosts that fail together.
-
-    :param servers: how many servers are on them
-    :param least: how many of these certainly have a place
-    :param most: how many have one at most
-    """
+    """Hosts that fail together, and how many of their servers have a place then."""
 
     hosts: tuple[str, ...]
     servers: int
@@ -40,8 +35,6 @@ class HostFailures:
 
     :param failures: those after which not every server certainly has a place, the worst first
     :param worst: the first of these; the largest failure, if each leaves a place for every server
-    :param checked: how many failures were looked at
-    :param possible: how many there are
     """
 
     failures: Sequence[HostFailure]

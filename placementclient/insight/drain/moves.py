@@ -13,11 +13,7 @@ from placementclient.model.snapshots import Snapshot
 
 
 class Pace(NamedTuple):
-    """The number of servers that move at the same time.
-
-    :param per_host: off a host, and onto a host
-    :param parallel: in all
-    """
+    """The number of servers that move at the same time: off and onto a host, and in all."""
 
     per_host: int = 2
     parallel: int = 50
@@ -30,9 +26,7 @@ class ServerMove(NamedTuple):
     """A server that moves off its host.
 
     :param source: the UUID of the root of the old host
-    :param before: what the server holds before the move
-    :param after: what it holds after the move; nothing if it has no new host (yet)
-    :param target: the UUID of the root of the new host; ``None`` if there is none (yet)
+    :param target: that of the new host; ``None`` if there is none (yet), and nothing ``after``
     :param wave: from 1; the moves of a wave may be under way at the same time
     """
 
@@ -45,10 +39,7 @@ class ServerMove(NamedTuple):
 
 
 class Ledger:
-    """The usage of each provider during the moves.
-
-    :param snapshot: the state before the first move
-    """
+    """The usage of each provider during moves that begin in the state of a snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot

@@ -36,7 +36,7 @@ class TargetHost:
 
     :param providers: the UUIDs of those that serve it, in the order of the shape
     :param room: what is free, as :class:`Shape` counts it
-    :param members: how many servers of each server group are there
+    :param members: the number of servers of each server group
     """
 
     uuid: str
@@ -185,11 +185,9 @@ class PackingProblem:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """The servers that have a place.
+    """The places of servers, by kind, and the most servers that can have one.
 
     :param problem: with the room that is left
-    :param placed: by kind; the first servers of a kind have the places
-    :param bound: no more servers can be placed
     """
 
     problem: PackingProblem

@@ -27,10 +27,9 @@ class DrainVerdict(enum.StrEnum):
 class DrainDecision:
     """The result of a drain.
 
-    :param moves: of all servers, in the order of their waves; none unless the answer is yes
+    :param moves: of all servers, in the order of their waves; none unless all have a place
     :param strict: the places of the servers if each asks for all that its old host has
     :param lax: the same if each asks for amounts alone; ``None``: that makes no difference
-    :param unsettled: what no plan can move
     """
 
     verdict: DrainVerdict

@@ -18,7 +18,6 @@ _NONE: frozenset[str] = frozenset()
 def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) -> Request:
     """Return a request for all that the old host has: traits, aggregates, shape of its tree.
 
-    :param root: the root of the old host
     :param allocations: of the server, on the old host and on sharing providers
     """
     states = [snapshot.providers[uuid] for uuid in allocations]

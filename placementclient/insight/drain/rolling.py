@@ -28,7 +28,6 @@ class Rolling:
     """The result of a rolling drain.
 
     :param order: the batches that can be emptied, in their order
-    :param moves: in the order of their waves
     :param blocked: the batches, as roots, that cannot be emptied whenever their turn comes, with
         the servers that find no place; an error where these have none wherever all others are
     """
