@@ -105,12 +105,13 @@ class PackingProblem:
 
     def copy(self) -> PackingProblem:
         """Return a copy with room of its own."""
-        hosts = [
+        problem = copy(self)
+        problem.hosts = [
             replace(host, room=list(host.room), members=Counter(host.members))
             for host in self.hosts
         ]
-        kinds = zip(self.kinds, self.servers, strict=True)
-        return PackingProblem(kinds, hosts, self.pools, self.limits)
+        problem.pools = Counter(self.pools)
+        return problem
 
     def shapes(self, request: Request) -> list[Shape]:
         """Return the shapes of the hosts that can serve a request."""

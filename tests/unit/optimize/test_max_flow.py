@@ -20,16 +20,6 @@ def test_a_detour():
     assert drawn([3], [[]], [4]) == [0]
 
 
-def test_what_has_been_drawn_is_kept_in_all():
-    flow = Flow([1, 1], [[0, 1], [0]])
-    assert flow.draw(0, 1) == 1
-    assert flow.drawn == [{0: 1}, {}]
-    assert flow.draw(1, 1) == 1
-    assert flow.drawn == [{1: 1}, {0: 1}]
-    assert flow.free == [0, 0]
-    assert flow.draw(1, 1) == 0
-
-
 @st.composite
 def networks(draw):
     available = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))

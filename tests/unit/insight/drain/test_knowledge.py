@@ -2,7 +2,6 @@
 
 import pytest
 
-from placementclient.client import errors
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.knowledge import learn
 from placementclient.insight.drain.plan import DrainVerdict, decide
@@ -180,6 +179,7 @@ def test_zones_decide(aggregates, server, verdict):
         ({'policy': 'soft-anti-affinity'}, DrainVerdict.YES),
         ({'policy': 'affinity'}, DrainVerdict.NO),
         ({'policy': 'soft-affinity'}, DrainVerdict.YES),
+        ({'policy': 'affinity', 'members': ['s0', 'gone']}, DrainVerdict.YES),
     ],
 )
 def test_server_groups_decide(group, verdict):
@@ -199,24 +199,3 @@ def test_servers_of_the_group_that_are_there_already_count(most, verdict):
     group['rules'] = {'max_server_per_host': most}
     document = {'servers': [listed('s0'), listed('s1')], 'server_groups': [group]}
     assert answer(snapshot, document)[0].verdict is verdict
-
-
-def test_a_group_of_one_server_binds_nothing():
-    group = {'id': 'g', 'policy': 'affinity', 'members': ['s0']}
-    document = {'servers': [listed('s0')], 'server_groups': [group]}
-    assert answer(two_hosts(), document)[0].verdict is DrainVerdict.YES
-
-
-@pytest.mark.parametrize(
-    'document',
-    [
-        {'migrations': []},
-        [{'ID': 's0', 'Host': 'old'}],
-        {'servers': [], 'server_groups': [{'id': 'g', 'members': []}]},
-        {'servers': [], 'server_groups': [{'id': 'g', 'policy': 'x', 'members': [],
-                                           'rules': {'max_server_per_host': 0}}]},
-    ],
-)  # fmt: skip
-def test_a_file_that_is_something_else(document):
-    with pytest.raises(errors.BadFile, match=r'^x\.json: '):
-        learn(two_hosts(), document, 'x.json')
