@@ -23,7 +23,7 @@ def of(snapshot: Snapshot) -> dict[str, Any]:
         'consumers': len(snapshot.consumers),
         'consumer_types': dict(sorted(types.items())),
         'resource_classes': {
-            line.resource_class: {'used': line.amounts.used, 'capacity': line.amounts.capacity}
+            line.resource_class: {'used': line.used, 'capacity': line.capacity}
             for line in totals.by_class(snapshot)
         },
     }

@@ -20,7 +20,7 @@ _sized = functools.cache(size)
 
 def _amount(name: str) -> Column:
     def value(line: TotalsLine) -> Facts:
-        return _sized(line.resource_class, getattr(line.amounts, name))
+        return _sized(line.resource_class, getattr(line, name))
 
     return Column(name, value)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
-from operator import add
 
 import msgspec
 
@@ -16,39 +14,14 @@ from placementclient.placing.topology import Topology
 ALL = '(all)'
 
 
-class Amounts(msgspec.Struct, frozen=True, gc=False):
-    """The amounts of a class that some providers have.
+class TotalsLine(msgspec.Struct, frozen=True, gc=False):
+    """The amounts of one class in a tree, an aggregate or the whole cloud.
 
+    :param name: the name of the tree's root, or the UUID of the aggregate; :data:`ALL` for all
     :param capacity: what can be allocated in all
     :param free: what can still be allocated; a provider that is over its capacity has nothing, and
         takes nothing away from the others
     :param largest_fit: the largest amount that a single provider still grants to one consumer
-    """
-
-    capacity: int
-    used: int
-    free: int
-    largest_fit: int
-
-    @classmethod
-    def of(cls, inventory: Inventory, used: int) -> Amounts:
-        capacity = inventory.capacity
-        free = max(0, capacity - used)
-        return cls(capacity, used, free, _largest(inventory, free))
-
-    def __add__(self, other: Amounts) -> Amounts:
-        return Amounts(
-            self.capacity + other.capacity,
-            self.used + other.used,
-            self.free + other.free,
-            max(self.largest_fit, other.largest_fit),
-        )
-
-
-class TotalsLine(msgspec.Struct, frozen=True, gc=False):
-    """The free amount of one class in a tree, an aggregate or the whole cloud.
-
-    :param name: the name of the tree's root, or the UUID of the aggregate; :data:`ALL` for all
     :param shared_by: of a tree, the name of the sharing provider of another tree that has the room;
         ``None`` for what the tree has itself
     :param providers: how many providers have inventory of the class
@@ -56,7 +29,10 @@ class TotalsLine(msgspec.Struct, frozen=True, gc=False):
 
     name: str
     resource_class: str
-    amounts: Amounts
+    capacity: int
+    used: int
+    free: int
+    largest_fit: int
     shared_by: str | None = None
     providers: int = 1
 
@@ -98,13 +74,17 @@ def _within(topology: Topology, aggregate: str) -> list[ProviderState]:
 def _lines(
     name: str, states: Iterable[ProviderState], shared_by: str | None = None
 ) -> Iterator[TotalsLine]:
-    amounts_of: dict[str, list[Amounts]] = {}
+    amounts: dict[str, list[tuple[int, ...]]] = {}
     for state in states:
         for resource_class, inventory in state.inventories.items():
-            amounts = Amounts.of(inventory, state.used(resource_class))
-            amounts_of.setdefault(resource_class, []).append(amounts)
-    for resource_class, members in sorted(amounts_of.items()):
-        yield TotalsLine(name, resource_class, reduce(add, members), shared_by, len(members))
+            capacity, usage = inventory.capacity, state.used(resource_class)
+            room = max(0, capacity - usage)
+            figures = capacity, usage, room, _largest(inventory, room)
+            amounts.setdefault(resource_class, []).append(figures)
+    for resource_class, members in sorted(amounts.items()):
+        capacities, used, free, largest = map(list, zip(*members, strict=True))
+        sums = sum(capacities), sum(used), sum(free)
+        yield TotalsLine(name, resource_class, *sums, max(largest), shared_by, len(members))
 
 
 def _largest(inventory: Inventory, free: int) -> int:

@@ -156,7 +156,7 @@ def changed(plan: Plan) -> list[tuple[str, Amount, Amount]]:
     return [(name, was[name], becomes[name]) for name in sorted(was.keys() | becomes.keys())]
 
 
-def percent(amount: Amount | totals.Amounts) -> str:
+def percent(amount: Amount | TotalsLine) -> str:
     """Return the usage in percent, rounded down: only a full provider has 100 %."""
     if amount.capacity <= 0:
         return '–'

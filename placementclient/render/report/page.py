@@ -20,7 +20,7 @@ from placementclient.client.printable import FORMULA, printable
 from placementclient.client.wording import installing
 from placementclient.insight import summary
 from placementclient.insight.audit.checks import CHECKS, Check
-from placementclient.insight.capacity.totals import Amounts
+from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.findings import Severity
 from placementclient.model.snapshots import Origin
 from placementclient.placing.providers import is_sharing
@@ -121,7 +121,7 @@ def page(template: jinja2.Template, report: Report) -> str:
     )
 
 
-def level(amount: Amount | Amounts) -> str:
+def level(amount: Amount | TotalsLine) -> str:
     return _LEVELS[style.level(amount.used, amount.capacity)]
 
 

@@ -79,7 +79,7 @@ def _of_cloud(report: Report, rooms: Sequence[ClassFill]) -> Iterator[Statement]
         yield BAD, f'{listed(over, _NAMED)} {verb} over capacity'
     elif rooms:
         yield GOOD, 'No host is over its capacity'
-    fills = {room.line.resource_class: room.line.amounts for room in rooms}
+    fills = {room.line.resource_class: room.line for room in rooms}
     shares = {name: style.part(fill.used, fill.capacity) for name, fill in fills.items()}
     fullest = sorted(shares, key=lambda name: (-shares[name], name))
     texts = {name: f'{name} {contents.percent(fills[name])}' for name in fullest}
