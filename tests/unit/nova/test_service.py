@@ -11,11 +11,8 @@ import requests
 from keystoneauth1 import exceptions
 
 from placementclient.client.http import Client
+from placementclient.model.services import ComputeService
 from placementclient.nova import service
-
-#: What selects the compute service in the catalog.
-COMPUTE = {'service_type': 'compute'}
-IDENTITY = {'service_type': 'identity', 'min_version': '3', 'max_version': '3.latest'}
 
 
 class Answer:
@@ -67,43 +64,26 @@ def test_all_pages_are_read():
     assert {settings['microversion'] for _, settings in session.requests} == {'2.59'}
 
 
+def of_version(kind, major):
+    return {'service_type': kind, 'min_version': major, 'max_version': f'{major}.latest'}
+
+
 @pytest.mark.parametrize(
-    ('ask', 'url', 'key', 'endpoint', 'microversion'),
+    ('ask', 'endpoint', 'microversion'),
     [
-        (service.hypervisors, '/os-hypervisors/detail', 'hypervisors', COMPUTE, '2.59'),
-        (service.migrations, '/os-migrations', 'migrations', COMPUTE, '2.59'),
-        (service.aggregates, '/os-aggregates', 'aggregates', COMPUTE, '2.59'),
-        (service.flavors, '/flavors/detail?is_public=None', 'flavors', COMPUTE, '2.61'),
-        (
-            service.registered_limits, '/registered_limits', 'registered_limits', IDENTITY, None,
-        ),
-        (service.projects, '/projects', 'projects', IDENTITY, None),
-        (
-            service.nodes, '/nodes/detail', 'nodes',
-            {'service_type': 'baremetal', 'min_version': '1', 'max_version': '1.latest'}, 'latest',
-        ),
-        (
-            service.ports,
-            '/ports?fields=id&fields=device_id&fields=device_owner&fields=binding:host_id&'
-            'fields=binding:profile&fields=resource_request',
-            'ports',
-            {'service_type': 'network', 'min_version': '2', 'max_version': '2.latest'}, None,
-        ),
-        (
-            service.device_profiles, '/device_profiles', 'device_profiles',
-            {'service_type': 'accelerator', 'min_version': '2', 'max_version': '2.latest'}, None,
-        ),
-        (
-            service.ports_of('s'), '/ports?device_id=s', 'ports',
-            {'service_type': 'network', 'min_version': '2', 'max_version': '2.latest'}, None,
-        ),
+        (service.migrations, {'service_type': 'compute'}, '2.59'),
+        (service.flavors, {'service_type': 'compute'}, '2.61'),
+        (service.projects, of_version('identity', '3'), None),
+        (service.nodes, of_version('baremetal', '1'), 'latest'),
+        (service.ports_of('s'), of_version('network', '2'), None),
+        (service.device_profiles, of_version('accelerator', '2'), None),
     ],
-)  # fmt: skip
-def test_the_other_services_are_asked_each_in_its_way(ask, url, key, endpoint, microversion):
-    session = Session({key: [{'id': 'a'}]})
+)
+def test_the_other_services_are_asked_each_in_its_way(ask, endpoint, microversion):
+    session = Session({ask.key: [{'id': 'a'}]})
     assert ask(Client(session)) == [{'id': 'a'}]
     [(path, settings)] = session.requests
-    assert (path, settings['endpoint_filter']) == (url, endpoint)
+    assert (path, settings['endpoint_filter']) == (ask.path, endpoint)
     assert settings['microversion'] == microversion
     assert settings['microversion_service_type'] == (microversion and endpoint['service_type'])
 
@@ -262,3 +242,40 @@ def test_a_whole_server_is_asked_at_the_newest_microversion():
     for is_whole in (True, False):
         assert service.server(Client(session), 's', is_whole=is_whole) == [{'id': 's'}]
     assert [settings['microversion'] for _, settings in session.requests] == ['latest', '2.59']
+
+
+def test_services_are_asked_for_without_patience():
+    record = {'id': 's', 'host': 'gpu1', 'state': 'up', 'status': 'enabled'}
+    session = Session({'services': [record]})
+    assert service.computes(Client(session)) == [ComputeService('gpu1', 'enabled', 'up', id='s')]
+    [(url, settings)] = session.requests
+    assert url == '/os-services?binary=nova-compute'
+    assert settings['endpoint_filter'] == {'service_type': 'compute'}
+    assert (settings['connect_retries'], settings['timeout']) == (0, 10)
+
+
+@pytest.mark.parametrize('answer', [403, 404, {'services': [{'host': 1}]}, {'other': []}])
+def test_whoever_cannot_tell_is_no_compute_service(answer):
+    with pytest.raises(service.NoCompute):
+        service.computes(Client(Session(answer)))
+
+
+@pytest.mark.parametrize(
+    ('roots', 'hosts', 'expected'),
+    [
+        (['gpu1', 'gpu2'], {'gpu1': 'up', 'gpu2': 'down'}, {'gpu1': 'gpu1'}),
+        (['gpu1.lab.test'], {'gpu1': 'up'}, {'gpu1.lab.test': 'gpu1'}),
+        (['gpu1'], {'GPU1.lab.test': 'up'}, {'gpu1': 'GPU1.lab.test'}),
+        # The host of that very name is the one, though it is down.
+        (['gpu1'], {'gpu1': 'down', 'gpu1.lab.test': 'up'}, {}),
+        # A host that is another root of the plan is not this one.
+        (['gpu1', 'gpu1.lab.test'], {'gpu1': 'up'}, {'gpu1': 'gpu1'}),
+        # Two domains are two hosts.
+        (['gpu1.a.test'], {'gpu1.b.test': 'up'}, {}),
+        (['10.0.0.1'], {'10.0.0.2': 'up'}, {}),
+        (['pool'], {}, {}),
+    ],
+)
+def test_names_are_compared_with_care(roots, hosts, expected):
+    services = [ComputeService(host, 'enabled', state) for host, state in hosts.items()]
+    assert service.up_on(roots, services) == expected
