@@ -68,7 +68,7 @@ OUTSIDE = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><domain><uuid>&
         ('<domain><uuid>7</uuid></domain>', 'd.xml: has no UUID where there has to be one'),
         ('<volume/>', 'd.xml: not a <domain>'),
         ('', 'd.xml:1: not XML, or not complete'),
-        ('<a>' * 200_000, 'd.xml: nested too deeply'),
+        ('<a>' * 200_000, 'd.xml:1: not XML, or not complete'),
         (
             domain(SERVERS[0], inside="<numatune><memory nodeset='0-4294967295'/></numatune>"),
             "d.xml: '0-4294967295' is no set of numbers",
