@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import shlex
 import shutil
 import sqlite3
 import sys
@@ -27,7 +28,7 @@ from placementclient.producers import restore
 from tests.functional import databases
 from tests.fuzzing import TEXTS
 from tests.good_files import GOOD
-from tests.unit.commands.test_registry import examples_of, name
+from tests.unit.commands.test_registry import name
 from tests.unit.planner.records.test_plans import CLOUD
 
 POINTS = sorted(
@@ -59,13 +60,18 @@ openstack resource provider set compute1 --name "\x1b[2J"
 """
 
 
+def examples_of(point):
+    """Return the arguments of the examples of a command, without its name."""
+    return EXAMPLES.get(point.name) or [shlex.split(line) for line in point.load().examples]
+
+
 @st.composite
 def command_lines(draw, point):
     """An example of a command's help, in which something is something else."""
     command = point.load()
     parser = command(None, None).get_parser(name(point))
     options = [action for action in parser._actions if '--help' not in action.option_strings]
-    words = list(draw(st.sampled_from(EXAMPLES.get(point.name) or examples_of(point))))
+    words = list(draw(st.sampled_from(examples_of(point))))
     for _ in range(draw(st.integers(1, 3))):
         places = [i for i, word in enumerate(words) if not word.startswith('-')]
         what = draw(

@@ -15,7 +15,7 @@ from keystoneauth1.session import Session
 from placementclient.api import attempts
 from placementclient.client import lost_answers
 from placementclient.embedded import Direct
-from tests.functional.fuzzed import EXAMPLES, POINTS, Program, check, examples_of, name
+from tests.functional.fuzzed import POINTS, Program, check, examples_of, name
 from tests.fuzzing import VALUES, examples, replaced
 
 pytestmark = pytest.mark.slow
@@ -102,7 +102,7 @@ def changes(draw):
 @given(data=st.data())
 def test_whatever_the_service_answers(fuzzed, point, data):
     program, answers = fuzzed
-    known = EXAMPLES.get(point.name) or examples_of(point)
+    known = examples_of(point)
     words = [*name(point).split(), *data.draw(st.sampled_from(known))]
     if '--yes' not in words and data.draw(st.booleans()):
         words.append('-fjson')
