@@ -95,10 +95,8 @@ class SetAllocation(ConsumerLister):
     """Replace all allocations of a consumer."""
 
     examples = (
-        '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --allocation '
-        'rp=compute1,VCPU=2,MEMORY_MB=2048 --allocation rp=storage,DISK_GB=20 '
-        '--project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id '
-        'a30a1b5f2ee24ac8b1fe14ae25f4b0d5',
+        '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --allocation rp=compute1,VCPU=2,MEMORY_MB=2048 '
+        '--project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id a30a1b5f2ee24ac8b1fe14ae25f4b0d5',
     )
     endpoint = endpoints.SET_ALLOCATIONS
     options = (

@@ -31,9 +31,8 @@ class ClaimAllocation(base.Lister):
     """
 
     examples = (
-        '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --resource VCPU=2 --resource MEMORY_MB=2048 '
-        '--alternates 2 --project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id '
-        'a30a1b5f2ee24ac8b1fe14ae25f4b0d5',
+        '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --resource VCPU=2,MEMORY_MB=2048 --alternates 2 '
+        '--project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id a30a1b5f2ee24ac8b1fe14ae25f4b0d5',
     )
     first_version = GUARDS_CONSUMERS
     prints = columns.CLAIMED.names

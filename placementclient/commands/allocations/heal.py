@@ -40,8 +40,7 @@ class HealAllocation(Changing):
         Option('--migrations <file>|nova', help='All migrations; default: nova, without --servers'),
         Option(
             '--ports <file>|neutron',
-            help='Also allocate the bandwidth and packet rates of ports: a file with the answer of '
-            'GET /v2.0/ports to an administrator, or neutron: ask Neutron',
+            help='Also allocate the rates of ports: the answer of GET /v2.0/ports, or neutron',
         ),
         *changing.OPTIONS,
     )

@@ -26,8 +26,8 @@ OPTIONS = (*selectors.OPTIONS, *changing.OPTIONS)
 PROVIDER = Option(
     'provider',
     missable=True,
-    help='Name or UUID of the resource provider; not with --all, --match, --with-trait, '
-    '--with-class, --member-of, which select many: those that meet all conditions',
+    help='Name or UUID of the provider; not with --all, --match, --with-trait, --with-class and '
+    '--member-of, which select many: those that meet all conditions',
 )
 
 

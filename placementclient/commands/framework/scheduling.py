@@ -24,13 +24,12 @@ _ID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
 
 FLAVORS = Option(
     '--flavors <file>',
-    help='Show how many servers of each flavor still fit: a file with the answer of GET '
-    '/flavors/detail or of openstack flavor list --all --long -f json, or nova: ask Nova',
+    help='Show how many servers of each flavor still fit: the answer of GET /flavors/detail or of '
+    'openstack flavor list --all --long -f json, or nova: ask Nova',
 )
 NOVA_CONF = Option(
     '--nova-conf <file>...',
-    help="Take the options of Nova's scheduler and of nova-api from this nova.conf, such as "
-    "[pci] alias; the last value counts; default: Nova's defaults",
+    help="Take Nova's options from this nova.conf, such as [pci] alias; the last value counts",
 )
 PROFILES = Option(
     '--device-profiles <file>|cyborg',
@@ -38,8 +37,7 @@ PROFILES = Option(
 )
 AGGREGATES = Option(
     '--aggregates <file>|nova',
-    help='The host aggregates, for zones, projects and isolated aggregates: the answer of GET '
-    '/os-aggregates, or nova: ask Nova',
+    help='The answer of GET /os-aggregates, for zones and projects, or nova: ask Nova',
 )
 CLOUD = (NOVA_CONF, AGGREGATES, PROFILES)
 SERVER = (
@@ -54,18 +52,13 @@ SERVER = (
 ONE = (
     Option(
         '--ports <file>|neutron',
-        help='The ports of the server: the answer of GET /v2.0/ports, or with --server neutron: '
-        'ask Neutron',
+        help='The answer of GET /v2.0/ports for the server, or with --server neutron: ask Neutron',
     ),
     Option(
         '--segments <file>',
-        help='The subnets of routed networks: the answer of GET /v2.0/subnets, with the '
-        '"aggregates" of each segment in Placement',
+        help='The answer of GET /v2.0/subnets, with the "aggregates" of segments in Placement',
     ),
-    Option(
-        '--hypervisors <file>|nova',
-        help='All hypervisors with details, for --host; nova: ask Nova',
-    ),
+    Option('--hypervisors <file>|nova', help='All hypervisors, for --host; or nova: ask Nova'),
     Option('--host <name>', help='The host that is chosen for the server'),
     Option('--hint <key>=<value>...', help="A hint for Nova's scheduler, such as group=UUID"),
 )

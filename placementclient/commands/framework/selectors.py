@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 def _conditions(those: str) -> tuple[Option, ...]:
     """Return the options that are conditions of providers."""
     return (
-        Option(
-            '--match <pattern>',
-            help=f'{those} whose names match a shell pattern, such as compute-?',
-        ),
+        Option('--match <pattern>', help=f'{those} whose names match a pattern, such as compute-?'),
         Option('--with-trait <trait>', since='1.18', help=f'{those} that have this trait'),
         Option('--with-class <resource_class>', help=f'{those} that have inventory of this class'),
         Option(

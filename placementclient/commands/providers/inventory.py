@@ -172,10 +172,7 @@ class ReplaceInventories(editing.Editing):
 
     examples = (
         'compute1 --amend --resource VCPU:reserved=2',
-        (
-            "--match 'compute[1-9]' --with-class VCPU --amend --resource "
-            'VCPU:allocation_ratio=4 --dry-run'
-        ),
+        "--match 'compute[1-9]' --amend --resource VCPU:allocation_ratio=4 --dry-run",
     )
     endpoint = endpoints.SET_INVENTORIES
     prints_one = (*columns.INVENTORY_OF_PROVIDER.names, 'name')
@@ -188,8 +185,7 @@ class ReplaceInventories(editing.Editing):
         ),
         Option(
             '--resource <resource_class>[:<field>]=<value>...',
-            help=f'Field of the inventory of a class, one of {", ".join(FIELDS)}; default: all '
-            'inventories are deleted',
+            help=f'Field of a class, one of {", ".join(FIELDS)}; default: delete all inventories',
         ),
         Flag('--aggregate', since='1.3', help='Set those of every provider of the aggregate'),
         Flag('--amend', help='Keep other classes, and other fields of the named classes'),

@@ -27,10 +27,7 @@ class PurgeProvider(Changing):
     first_version = GUARDS_CONSUMERS
     options = (
         option.PROVIDER,
-        Flag(
-            '--force',
-            help='Purge also if consumers lose all allocations, or go on to use freed resources',
-        ),
+        Flag('--force', help='Purge although consumers lose all, or use freed resources'),
         compute.migrations_option('to find them, as Nova gives them no type'),
         *changing.OPTIONS,
     )

@@ -72,8 +72,7 @@ class AssignmentsReshape(_Fitting):
             action='extend',
             nargs='+',
             default=[],
-            help='Output of the collector on hosts: tar archives, folders of that form, or folders '
-            'with many of them',
+            help='Output of the collector: tar archives, their folders, or folders with many',
         ),
         Flag('--numa', help='With --host-facts: write the NUMA cells of servers'),
         Option(
@@ -143,8 +142,7 @@ class DevicesReshape(_Fitting):
         Option(
             '--device-spec [<host>=]<file>...',
             required=True,
-            help='A nova.conf, or the JSON objects of its device_spec: <host>=<file> for one '
-            'host, <file> for the hosts without a file of their own',
+            help='A nova.conf, or the JSON objects of its device_spec; of one host or all others',
         ),
         Option('--snapshot <file>', help='Leave out instances without allocations in this file'),
         Option('-o', '--output <file>', required=True, help='The specification'),

@@ -200,11 +200,7 @@ class RehearseReshape(base.Lister):
     )
     options = (
         PLAN_FILE,
-        Option(
-            '--snapshot <file>',
-            required=True,
-            help='The snapshot that the plan was made from, or a newer one',
-        ),
+        Option('--snapshot <file>', required=True, help='The snapshot of the plan, or a newer one'),
         *selectors.TREES,
     )
 

@@ -19,10 +19,7 @@ _READ = (PLAN_FILE, *selectors.TREES, option.workers('trees to read'))
 _RUN = (
     PLAN_FILE,
     *selectors.TREES,
-    Option(
-        '--limit <number>',
-        help='Change at most this number of trees that are not done; default: all',
-    ),
+    Option('--limit <number>', help='Change at most this number of trees; default: all'),
     option.workers('trees to change'),
     Option(
         '--max-failures <number>',
