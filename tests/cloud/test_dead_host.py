@@ -66,7 +66,7 @@ def test_the_source_of_an_evacuation_frees_what_it_holds_once_it_is_back(
     hosts.revive(compute, DEAD)
 
     until(
-        lambda: [len(compute.allocations(each)) for each in evacuated] == [1, 1],
+        lambda: [len(compute.allocations(server)) for server in evacuated] == [1, 1],
         'servers are held twice',
     )
 
@@ -88,7 +88,7 @@ def _leak(compute):
 
 
 @pytest.fixture
-def kept(compute, evacuated):
+def leaked_on_source(compute, evacuated):
     """A consumer that Nova does not know, which keeps the provider of a host that came back."""
     before = _node(compute)
     leaked = _leak(compute)
@@ -100,7 +100,7 @@ def kept(compute, evacuated):
     return leaked
 
 
-def test_a_host_under_another_uuid_after_a_purge(compute, placement, kept):
+def test_a_host_under_another_uuid_after_a_purge(compute, placement, leaked_on_source):
     before = _node(compute)
 
     refused = placement(f'resource provider purge {DEAD} --yes -f json')
@@ -108,12 +108,14 @@ def test_a_host_under_another_uuid_after_a_purge(compute, placement, kept):
     hosts.restart(compute, DEAD)
 
     assert (refused.status, freed.status) == (1, 0), (refused.stderr, freed.stderr)
-    assert kept in refused.stdout
+    assert leaked_on_source in refused.stdout
     assert _node(compute) not in (None, before)
     assert _audit(placement) == {}
 
 
-def test_a_host_under_another_uuid_after_its_provider_is_replaced(compute, placement, kept):
+def test_a_host_under_another_uuid_after_its_provider_is_replaced(
+    compute, placement, leaked_on_source
+):
     identity = IDENTITY.read_text().strip()
 
     replaced = placement(f'resource provider replace {DEAD} --uuid {identity} --yes -f json')
@@ -121,7 +123,7 @@ def test_a_host_under_another_uuid_after_its_provider_is_replaced(compute, place
 
     assert replaced.status == 0, replaced.stderr
     assert _node(compute) == identity
-    assert list(compute.allocations(kept)) == [identity]
+    assert list(compute.allocations(leaked_on_source)) == [identity]
     new = compute.boot('reborn', host=DEAD)
     assert list(compute.allocations(new)) == [identity]
 
@@ -191,15 +193,15 @@ def test_a_host_with_servers_gets_its_uuid_back_where_nova_has_its_compute_node(
     compute, placement, stopped
 ):
     server, node, new = stopped
-    held = _holdings(compute, server)
+    holdings = _holdings(compute, server)
 
     _refused(placement, node, new)
-    assert _holdings(compute, server) == held
+    assert _holdings(compute, server) == holdings
     IDENTITY.write_text(node)
     compute.update_service(DEAD, forced_down=False)
     hosts.launch(compute, DEAD)
 
-    assert _holdings(compute, server) == held
+    assert _holdings(compute, server) == holdings
     assert list(compute.allocations(compute.boot('next', host=DEAD))) == [node]
     assert _audit(placement) == {}
 
@@ -266,11 +268,11 @@ def _with_hosts(placement, *more):
 
 
 def _holdings(compute, *consumers):
-    return [compute.providers(), *(compute.allocations(each) for each in consumers)]
+    return [compute.providers(), *(compute.allocations(consumer) for consumer in consumers)]
 
 
 def test_nova_does_not_start_under_another_name_with_the_same_uuid(compute, placement, left):
-    before, held = _with_hosts(placement), _holdings(compute, *left)
+    before, holdings = _with_hosts(placement), _holdings(compute, *left)
 
     _start_as(OTHER)
     until(lambda: not processes.pid(OTHER), 'it starts')
@@ -278,26 +280,26 @@ def test_nova_does_not_start_under_another_name_with_the_same_uuid(compute, plac
     assert 'refusing to start' in processes.tail(OTHER, 20)
     assert _with_hosts(placement) == before
     assert [row['id'] for row in before] == ['left-by-evacuation']
-    assert _holdings(compute, *left) == held
+    assert _holdings(compute, *left) == holdings
 
 
-@pytest.mark.parametrize(('name', 'found'), [(OTHER, []), (FULL, ['twin'])])
-def test_a_host_under_another_name_is_another_host(compute, placement, left, name, found):
+@pytest.mark.parametrize(('name', 'faults'), [(OTHER, []), (FULL, ['twin'])])
+def test_a_host_under_another_name_is_another_host(compute, placement, left, name, faults):
     stays, gone = left
     _reinstall_as(compute, name)
     rows = {row['id']: row for row in _with_hosts(placement)}
-    held = _holdings(compute, stays, gone)
+    holdings = _holdings(compute, stays, gone)
 
     _with_hosts(placement, '--id', 'twin', '--id', 'renamed', '--fix', '--yes')
 
-    assert sorted(rows) == ['left-by-evacuation', *found]
+    assert sorted(rows) == ['left-by-evacuation', *faults]
     assert rows['left-by-evacuation']['subject'] == gone
     # Nova has a server under the old name: what would move it is not to be run as it is.
-    for twin in [rows[each] for each in found]:
+    for twin in [rows[fault] for fault in faults]:
         assert (twin['subject'], twin['command']) == (DEAD, '')
         advice = f'Nova has servers on {DEAD}: give nova-compute this name again'
         assert twin['reason'].startswith(advice)
-    assert _holdings(compute, stays, gone) == held
+    assert _holdings(compute, stays, gone) == holdings
 
 
 def test_a_host_under_another_name_gets_what_the_old_one_has(compute, placement, left):
@@ -313,10 +315,10 @@ def test_a_host_under_another_name_gets_what_the_old_one_has(compute, placement,
     hosts.restart(compute, OTHER)
 
     assert replaced.status == 0, replaced.stderr
-    names = {each['uuid']: each['name'] for each in compute.providers()}
+    names = {provider['uuid']: provider['name'] for provider in compute.providers()}
     assert sorted(names.values()) == [FIRST, SECOND, OTHER]
-    held = [compute.allocations(each) for each in (*left, leaked)]
-    assert [[names[uuid] for uuid in each] for each in held] == [[SECOND], [FIRST], [OTHER]]
+    providers = [list(compute.allocations(holder)) for holder in (*left, leaked)]
+    assert [[names[uuid] for uuid in uuids] for uuids in providers] == [[SECOND], [FIRST], [OTHER]]
     new = compute.boot(OTHER, host=OTHER)
     assert list(compute.allocations(new)) == [IDENTITY.read_text().strip()]
     assert _with_hosts(placement) == []

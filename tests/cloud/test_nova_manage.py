@@ -40,7 +40,8 @@ def _stored(compute, consumer):
 def _put(compute, consumer, allocations, owner):
     body = {
         'allocations': {
-            provider: {'resources': each['resources']} for provider, each in allocations.items()
+            provider: {'resources': allocation['resources']}
+            for provider, allocation in allocations.items()
         },
         'project_id': owner['project_id'],
         'user_id': owner['user_id'],
@@ -56,14 +57,14 @@ def _emptied(compute, uuids):
 
 
 def _held(compute, uuids):
-    found = {state: _stored(compute, server) for state, server in uuids.items()}
+    records = {state: _stored(compute, server) for state, server in uuids.items()}
     return {
         state: (
-            {provider: each['resources'] for provider, each in stored['allocations'].items()},
+            {on: allocation['resources'] for on, allocation in stored['allocations'].items()},
             stored.get('project_id'),
             stored.get('user_id'),
         )
-        for state, stored in found.items()
+        for state, stored in records.items()
     }
 
 
@@ -80,9 +81,10 @@ def test_heal_gives_each_server_what_nova_manage_gives_it(compute, placement, uu
     ours = _held(compute, uuids)
     # A resize that waits may be reverted: nova-manage books the new flavor all the same.
     waits = of_nova.pop('verify_resize'), ours.pop('verify_resize')
-    assert [bool(held) for held, *_ in waits] == [True, False]
+    assert [bool(allocations) for allocations, *_ in waits] == [True, False]
     assert ours == of_nova
-    assert {state for state, (held, *_) in ours.items() if not held} == HOLDING_NOTHING
+    empty = {state for state, (allocations, *_) in ours.items() if not allocations}
+    assert empty == HOLDING_NOTHING
     left = {row['object']: row['reason'] for row in rows if row['state'] == 'left alone'}
     assert left == {
         f'consumer {uuids["verify_resize"]}': 'a resize waits to be confirmed or reverted'
@@ -93,7 +95,9 @@ def test_heal_gives_each_server_what_nova_manage_gives_it(compute, placement, uu
 
 @pytest.mark.usefixtures('restored')
 def test_a_second_heal_finds_nothing_and_neither_does_nova_manage(compute, placement, uuids):
-    _emptied(compute, {state: each for state, each in uuids.items() if state != 'verify_resize'})
+    _emptied(
+        compute, {state: server for state, server in uuids.items() if state != 'verify_resize'}
+    )
     placement('resource provider allocation heal --yes -f json').json(0, 6)
 
     assert placement('resource provider allocation heal --dry-run -f json').status == 0
@@ -130,20 +134,20 @@ def test_the_type_of_a_consumer_is_harmless_to_nova(compute, placement, uuids):
     compute.delete(server)
 
     assert source['allocations']
-    assert [each['resources']['VCPU'] for each in moved['allocations'].values()] == [2]
+    assert [allocation['resources']['VCPU'] for allocation in moved['allocations'].values()] == [2]
     assert not _stored(compute, migration['uuid'])['allocations']
     assert not _stored(compute, server)['allocations']
 
 
 @pytest.mark.usefixtures('restored')
 def test_audit_finds_what_nova_manage_finds(compute, placement, uuids):
-    providers = {each['name']: each['uuid'] for each in compute.providers()}
+    providers = {provider['name']: provider['uuid'] for provider in compute.providers()}
     some = {'resources': {'VCPU': 1, 'MEMORY_MB': 64}}
     owner = _stored(compute, uuids['active'])
     confirmed = next(
-        each['uuid']
-        for each in compute.migrations(instance_uuid=uuids['resized'])
-        if each['status'] == 'confirmed'
+        migration['uuid']
+        for migration in compute.migrations(instance_uuid=uuids['resized'])
+        if migration['status'] == 'confirmed'
     )
     planted = {uuid.uuid4().hex: FIRST, uuids['deleted']: FIRST, confirmed: SECOND}
     planted[uuids['shelved_offloaded']] = FIRST
@@ -159,19 +163,19 @@ def test_audit_finds_what_nova_manage_finds(compute, placement, uuids):
     )
     rows = placement('resource provider audit --servers nova --migrations nova -f json').json(3)
 
-    said = {
+    audited = {
         (consumer, provider)
         for consumer, provider in of_nova
         for row in rows
         if consumer.replace('-', '') in row['subject'].replace('-', '')
     }
     assert done.returncode == 3
-    assert said == of_nova
+    assert audited == of_nova
     dead = providers[servers.DEAD]
-    wanted = {(consumer, providers[host]) for consumer, host in planted.items()}
-    wanted |= {(uuids['active'], providers[SECOND]), (uuids['evacuated'], dead)}
+    expected = {(consumer, providers[host]) for consumer, host in planted.items()}
+    expected |= {(uuids['active'], providers[SECOND]), (uuids['evacuated'], dead)}
     plain = {(consumer.replace('-', ''), provider) for consumer, provider in of_nova}
-    assert plain == {(consumer.replace('-', ''), provider) for consumer, provider in wanted}
+    assert plain == {(consumer.replace('-', ''), provider) for consumer, provider in expected}
 
 
 def test_audit_of_all_states_is_quiet_but_for_the_evacuated_server(compute, placement, uuids):
@@ -200,19 +204,19 @@ def test_sync_puts_hosts_where_nova_manage_puts_them(compute, placement):
 
 def _aggregates(compute):
     return {
-        each['name']: set(
+        provider['name']: set(
             compute.call(
-                'GET', f'/resource_providers/{each["uuid"]}/aggregates', service='placement'
+                'GET', f'/resource_providers/{provider["uuid"]}/aggregates', service='placement'
             )['aggregates']
         )
-        for each in compute.providers()
+        for provider in compute.providers()
     }
 
 
 def _without_aggregates(compute):
-    for each in compute.providers():
-        path = f'/resource_providers/{each["uuid"]}/aggregates'
-        body = {'aggregates': [], 'resource_provider_generation': each['generation']}
+    for provider in compute.providers():
+        path = f'/resource_providers/{provider["uuid"]}/aggregates'
+        body = {'aggregates': [], 'resource_provider_generation': provider['generation']}
         compute.call('PUT', path, body, service='placement')
 
 
@@ -231,14 +235,14 @@ def wired(compute, placement, uuids):
     }
     Path('nic.json').write_text(json.dumps({'name': FIRST, 'children': [card]}))
     placement('resource provider tree apply nic.json --yes -f json').json()
-    asked = {'id': group, 'required': ['CUSTOM_PHYSNET_A'], 'resources': BANDWIDTH}
+    request = {'id': group, 'required': ['CUSTOM_PHYSNET_A'], 'resources': BANDWIDTH}
     record = {
         'id': port,
         'device_id': uuids['active'],
         'device_owner': 'compute:nova',
         'binding:host_id': FIRST,
         'binding:profile': {},
-        'resource_request': {'request_groups': [asked], 'same_subtree': [group]},
+        'resource_request': {'request_groups': [request], 'same_subtree': [group]},
     }
     control.PORTS.write_text(json.dumps([record]))
     yield nic, port
@@ -256,7 +260,7 @@ def test_the_bandwidth_of_a_port_is_healed_as_nova_manage_does(compute, placemen
     of_nova, noted = compute.allocations(server), control.PORTS.read_text()
     # Neutron knows the provider, and Placement does not: nova-manage finds nothing to heal.
     stored = _stored(compute, server)
-    _put(compute, server, {each: stored['allocations'][each] for each in before}, stored)
+    _put(compute, server, {on: stored['allocations'][on] for on in before}, stored)
     manage = control.nova_manage(
         'placement', 'heal_allocations', f'--instance={server}', check=False
     )
@@ -265,7 +269,7 @@ def test_the_bandwidth_of_a_port_is_healed_as_nova_manage_does(compute, placemen
     healed = compute.allocations(server)
     # Nor does Neutron: one provider of the host can serve the port.
     stored = _stored(compute, server)
-    _put(compute, server, {each: stored['allocations'][each] for each in before}, stored)
+    _put(compute, server, {on: stored['allocations'][on] for on in before}, stored)
     control.PORTS.write_text(unbound)
     by_traits = placement(heal)
 

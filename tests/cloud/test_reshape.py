@@ -88,7 +88,7 @@ def test_a_stopped_host_is_reshaped_and_nova_leaves_it_so(compute, placement, gp
     assert applied.status == 0, applied.stderr
     assert placement(f'resource provider reshape verify {plan}').status == 0
     placement(f'resource provider reshape rollback {plan} --yes -f json').json()
-    assert not [each for each in differences(placement, flat) if _matters(each)]
+    assert not [difference for difference in differences(placement, flat) if _matters(difference)]
     plan = planned(placement, SPECIFICATION, '--allow-inferred', plan='again.json')
     placement(f'resource provider reshape apply {plan} --yes -f json').json()
     nested = snapshot(placement, 'nested.json')
@@ -110,11 +110,13 @@ def _matters(difference):
 
 def _servers_go_on(compute, uuids):
     """Nova schedules to the children, moves servers away from them, and deletes them."""
-    children = {each['uuid']: each['name'] for each in compute.providers()}
+    children = {provider['uuid']: provider['name'] for provider in compute.providers()}
 
     def card(uuid):
-        held = compute.allocations(uuid)
-        (provider,) = [each for each, resources in held.items() if 'VGPU' in resources]
+        allocations = compute.allocations(uuid)
+        (provider,) = [
+            provider for provider, resources in allocations.items() if 'VGPU' in resources
+        ]
         return children[provider]
 
     new = compute.boot('gpu-new', 'vgpu', host=FIRST)
@@ -169,7 +171,7 @@ def test_pinned_servers_go_to_dedicated_cpus(compute, placement):
     saved = snapshot(placement, 'pins.json')
     before = compute.allocations(pinned)
     command = 'resource provider reshape assignments --servers nova --pinned -o pins.csv'
-    found = placement(*command.split(), '--snapshot', saved)
+    pins = placement(*command.split(), '--snapshot', saved)
     specification = {
         'trees': {'name': [THIRD]},
         'providers': [
@@ -200,11 +202,15 @@ def test_pinned_servers_go_to_dedicated_cpus(compute, placement):
     second = compute.boot('pinned-too', 'pinned', host=THIRD)
     booted = compute.allocations(second)
 
-    assert found.status == 0, found.stderr
-    assert [each['VCPU'] for each in before.values()] == [2]
-    assert [(each.get('VCPU'), each['PCPU']) for each in after.values()] == [(None, 2)]
-    assert [(each['VCPU'], each.get('PCPU')) for each in other.values()] == [(1, None)]
-    assert [each['PCPU'] for each in booted.values()] == [2]
+    assert pins.status == 0, pins.stderr
+    assert [resources['VCPU'] for resources in before.values()] == [2]
+    assert [(resources.get('VCPU'), resources['PCPU']) for resources in after.values()] == [
+        (None, 2)
+    ]
+    assert [(resources['VCPU'], resources.get('PCPU')) for resources in other.values()] == [
+        (1, None)
+    ]
+    assert [resources['PCPU'] for resources in booted.values()] == [2]
     assert writes == []
 
 
@@ -290,13 +296,13 @@ def test_pci_devices_are_added_and_nova_leaves_them_so(compute, placement, funct
     assert log.requests() == []
     assert differences(placement, nested) == []
     assert placement(f'resource provider reshape verify {plan}').status == 0
-    names = {each['uuid']: each['name'] for each in compute.providers()}
-    held = [
+    names = {provider['uuid']: provider['name'] for provider in compute.providers()}
+    allocations = [
         {names[key]: value for key, value in compute.allocations(uuid).items()}
         for uuid in functions
     ]
     card = f'{FIRST}_0000:81:00.0'
-    assert [each[card] for each in held] == [{'CUSTOM_PCI_8086_1565': 1}] * 2
+    assert [resources[card] for resources in allocations] == [{'CUSTOM_PCI_8086_1565': 1}] * 2
     assert f'{FIRST}_0000:84:00.0' in names.values()
     assert len(compute.allocations(other)) == 1
     compute.delete(*functions)

@@ -148,12 +148,12 @@ def test_a_host_without_the_owner_of_nova_gets_no_server(compute, placement):
     placement(f'resource provider trait remove {THIRD} OWNER_NOVA -f json').json()
 
     fits = _fits(placement)['sized-plain']
-    said = placement('resource capacity show --flavors nova').stderr
+    warning = placement('resource capacity show --flavors nova').stderr
     uuid = compute.create('unowned', 'sized-plain', host=THIRD)
     server = compute.wait(uuid, 'ACTIVE', 'ERROR')
 
     assert (before, fits, server['status']) == (6, 5, 'ERROR')
-    assert f'requires the trait OWNER_NOVA, which other hosts have: {THIRD}' in said
+    assert f'requires the trait OWNER_NOVA, which other hosts have: {THIRD}' in warning
 
 
 @pytest.mark.usefixtures('zone')
@@ -166,7 +166,7 @@ def test_the_reason_of_no_valid_host_is_named(compute, placement):
     unknown = placement(f'{program} sized-unknown')
 
     assert before.status == 0
-    assert [[each['value'] for each in conflict] for conflict in full['conflicts']] == [['VGPU']]
+    assert [[need['value'] for need in conflict] for conflict in full['conflicts']] == [['VGPU']]
     # Placement refuses a request for a trait that it does not know.
     assert unknown.status == 1
     assert 'No such trait(s): CUSTOM_NOBODY_HAS' in unknown.stderr

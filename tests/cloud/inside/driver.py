@@ -118,9 +118,9 @@ class Driver(fake.FakeDriver):
             raise exception.ReshapeFailed(error='this driver does not know how')
         if nested & set(before) and allocations is None:
             raise exception.ReshapeNeeded()
-        own = {name: _inventory(total) for name, total in settings.get('inventories', {}).items()}
+        local = {name: _inventory(total) for name, total in settings.get('inventories', {}).items()}
         root = provider_tree.data(nodename)
-        provider_tree.update_inventory(nodename, {**root.inventory, **own})
+        provider_tree.update_inventory(nodename, {**root.inventory, **local})
         provider_tree.add_traits(nodename, *settings.get('traits', ()))
         for suffix, inventory in children.items():
             name = f'{nodename}_{suffix}'

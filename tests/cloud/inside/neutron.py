@@ -34,15 +34,15 @@ class Handler(BaseHTTPRequestHandler):
         elif kind == 'extensions':
             self._answer({'extensions': [{'alias': name, 'name': name} for name in EXTENSIONS]})
         elif kind == 'ports':
-            asked = {key: set(values) for key, values in parse_qs(url.query).items()}
-            asked.pop('fields', None)
-            found = [
+            query = {key: set(values) for key, values in parse_qs(url.query).items()}
+            query.pop('fields', None)
+            ports = [
                 port
                 for port in _ports()
-                if all(port[key] in values for key, values in asked.items() if key in port)
+                if all(port[key] in values for key, values in query.items() if key in port)
                 and uuid in ('', port['id'])
             ]
-            self._answer({'port': found[0]} if uuid and found else {'ports': found})
+            self._answer({'port': ports[0]} if uuid and ports else {'ports': ports})
         else:
             self._answer({kind.replace('-', '_'): []})
 
