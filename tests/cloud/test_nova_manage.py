@@ -56,7 +56,7 @@ def _emptied(compute, uuids):
         compute.discard(f'/allocations/{server}', service='placement')
 
 
-def _held(compute, uuids):
+def _holdings(compute, uuids):
     records = {state: _stored(compute, server) for state, server in uuids.items()}
     return {
         state: (
@@ -72,13 +72,13 @@ def _held(compute, uuids):
 def test_heal_gives_each_server_what_nova_manage_gives_it(compute, placement, uuids):
     _emptied(compute, uuids)
     assert control.nova_manage('placement', 'heal_allocations', '--verbose').returncode == 0
-    of_nova = _held(compute, uuids)
+    of_nova = _holdings(compute, uuids)
     types_of_nova = {_stored(compute, uuids[state]).get('consumer_type') for state in of_nova}
     _emptied(compute, uuids)
 
     rows = placement('resource provider allocation heal --yes -f json').json(0, 6)
 
-    ours = _held(compute, uuids)
+    ours = _holdings(compute, uuids)
     # A resize that waits may be reverted: nova-manage books the new flavor all the same.
     waits = of_nova.pop('verify_resize'), ours.pop('verify_resize')
     assert [bool(allocations) for allocations, *_ in waits] == [True, False]
@@ -107,7 +107,7 @@ def test_a_second_heal_finds_nothing_and_neither_does_nova_manage(compute, place
 
 @pytest.mark.usefixtures('restored')
 def test_an_owner_of_an_allocation_is_healed_as_nova_manage_does(compute, placement, uuids):
-    before = _held(compute, uuids)
+    before = _holdings(compute, uuids)
     strangers = {'project_id': uuid.uuid4().hex, 'user_id': uuid.uuid4().hex}
     for state in ('active', 'stopped'):
         stored = _stored(compute, uuids[state])
@@ -117,7 +117,7 @@ def test_an_owner_of_an_allocation_is_healed_as_nova_manage_does(compute, placem
     server = uuids['stopped']
     placement(f'resource provider allocation heal --server {server} --yes -f json').json()
 
-    assert _held(compute, uuids) == before
+    assert _holdings(compute, uuids) == before
 
 
 def test_the_type_of_a_consumer_is_harmless_to_nova(compute, placement, uuids):
