@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.consumers import Consumer
+from placementclient.model.consumers import Consumer, gained
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -73,15 +73,10 @@ def cloud(hosts=1, servers=4):
 
 def used(snapshot):
     """A cloud as it would be once it has been made: with what its consumers use."""
-    amounts: dict[str, dict[str, int]] = {}
-    for consumer in snapshot.consumers.values():
-        for provider_uuid, resources in consumer.allocations.items():
-            sums = amounts.setdefault(provider_uuid, {})
-            for name, amount in resources.items():
-                sums[name] = sums.get(name, 0) + amount
+    sums = gained(({}, consumer.allocations) for consumer in snapshot.consumers.values())
     return Snapshot(
-        [replace(each, usages=amounts.get(each.uuid, {})) for each in snapshot.providers.values()],
-        [replace(each, generation=1) for each in snapshot.consumers.values()],
+        [replace(s, usages=dict(sums[s.uuid])) for s in snapshot.providers.values()],
+        [replace(consumer, generation=1) for consumer in snapshot.consumers.values()],
     )
 
 

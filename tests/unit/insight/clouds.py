@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from placementclient.model.consumers import Consumer
+from placementclient.model.consumers import Consumer, gained
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -39,17 +39,8 @@ def consumer(name, kind='INSTANCE', **allocated):
 
 def cloud(states, consumers=()):
     """A snapshot in which what is used is what the consumers hold, where it does not say it."""
-    used: dict[str, dict[str, int]] = {}
     consumers = list(consumers)
-    for entry in consumers:
-        for uuid, resources in entry.allocations.items():
-            for name, amount in resources.items():
-                on = used.setdefault(uuid, {})
-                on[name] = on.get(name, 0) + amount
+    used = gained(({}, entry.allocations) for entry in consumers)
     return Snapshot(
-        (
-            state if state.usages else replace(state, usages=used.get(state.uuid, {}))
-            for state in states
-        ),
-        consumers,
+        (s if s.usages else replace(s, usages=dict(used[s.uuid])) for s in states), consumers
     )
