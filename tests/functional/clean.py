@@ -12,7 +12,8 @@ from typing import Any
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import COMPUTE_NODE, DISABLED, INSTANCE, MIGRATION, OWNER_NOVA
 from placementclient.model.providers import SHARING_TRAIT
-from tests.functional.planted import AGENT, EGRESS, Planted, uuid_of
+from tests.functional.clouds import uuid_of
+from tests.functional.planted import AGENT, EGRESS, Planted
 
 #: The states of servers on a host: vm_state, task_state.
 RESTING = (

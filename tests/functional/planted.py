@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +9,10 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+from tests.functional.clouds import uuid_of
 
 #: Hosts that share one storage.
 RACK = 100
-_NAMESPACE = uuid.UUID('1d2cbb0a-7f0f-4a6b-9a3c-0c5f27c0b9aa')
 OWNER, COMPUTE_NODE = 'OWNER_NOVA', 'COMPUTE_NODE'
 VCPU = Inventory(32, reserved=2, max_unit=32, allocation_ratio=4.0)
 MEMORY = Inventory(65536, reserved=512, max_unit=65536)
@@ -29,11 +28,6 @@ LISTS = (
     *('servers', 'migrations', 'services', 'hypervisors', 'flavors', 'limits', 'nodes'),
     *('ports', 'agents', 'subnets'),
 )
-
-
-def uuid_of(name):
-    """The UUID of something that has a name here."""
-    return str(uuid.uuid5(_NAMESPACE, name))
 
 
 @dataclass

@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import DISABLED, ONE_TIME_USE, OWNER_CYBORG, OWNER_NOVA
-from tests.functional.planted import AGENT, EGRESS, SERVER, uuid_of
+from tests.functional.clouds import uuid_of
+from tests.functional.planted import AGENT, EGRESS, SERVER
 
 NOBODY = '00000000-0000-0000-0000-000000000000'
 DEVICE = 'CUSTOM_PCI_8086_0B60'

@@ -27,9 +27,9 @@ from placementclient.model.consumers import Consumer
 from placementclient.nova import service
 from tests.functional import clouds, planted_services
 from tests.functional.bulk import Database
-from tests.functional.clouds import content, disturbed
+from tests.functional.clouds import content, disturbed, uuid_of
 from tests.functional.lifecycles import lifecycle
-from tests.functional.planted import SERVER, Planted, planted, uuid_of
+from tests.functional.planted import SERVER, Planted, planted
 from tests.numbers import few_quick
 
 #: A thousand are in benchmarks/audit_scale.py: reading them takes minutes on a slow machine.

@@ -7,7 +7,7 @@ import pytest
 
 from placementclient.api import resource_provider, trait
 from placementclient.files import disk
-from tests.functional.planted import uuid_of
+from tests.functional.clouds import uuid_of
 from tests.functional.test_insight_capacity import mixed
 
 COMMAND = 'resource provider snapshot'

@@ -32,7 +32,8 @@ from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import parsed
 from placementclient.placing.topology import Topology
 from tests.functional import clouds
-from tests.functional.planted import Planted, uuid_of
+from tests.functional.clouds import uuid_of
+from tests.functional.planted import Planted
 
 pytestmark = pytest.mark.slow
 
