@@ -248,12 +248,13 @@ class _DistinctSearch(PartSearch):
     """Finds each set of amounts once: equal groups come in the order of their providers."""
 
     def _sorted(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
-        if self._request.subtrees:
+        if self._request.subtrees or not part.group:
             return suitable
+        others = ((self._request.parts[number], place) for number, place in self._chosen.items())
         twins = [
             place
-            for number, place in self._chosen.items()
-            if self._request.parts[number]._replace(group=part.group) == part
+            for other, place in others
+            if other.group and other._replace(group=part.group) == part
         ]
         return [place for place in suitable if place >= max(twins, default=0)]
 

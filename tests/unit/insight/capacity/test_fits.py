@@ -101,6 +101,18 @@ def test_in_a_subtree_each_group_is_above_the_min_unit():
     assert fits.by_tree(Topology(snapshot), [request])[-1].count == 0
 
 
+def test_the_common_group_is_no_twin_of_a_group_that_asks_for_the_same():
+    """The trait is asked of the common group alone, which only the second provider can serve."""
+    states = [
+        provider('host', MEMORY_MB=1),
+        provider('host_0', 'host', VCPU=1),
+        provider('host_1', 'host', traits=['CUSTOM_A'], VCPU=1),
+    ]
+    vcpu = Filter({'VCPU': 1})
+    request = CandidateRequest(Filter({'VCPU': 1}, ('CUSTOM_A',)), {'_A': vcpu}, 'none')
+    assert fits.by_tree(Topology(cloud(states)), [request])[-1].count == 1
+
+
 def test_a_pool_serves_whoever_comes_and_is_counted_once():
     hosts = [provider(name, aggregates=['shared'], VCPU=8) for name in ('host1', 'host2')]
     snapshot = cloud([*hosts, provider('alone', VCPU=8), pool('nfs', DISK_GB=30)])
