@@ -37,6 +37,18 @@ def consumer(name, kind='INSTANCE', **allocated):
     return Consumer(name, allocated, 'project', 'user', 1, kind)
 
 
+def detailed(uuid, specs=None, vcpus=2, ram=64, state='active', **more):
+    """A server as ``GET /servers/detail`` has it."""
+    return {
+        'id': uuid, 'tenant_id': 'p', 'user_id': 'u', 'image': {'id': 'i'},
+        'OS-EXT-SRV-ATTR:hypervisor_hostname': 'old', 'OS-EXT-STS:task_state': None,
+        'OS-EXT-STS:vm_state': state,
+        'flavor': {'original_name': 'm', 'vcpus': vcpus, 'ram': ram, 'disk': 0, 'ephemeral': 0,
+                   'swap': 0, 'extra_specs': specs or {}},
+        **more,
+    }  # fmt: skip
+
+
 def cloud(states, consumers=()):
     """A snapshot in which what is used is what the consumers hold, where it does not say it."""
     consumers = list(consumers)

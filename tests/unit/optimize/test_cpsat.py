@@ -1,4 +1,4 @@
-"""What is asked of OR-tools: bounded, deterministic, and Ctrl-C ends it."""
+"""The behaviour of OR-tools that searches rely on: bounded, deterministic, interruptible."""
 
 from __future__ import annotations
 

@@ -10,23 +10,21 @@ from placementclient.nova import service as compute
 from placementclient.optimize import cpsat
 from tests.programs import Result
 from tests.unit.commands.clouds import save
-from tests.unit.insight.clouds import cloud, consumer, pool, provider
+from tests.unit.insight.clouds import cloud, consumer, detailed, pool, provider
 
 RACK = '5c1d4e5f-6a7b-4c8d-9e0f-1a2b3c4d5e6f'
 PLAN = 'resource provider drain plan --snapshot {file} '
 
 
-def three():
+@pytest.fixture
+def file(tmp_path):
     """Three hosts with four servers; the first is in a rack, and has a trait."""
-    return cloud(
+    first = {'traits': ['COMPUTE_NODE', 'HW_CPU_X86_AVX2'], 'aggregates': [RACK]}
+    snapshot = cloud(
         [
-            provider(
-                name,
-                traits=['COMPUTE_NODE', *(['HW_CPU_X86_AVX2'] if number == 0 else [])],
-                aggregates=[RACK] if number == 0 else [],
-                VCPU=8,
-            )
-            for number, name in enumerate(('compute1', 'compute2', 'compute3'))
+            provider('compute1', **first, VCPU=8),
+            provider('compute2', traits=['COMPUTE_NODE'], VCPU=8),
+            provider('compute3', traits=['COMPUTE_NODE'], VCPU=8),
         ],
         [
             consumer('s1', compute1={'VCPU': 4}),
@@ -35,11 +33,7 @@ def three():
             consumer('s4', compute3={'VCPU': 4}),
         ],
     )
-
-
-@pytest.fixture
-def file(tmp_path):
-    return save(tmp_path, 'cloud.json', three())
+    return save(tmp_path, 'cloud.json', snapshot)
 
 
 NO_NOVA = (
@@ -132,17 +126,12 @@ def test_usage(placement, file, options, status, message):
     assert placement(PLAN.format(file=file) + options) == Result(status, '', f'{message}\n')
 
 
-def detailed(uuid, vcpus, state='active'):
-    """A server as ``GET /servers/detail`` has it."""
-    return {
-        'id': uuid, 'tenant_id': 'p', 'user_id': 'u', 'image': '', 'OS-EXT-STS:task_state': None,
-        'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute1', 'OS-EXT-STS:vm_state': state,
-        'flavor': {'original_name': 'm', 'vcpus': vcpus, 'ram': 0, 'extra_specs': {}},
-    }  # fmt: skip
+def server(uuid, vcpus, state='active'):
+    return detailed(uuid, vcpus=vcpus, ram=0, state=state, image='')
 
 
 def test_requests(placement, file, tmp_path, monkeypatch):
-    servers = [detailed('s1', 4), detailed('s2', 2, 'stopped')]
+    servers = [server('s1', 4), server('s2', 2, 'stopped')]
     lists = {'servers': servers, 'aggregates': [], 'server_groups': []}
     path = save(tmp_path, 'nova.json', lists)
     command = PLAN.format(file=file) + 'compute1 -f value -c command --requests '
@@ -182,7 +171,7 @@ STATES = [
 def test_the_command_is_one_that_nova_accepts(
     placement, file, tmp_path, state, status, target, typed, mode
 ):
-    path = save(tmp_path, 'nova.json', [detailed('s1', 4), detailed('s2', 2, state)])
+    path = save(tmp_path, 'nova.json', [server('s1', 4), server('s2', 2, state)])
     written = tmp_path / 'drain.json'
     plan = f'{PLAN.format(file=file)} compute1 {mode} -f json --requests {path} -o {written}'
 
@@ -205,7 +194,7 @@ def test_a_shelved_server_needs_no_place(placement, tmp_path, mode):
         [consumer('s1', compute1={'VCPU': 2}), consumer('s2', compute1={'VCPU': 6})],
     )
     file = save(tmp_path, 'full.json', full)
-    path = save(tmp_path, 'nova.json', [detailed('s1', 2), detailed('s2', 6, 'shelved')])
+    path = save(tmp_path, 'nova.json', [server('s1', 2), server('s2', 6, 'shelved')])
     plan = f'{PLAN.format(file=file)} compute1 {mode} -f value -c server -c to'
 
     assert placement(plan).status == 4
@@ -215,7 +204,7 @@ def test_a_shelved_server_needs_no_place(placement, tmp_path, mode):
 
 
 def test_what_no_plan_can_move_is_said(placement, file, tmp_path):
-    path = save(tmp_path, 'nova.json', [detailed('s2', 2, 'shelved_offloaded')])
+    path = save(tmp_path, 'nova.json', [server('s2', 2, 'shelved_offloaded')])
     result = placement(f'{PLAN.format(file=file)} compute1 -f value -c server --requests {path}')
     assert (result.status, result.stdout) == (5, '')
     for sentence in (

@@ -1,4 +1,4 @@
-"""What Nova says that servers ask for."""
+"""The requests of servers, from the lists of Nova."""
 
 import pytest
 
@@ -7,21 +7,9 @@ from placementclient.insight.drain.knowledge import learn
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.nova.server_request import Scheduling
 from placementclient.nova.settings import Settings
-from tests.unit.insight.clouds import cloud, consumer, provider
+from tests.unit.insight.clouds import cloud, consumer, detailed, provider
 
 NODE = 'COMPUTE_NODE'
-
-
-def listed(uuid, specs=None, **more):
-    """A server as ``GET /servers/detail`` has it."""
-    return {
-        'id': uuid, 'tenant_id': 'p', 'user_id': 'u', 'image': {'id': 'i'},
-        'OS-EXT-SRV-ATTR:hypervisor_hostname': 'old', 'OS-EXT-STS:task_state': None,
-        'OS-EXT-STS:vm_state': 'active',
-        'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'ephemeral': 0,
-                   'swap': 0, 'extra_specs': specs or {}},
-        **more,
-    }  # fmt: skip
 
 
 def two_hosts(*traits, servers=1):
@@ -48,7 +36,7 @@ def answer(snapshot, document):
     ],
 )
 def test_flavors_decide(specs, verdict):
-    decision, _ = answer(two_hosts('CUSTOM_SSD'), [listed('s0', specs)])
+    decision, _ = answer(two_hosts('CUSTOM_SSD'), [detailed('s0', specs)])
     assert (decision.verdict, decision.lax) == (verdict, None)
 
 
@@ -64,7 +52,7 @@ def test_flavors_decide(specs, verdict):
     ],
 )
 def test_images_decide(image, verdict):
-    server = listed('s0', image={'id': 'i', 'properties': image})
+    server = detailed('s0', image={'id': 'i', 'properties': image})
     decision, remarks = answer(two_hosts('CUSTOM_SSD'), [server])
     assert decision.verdict is verdict
     assert not any('the images of' in line for line in remarks)
@@ -86,7 +74,7 @@ def test_images_decide(image, verdict):
     ],
 )  # fmt: skip
 def test_what_is_not_known_stays_bracketed(changes, reason):
-    decision, remarks = answer(two_hosts(), [listed('s0') | changes])
+    decision, remarks = answer(two_hosts(), [detailed('s0') | changes])
     assert decision.verdict is DrainVerdict.DEPENDS
     assert remarks[0] == f'Of 1 server only the allocations are counted: {reason}'
 
@@ -104,7 +92,7 @@ def test_a_server_with_devices_takes_the_place_of_devices():
             provider('new_gpu', 'new', traits=traits, PGPU=1),
         ]
         snapshot = cloud(states, [consumer('s0', **resources)])
-        servers = [listed('s0', {'pci_passthrough:alias': 'gpu:1'})]
+        servers = [detailed('s0', {'pci_passthrough:alias': 'gpu:1'})]
         knowledge, _ = learn(snapshot, servers, 'x.json', settings)
         return decide(DrainCloud(snapshot, knowledge), ['old']).verdict
 
@@ -119,7 +107,7 @@ def test_a_server_with_devices_takes_the_place_of_devices():
 )
 def test_what_other_filters_look_at_is_said(hosts, verdict):
     specs = {'capabilities:cpu_info:arch': 'x', 'trait:CUSTOM_SSD': 'required'}
-    decision, remarks = answer(two_hosts(*hosts), [listed('s0', specs, image='')])
+    decision, remarks = answer(two_hosts(*hosts), [detailed('s0', specs, image='')])
     # What the flavor asks of Placement counts all the same.
     assert decision.verdict is verdict
     assert remarks[0] == (
@@ -129,14 +117,14 @@ def test_what_other_filters_look_at_is_said(hosts, verdict):
 
 
 def test_what_is_not_counted_is_said():
-    _, remarks = answer(two_hosts(), [listed('s0')])
+    _, remarks = answer(two_hosts(), [detailed('s0')])
     assert remarks == [
         'Not counted: what the images of 1 server ask for. Servers have the properties of their '
         'images from compute API 2.98 on',
         'Not counted: availability zones, as there are no aggregates in the file',
         'Not counted: server groups, as there are no server_groups in the file',
     ]
-    whole = {'servers': [listed('s0', image='')], 'aggregates': [], 'server_groups': []}
+    whole = {'servers': [detailed('s0', image='')], 'aggregates': [], 'server_groups': []}
     assert answer(two_hosts(), whole)[1] == []
 
 
@@ -158,7 +146,7 @@ def zone(name, *hosts):
     ],
 )
 def test_zones_decide(aggregates, server, verdict):
-    record = listed('s0') | {'OS-EXT-AZ:availability_zone': server}
+    record = detailed('s0') | {'OS-EXT-AZ:availability_zone': server}
     document = {'servers': [record], 'aggregates': aggregates}
     assert answer(two_hosts(), document)[0].verdict is verdict
     pinned = record | {'pinned_availability_zone': server}
@@ -184,7 +172,7 @@ def test_zones_decide(aggregates, server, verdict):
 )
 def test_server_groups_decide(group, verdict):
     document = {
-        'servers': [listed('s0'), listed('s1')],
+        'servers': [detailed('s0'), detailed('s1')],
         'server_groups': [{'id': 'g', 'members': ['S0', 's1', 'gone'], **group}],
     }
     assert answer(two_hosts(servers=2), document)[0].verdict is verdict
@@ -197,5 +185,5 @@ def test_servers_of_the_group_that_are_there_already_count(most, verdict):
     snapshot = cloud(states, [consumer('s0', old=resources), consumer('s1', new=resources)])
     group = {'id': 'g', 'policy': 'anti-affinity', 'members': ['s0', 's1']}
     group['rules'] = {'max_server_per_host': most}
-    document = {'servers': [listed('s0'), listed('s1')], 'server_groups': [group]}
+    document = {'servers': [detailed('s0'), detailed('s1')], 'server_groups': [group]}
     assert answer(snapshot, document)[0].verdict is verdict
