@@ -35,13 +35,6 @@ class _ProviderGroup(NamedTuple):
     provider_uuids: set[str]
     pairs: Sequence[ConsumerChange]
 
-    @property
-    def is_tied(self) -> bool:
-        """Return whether something else has to change in the same moment as a provider's
-        inventories.
-        """
-        return bool(self.pairs) or len(self.provider_uuids) > 1
-
 
 def operations(
     before: Snapshot, after: Snapshot, *, is_atomic: bool = False
@@ -55,8 +48,8 @@ def operations(
     if is_atomic:
         yield from _at_once(room, pairs)
         return
-    groups = list(_groups(room, pairs, successions(before, after)))
-    reshaped = [group for group in groups if group.is_tied and room.is_exchange(group)]
+    groups = _groups(room, pairs, successions(before, after))
+    reshaped = [group for group in groups if room.is_exchange(group)]
     moving = {pair.uuid: pair for group in reshaped for pair in group.pairs}
     alone = [pair for pair in pairs if pair.uuid not in moving]
     together = {uuid for group in reshaped for uuid in group.provider_uuids}
@@ -102,13 +95,16 @@ class _TransferRoom:
                     self._peak.setdefault(uuid, Counter())[name] += gain
 
     def is_exchange(self, group: _ProviderGroup) -> bool:
-        """Return True if inventory goes while other inventory comes, or consumers get something."""
+        """Return True if inventory goes while other inventory comes, or consumers get something.
+
+        A single provider that no consumer is tied to changes all its inventories in any request.
+        """
         uuids = group.provider_uuids
+        is_tied = group.pairs or len(uuids) > 1
         comes = any(_grows(self.before[uuid], self.after[uuid]) for uuid in uuids)
         gained = any(gain > 0 for pair in group.pairs for _, _, gain in pair.gains())
-        return (comes or gained) and any(
-            _grows(self.after[uuid], self.before[uuid]) for uuid in uuids
-        )
+        goes = any(_grows(self.after[uuid], self.before[uuid]) for uuid in uuids)
+        return bool(is_tied and goes and (comes or gained))
 
     def between(
         self, pairs: Sequence[ConsumerChange], together: Set[str]
@@ -132,8 +128,9 @@ class _TransferRoom:
                 for name, amount in resources.items():
                     inventory = result[uuid].get(name)
                     if inventory is None or not self._is_granted(uuid, name, amount, inventory):
-                        needed = _exactly(self._peak[uuid][name])
-                        result[uuid] = {**result[uuid], name: needed}
+                        # It grants this amount in whatever parts, and nothing beyond it.
+                        peak = self._peak[uuid][name]
+                        result[uuid] = {**result[uuid], name: Inventory(peak, max_unit=peak)}
         return result
 
     def _is_granted(self, uuid: str, name: str, amount: int, inventory: Inventory) -> bool:
@@ -153,11 +150,6 @@ def _grows(before: Inventories, after: Inventories) -> bool:
         name not in before or not before[name].covers(inventory)
         for name, inventory in after.items()
     )
-
-
-def _exactly(amount: int) -> Inventory:
-    """Return an inventory that grants this amount in whatever parts, and nothing beyond it."""
-    return Inventory(amount, max_unit=amount)
 
 
 def successions(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
@@ -207,8 +199,12 @@ def _reshape(
 
 def _allocations(pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
     """Write consumers many at a time; those that get a type apart, as a body has one version."""
-    for sets_type in (False, True):
-        pending = iter([pair for pair in pairs if _sets_type(pair) is sets_type])
+
+    def sets_type(pair: ConsumerChange) -> bool:
+        return bool(pair.after.allocations) and pair.before.type != pair.after.type
+
+    for is_with_type in (False, True):
+        pending = iter([pair for pair in pairs if sets_type(pair) is is_with_type])
         while batch := list(islice(pending, BATCH)):
             before, after = zip(*batch, strict=True)
             yield SetAllocations(before, after)
@@ -217,8 +213,3 @@ def _allocations(pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
 def _granted(pair: ConsumerChange) -> Consumer:
     """Return a consumer once it has its new allocations and still its old owner and type."""
     return replace(pair.before, allocations=pair.after.allocations)
-
-
-def _sets_type(pair: ConsumerChange) -> bool:
-    """Return whether a consumer gets a type, which takes microversion 1.38."""
-    return bool(pair.after.allocations) and pair.before.type != pair.after.type

@@ -102,9 +102,7 @@ class Case(NamedTuple):
 
 CASES = (
     Case(free, '/reshaper', DONE, 'planned again'),
-    Case(allocate('new', 1), '/reshaper', DONE, 'planned again'),
     Case(allocate('new', 1), '/reshaper', LEFT, 'impossible', 2),
-    Case(resize(5), '/reshaper', LEFT, 'inventories of compute0'),
     Case(rename, '/reshaper', LEFT, 'is called another now'),
     Case(occupy, '/resource_providers', LEFT, 'exists elsewhere'),
 )
