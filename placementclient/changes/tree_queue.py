@@ -73,7 +73,7 @@ class TreeQueue:
     def end(self, result: TreeResult) -> None:
         """Record the result of a tree."""
         self._results[result.root_provider_uuid] = result
-        if result.state in (State.FAILED, State.LEFT_ALONE):
+        if result.is_undone:
             self._failures_left -= 1
         self._report(result)
 

@@ -18,10 +18,6 @@ class State(enum.StrEnum):
     NOT_STARTED = 'not started'
 
 
-#: The states of trees that were tried and are not done.
-_UNDONE = frozenset({State.LEFT_ALONE, State.FAILED})
-
-
 @dataclass(frozen=True, slots=True)
 class TreeResult:
     """The result of one tree.
@@ -44,7 +40,7 @@ class TreeResult:
     @property
     def is_undone(self) -> bool:
         """Return whether the run tried the tree and did not reach its goal."""
-        return self.state in _UNDONE
+        return self.state in (State.LEFT_ALONE, State.FAILED)
 
     @property
     def differs(self) -> bool:

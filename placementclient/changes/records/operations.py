@@ -1,5 +1,6 @@
 """Operations in plans and journals: short for a reader, or complete."""
 
+import re
 import typing
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -39,19 +40,11 @@ def record(operation: Operation) -> dict[str, Any]:
             }
         case _:
             return whole(operation)
-    return {'operation': _KINDS[type(operation)], **facts}
+    kind = re.sub(r'\B(?=[A-Z])', '-', type(operation).__name__).lower()
+    return {'operation': kind, **facts}
 
 
-#: The names of those operations in plans and journals of a reshape.
-_KINDS: Mapping[type[Operation], str] = {
-    EnsureClass: 'ensure-class',
-    EnsureTrait: 'ensure-trait',
-    CreateProvider: 'create-provider',
-    DeleteProvider: 'delete-provider',
-    SetTraits: 'set-traits',
-    SetAggregates: 'set-aggregates',
-    Reshape: 'reshape',
-}
+#: The operations by the names that complete records have.
 _TYPES: Mapping[str, type[Operation]] = {each.__name__: each for each in typing.get_args(Operation)}
 
 
