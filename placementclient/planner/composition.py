@@ -116,5 +116,7 @@ def _residents(snapshot: Snapshot, target_state: TargetState) -> tuple[str, ...]
         is_source = (provider_uuid, name) in target_state.targets
         if provider.before and target_state.is_local(provider) and not is_source:
             consumers = snapshot.consumers_on(provider_uuid)
-            residents.update(each.uuid for each in consumers if each.amount(provider_uuid, name))
+            residents.update(
+                consumer.uuid for consumer in consumers if consumer.amount(provider_uuid, name)
+            )
     return tuple(sorted(residents))

@@ -240,9 +240,11 @@ def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
     if any(_is_pattern(snapshot, move.source) for move in spec.moves):
         return snapshot.roots()
     named = [move.source for move in spec.moves]
-    named += [name for each in spec.additions for name in (each.name, each.parent) if name]
-    wanted = {state.provider.root_uuid for state in map(snapshot.find, named) if state is not None}
-    return [root for root in snapshot.roots() if root.uuid in wanted]
+    named += [name for entry in spec.additions for name in (entry.name, entry.parent) if name]
+    root_uuids = {
+        state.provider.root_uuid for state in map(snapshot.find, named) if state is not None
+    }
+    return [root for root in snapshot.roots() if root.uuid in root_uuids]
 
 
 def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
@@ -252,7 +254,7 @@ def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
         maker.faults.raise_any()
         raise _nothing_selected(spec)
     uuids = {root.uuid for root in roots}
-    wanted = set()
+    root_uuids = set()
     for name in trees:
         state = snapshot.find(name)
         if state is None:
@@ -261,8 +263,8 @@ def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
         if state.uuid not in uuids:
             maker.faults.raise_any()
             raise spec.error(f'does not select the tree {state.name}', 'trees')
-        wanted.add(state.uuid)
-    return [root for root in roots if not trees or root.uuid in wanted]
+        root_uuids.add(state.uuid)
+    return [root for root in roots if not trees or root.uuid in root_uuids]
 
 
 def _nothing_selected(spec: Spec) -> errors.BadFile:

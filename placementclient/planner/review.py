@@ -24,23 +24,23 @@ def differences(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
     for provider, name in sorted(inventories[0].keys() | inventories[1].keys()):
         was, now = (of_plan.get((provider, name)) for of_plan in inventories)
         if was != now:
-            yield f'{name} on {provider} would be {_said(now, was)}, and not {_said(was, now)}'
+            yield f'{name} on {provider} would be {_shown(now, was)}, and not {_shown(was, now)}'
     yield from _rows(reviewed, again)
     for warning in again.warnings:
-        if not any(_covers(known, warning) for known in reviewed.warnings):
+        if not any(_covers(notice, warning) for notice in reviewed.warnings):
             yield warning.message
 
 
 def _providers(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
-    known = {change.name: change for change in reviewed.providers}
-    there = {change.name: change for change in again.providers}
-    for name in sorted(known.keys() ^ there.keys()):
-        verb = 'would be changed too' if name in there else 'would not be changed'
+    before = {change.name: change for change in reviewed.providers}
+    after = {change.name: change for change in again.providers}
+    for name in sorted(before.keys() ^ after.keys()):
+        verb = 'would be changed too' if name in after else 'would not be changed'
         yield f'{name} {verb}'
-    for name in sorted(known.keys() & there.keys()):
+    for name in sorted(before.keys() & after.keys()):
         # Of a child that the plan makes, another may have made one of another UUID.
-        if there[name].uuid != known[name].uuid and not known[name].is_created:
-            yield f'{name} would be {there[name].uuid}'
+        if after[name].uuid != before[name].uuid and not before[name].is_created:
+            yield f'{name} would be {after[name].uuid}'
 
 
 def _rows(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
@@ -67,15 +67,15 @@ def _inventories(tree: TreeChange) -> dict[tuple[str, str], Inventory | None]:
     return result
 
 
-def _said(inventory: Inventory | None, other: Inventory | None) -> str:
+def _shown(inventory: Inventory | None, other: Inventory | None) -> str:
     """An inventory by what is different in another one."""
     if inventory is None:
         return 'gone'
     if other is None:
         return f'total {inventory.total}'
-    there = other.as_fields()
+    fields = other.as_fields()
     return ', '.join(
-        f'{name} {value}' for name, value in inventory.as_fields().items() if value != there[name]
+        f'{name} {value}' for name, value in inventory.as_fields().items() if value != fields[name]
     )
 
 
@@ -92,13 +92,13 @@ def _places(tree: TreeChange) -> dict[tuple[str, str, str], set[tuple[str, str]]
     return result
 
 
-def _covers(known: Notice, warning: Notice) -> bool:
+def _covers(reviewed: Notice, warning: Notice) -> bool:
     """Return whether a warning says no more than one that is known; lists of consumers may be
     shorter.
     """
-    return known.kind == warning.kind and all(
-        set(fact) <= set(known.facts.get(name, ()))
+    return reviewed.kind == warning.kind and all(
+        set(fact) <= set(reviewed.facts.get(name, ()))
         if isinstance(fact, list | tuple)
-        else fact == known.facts.get(name)
+        else fact == reviewed.facts.get(name)
         for name, fact in warning.facts.items()
     )

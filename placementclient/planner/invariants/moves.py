@@ -63,7 +63,7 @@ def assignment_faults(recipe: Recipe, subjects: Iterable[Subject]) -> Iterator[s
         for uuid, rows in rows_of.items():
             inline = _inline(subject, uuid) if uuid in in_moves else ()
             for row, source in (*assigned.get(uuid, ()), *inline):
-                if not _is_kept(subject, row, source, rows):
+                if not _is_satisfied(subject, row, source, rows):
                     yield (
                         f'{root_name}: {uuid} is known to have {row.resource_class} of '
                         f'{row.to_provider}, and its rows do not say so'
@@ -77,7 +77,7 @@ def _inline(subject: Subject, consumer_uuid: str) -> Iterator[_Assigned]:
             yield AssignmentRow(consumer_uuid, name, amount, target), source.name
 
 
-def _is_kept(
+def _is_satisfied(
     subject: Subject, assigned: AssignmentRow, source: str | None, rows: Iterable[PlannedRow]
 ) -> bool:
     provider = subject.find(assigned.to_provider)

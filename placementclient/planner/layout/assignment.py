@@ -136,8 +136,8 @@ class AssignmentProblem:
         self, number: int, consumer: Consumer, source: TargetProvider, names: Iterable[str]
     ) -> Iterator[ConsumerItem]:
         """Return items of what a consumer has of some classes of a source, each for itself."""
-        held = {name: self._movable(consumer, InventoryKey(source.uuid, name)) for name in names}
-        amounts = {name: amount for name, amount in held.items() if amount}
+        movable = {name: self._movable(consumer, InventoryKey(source.uuid, name)) for name in names}
+        amounts = {name: amount for name, amount in movable.items() if amount}
         open_amounts, order = dict(amounts), (number, consumer.uuid)
         targets: set[frozenset[str]] = set()
         for name in amounts:

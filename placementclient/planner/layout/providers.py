@@ -104,8 +104,12 @@ class TargetProviders:
             name = self.named(addition.name)
             parent = self.named(addition.parent or ROOT)
             state = self._snapshot.find(name) or self._snapshot.find(parent)
-            is_of_each = has_placeholder(f'{addition.name}{addition.parent}')
-            if state.uuid in self._members if state else is_of_each or parent in self._entries:
+            is_of_every_tree = has_placeholder(f'{addition.name}{addition.parent}')
+            if (
+                state.uuid in self._members
+                if state
+                else is_of_every_tree or parent in self._entries
+            ):
                 self._add_entry(name, _Entry(addition, ('additions', index, 'resource_provider')))
                 yield index, addition
 

@@ -135,7 +135,7 @@ class _Layout:
 
     def _take_back(self) -> None:
         """Of what providers got without a move, consumers lose exactly what the plan gave them."""
-        given = {
+        additions = {
             (row.consumer_uuid, row.to_provider, row.resource_class): row.amount
             for row in self._tree.rows
             if row.from_provider is None
@@ -145,22 +145,22 @@ class _Layout:
             before, after = change.content_before, change.content_after
             for name in sorted(after.inventories.keys() - before.inventories.keys()):
                 if (change.name, name) not in moved:
-                    self._take_back_of(change, name, given)
+                    self._take_back_of(change, name, additions)
 
     def _take_back_of(
         self,
         change: ProviderChange,
         name: str,
-        given: Mapping[tuple[str, str | None, str], int],
+        additions: Mapping[tuple[str, str | None, str], int],
     ) -> None:
         for consumer in self._snapshot.consumers_on(change.uuid):
             amount = consumer.amount(change.uuid, name)
-            if amount and amount != given.get((consumer.uuid, change.name, name)):
-                held = f'{consumer.uuid} holds {amount} {name} of {change.name}'
-                self._refuse('bad-row', reason=f'{held}, which the plan did not give it')
+            if amount and amount != additions.get((consumer.uuid, change.name, name)):
+                holding = f'{consumer.uuid} holds {amount} {name} of {change.name}'
+                self._refuse('bad-row', reason=f'{holding}, which the plan did not give it')
             elif amount:
-                additions = self.target_state.additions.setdefault(consumer.uuid, {})
-                additions[InventoryKey(change.uuid, name)] = -amount
+                losses = self.target_state.additions.setdefault(consumer.uuid, {})
+                losses[InventoryKey(change.uuid, name)] = -amount
 
     def _keep_room_for_others(self) -> None:
         """Refuse to take from a target of several trees what others use."""

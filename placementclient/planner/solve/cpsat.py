@@ -43,8 +43,8 @@ def complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> None
     :raises OutOfBudget: if it takes longer; what was found until then is in ``decision``
     """
     model = _Model(problem, budget)
-    while (found := model.other(decision)) is not None:
-        decision.note(found)
+    while (solution := model.other(decision)) is not None:
+        decision.note(solution)
 
 
 def core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
@@ -99,16 +99,16 @@ class _Model:
                 self._model.add(sum(load) <= bin_.free)
 
     def best(self) -> list[list[ItemPlacement]] | None:
-        found = self.solve()
-        if found is None:
+        solution = self.solve()
+        if solution is None:
             return None
-        self._hint(found)
+        self._hint(solution)
         items = [item for parts in self._parts for item in parts]
         divisions = [share.used for item in items for share in item]
         if divisions:
             self._model.minimize(sum(divisions))
-            found = self.solve(EFFORT * 10) or found
-            self._model.add(sum(divisions) <= sum(map(len, _flat(found, self._parts))))
+            solution = self.solve(EFFORT * 10) or solution
+            self._model.add(sum(divisions) <= sum(map(len, _flat(solution, self._parts))))
         choices = [*self._counts, *([share.used for share in item] for item in items)]
         order = [
             option * chosen
@@ -118,39 +118,41 @@ class _Model:
         ]
         if order:
             self._model.minimize(sum(order))
-            found = self.solve(EFFORT) or found
-        return found
+            solution = self.solve(EFFORT) or solution
+        return solution
 
     def other(self, decision: Decision) -> list[list[ItemPlacement]] | None:
         """A solution that shows something to be possible that is not known to be."""
-        news = self._news(decision)
-        if not news:
+        unexplored = self._unexplored(decision)
+        if not unexplored:
             return None
         self._model.clear_objective()
-        self._model.add_bool_or(news)
-        self._model.maximize(sum(news))
-        found = self.solve(EFFORT)
-        if found is None:
+        self._model.add_bool_or(unexplored)
+        self._model.maximize(sum(unexplored))
+        solution = self.solve(EFFORT)
+        if solution is None:
             self._model.clear_objective()
-            found = self.solve()
-        return found
+            solution = self.solve()
+        return solution
 
-    def _news(self, decision: Decision) -> list[Any]:
-        news = []
+    def _unexplored(self, decision: Decision) -> list[Any]:
+        unexplored = []
         for index, group in enumerate(self._problem.groups):
             unknown = set(range(len(group.item.options))) - decision.possible[index]
             if not group.item.divisible:
-                news += [
+                unexplored += [
                     self._literal(self._counts[index][option] >= 1) for option in sorted(unknown)
                 ]
                 continue
             # Items of a group can change their roles: what one can do, each of them can.
             first = self._parts[index][0]
-            news += [first[option].used for option in sorted(unknown)]
+            unexplored += [first[option].used for option in sorted(unknown)]
             if decision.fixed[index]:
                 amounts = dict(decision.placements[index][0])
-                news += [self._literal(first[option].amount < n) for option, n in amounts.items()]
-        return news
+                unexplored += [
+                    self._literal(first[option].amount < n) for option, n in amounts.items()
+                ]
+        return unexplored
 
     def _literal(self, condition: Any) -> Any:
         """Return a variable that is true only if a condition holds."""
@@ -181,7 +183,7 @@ class _Model:
             if demand.stays:
                 # What is divided moves in part, and so what stays of it is judged too.
                 judged.append(~self._literal(share.amount == demand.amount))
-            self._units(demand.bin, share.amount + demand.held, judged)
+            self._units(demand.bin, share.amount + demand.retained, judged)
         return shares
 
     def _units(self, where: int, amount: Any, judged: list[Any]) -> None:
@@ -231,4 +233,6 @@ def _flat(
     placements: Sequence[Sequence[ItemPlacement]], parts: Sequence[Sequence[Any]]
 ) -> list[ItemPlacement]:
     """The placements of all groups that may be divided."""
-    return [item for placed, own in zip(placements, parts, strict=True) if own for item in placed]
+    return [
+        item for placed, shares in zip(placements, parts, strict=True) if shares for item in placed
+    ]

@@ -29,10 +29,10 @@ def explore(problem: Problem, decision: Decision) -> None:
     for is_even in (True, False):
         is_new = True
         while is_new:
-            known = sum(map(len, decision.possible))
-            placements = _fitted(problem, is_even=is_even, known=decision.possible)
+            number = sum(map(len, decision.possible))
+            placements = _fitted(problem, is_even=is_even, explored=decision.possible)
             decision.note(placements or ())
-            is_new = sum(map(len, decision.possible)) > known
+            is_new = sum(map(len, decision.possible)) > number
     left = MOST_STEPS // sum(len(group.item.options) for group in problem.groups)
     for index, group in enumerate(problem.groups):
         for option, demands in enumerate(group.item.options):
@@ -40,8 +40,10 @@ def explore(problem: Problem, decision: Decision) -> None:
             if is_open and _admits(problem, group.item, demands) and left > 0:
                 left -= 1
                 first = index, option
-                found = _fitted(problem, is_even=True, first=first) or _fitted(problem, first=first)
-                decision.note(found or ())
+                placements = _fitted(problem, is_even=True, first=first) or _fitted(
+                    problem, first=first
+                )
+                decision.note(placements or ())
 
 
 def overfull(problem: Problem) -> Problem | None:
@@ -77,7 +79,7 @@ def _fitted(
     *,
     is_even: bool = False,
     first: tuple[int, int] | None = None,
-    known: Sequence[Collection[int]] = (),
+    explored: Sequence[Collection[int]] = (),
 ) -> list[list[ItemPlacement]] | None:
     """A solution, the largest items first; ``None``: none was found."""
     free = [bin_.free for bin_ in problem.bins]
@@ -96,9 +98,9 @@ def _fitted(
         ]
         while left := group.count - len(placed):
             if is_even:
-                options.sort(key=lambda each: _left(problem, free, each[1]), reverse=True)
-            if known:
-                options.sort(key=lambda each: each[0] in known[index])
+                options.sort(key=lambda pair: _left(problem, free, pair[1]), reverse=True)
+            if explored:
+                options.sort(key=lambda pair: pair[0] in explored[index])
             for option, demands in options:
                 if taken := _take(free, demands, 1 if is_even else left):
                     placed += [(Part(option, _size(demands)),)] * taken
@@ -132,8 +134,8 @@ def _divide(problem: Problem, item: Item, free: list[int]) -> ItemPlacement | No
         return None
     left, parts = item.size, []
     empty = sorted((problem.bins[where].free for ((where, _, _, _),) in item.options), reverse=True)
-    for option, ((where, _, held, _),) in enumerate(item.options):
-        part = problem.bins[where].largest_part(min(left, free[where]), held)
+    for option, ((where, _, retained, _),) in enumerate(item.options):
+        part = problem.bins[where].largest_part(min(left, free[where]), retained)
         if part:
             parts.append(Part(option, part))
             free[where] -= part

@@ -16,13 +16,13 @@ class Demand(NamedTuple):
 
     :param bin: its index
     :param amount: in units of its class
-    :param held: of what may be divided: what the consumer has there besides, and keeps
+    :param retained: of what may be divided: what the consumer has there besides, and keeps
     :param stays: likewise: whether the whole amount is there now, so that units judge only parts
     """
 
     bin: int
     amount: int
-    held: int = 0
+    retained: int = 0
     stays: bool = False
 
 
@@ -48,13 +48,13 @@ class Bin(NamedTuple):
 
     def takes(self, demand: Demand) -> bool:
         """Return whether the units allow the whole of an item that may be divided."""
-        return demand.stays or self.units.admit(demand.amount + demand.held)
+        return demand.stays or self.units.admit(demand.amount + demand.retained)
 
-    def largest_part(self, most: int, held: int) -> int:
-        """Return the largest possible amount up to ``most`` beside ``held``, or 0."""
+    def largest_part(self, most: int, retained: int) -> int:
+        """Return the largest possible amount up to ``most`` beside ``retained``, or 0."""
         least, largest, step = self.units
-        total = min(most + held, largest) // step * step
-        return total - held if total >= least and total > held else 0
+        total = min(most + retained, largest) // step * step
+        return total - retained if total >= least and total > retained else 0
 
 
 @dataclass(frozen=True, slots=True, order=True)

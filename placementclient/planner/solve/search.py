@@ -108,7 +108,7 @@ class _Search:
         self._items = items
         #: of each item that is not placed: the options that are left, as indexes of its own options
         self._options = {index: list(range(len(item.options))) for index, item in enumerate(items)}
-        self._found: dict[int, ItemDecision] = {}
+        self._decisions: dict[int, ItemDecision] = {}
 
     def run(self) -> list[ItemDecision] | Impossible | None:
         stuck = self._propagate()
@@ -127,7 +127,7 @@ class _Search:
                 undetermined = True
         if undetermined:
             return None
-        return [self._found[index] for index in range(len(self._items))]
+        return [self._decisions[index] for index in range(len(self._items))]
 
     def _propagate(self) -> int | None:
         """Drop impossible options, place what has one; return the item that has none, if any."""
@@ -139,7 +139,7 @@ class _Search:
         while pending:
             index = next(iter(pending))
             del pending[index]
-            if index in self._found:
+            if index in self._decisions:
                 continue
             item = self._items[index]
             options = self._options[index] = [
@@ -161,15 +161,15 @@ class _Search:
         for demand in demands:
             self._free[demand.bin] -= demand.amount
         amount = sum(demand.amount for demand in demands)
-        self._found[index] = ItemDecision((Part(option, amount),), (option,), True)
+        self._decisions[index] = ItemDecision((Part(option, amount),), (option,), True)
         return [demand.bin for demand in demands]
 
     def _may(self, item: Item, option: Sequence[Demand]) -> bool:
         """Return whether an option is possible as far as this item alone goes."""
         if not item.divisible or self._fits(item, option):
             return self._fits(item, option)
-        ((where, size, held, _),) = option
-        return self._bins[where].largest_part(min(size, self._free[where]), held) > 0
+        ((where, size, retained, _),) = option
+        return self._bins[where].largest_part(min(size, self._free[where]), retained) > 0
 
     def _fits(self, item: Item, option: Sequence[Demand]) -> bool:
         return all(
@@ -182,7 +182,7 @@ class _Search:
         """Items that are open, divided into sets that have no bin in common."""
         touched: dict[int, set[int]] = {}
         for index, options in self._options.items():
-            if index not in self._found:
+            if index not in self._decisions:
                 item = self._items[index]
                 touched[index] = {
                     demand.bin for option in options for demand in item.options[option]
@@ -198,7 +198,7 @@ class _Search:
                 if len(options) < len(self._items[index].options):
                     placement = tuple(Part(options[option], amount) for option, amount in placement)
                     possible = tuple(options[option] for option in every)
-                self._found[index] = ItemDecision(placement, possible, forced, decision.proved)
+                self._decisions[index] = ItemDecision(placement, possible, forced, decision.proved)
 
     def _abstract(self, component: Sequence[int]) -> tuple[Problem, list[list[int]]]:
         """The component as a problem of its own, and the items of each of its groups."""
@@ -225,8 +225,8 @@ class _Search:
 def _renumbered(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand, ...]:
     """The same of bins with other numbers, in the order of their first use."""
     return tuple(
-        Demand(bins.setdefault(where, len(bins)), amount, held, stays)
-        for where, amount, held, stays in demands
+        Demand(bins.setdefault(where, len(bins)), amount, retained, stays)
+        for where, amount, retained, stays in demands
     )
 
 

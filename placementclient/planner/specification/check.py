@@ -43,7 +43,7 @@ class SpecCheck:
         states = snapshot.providers.values()
         self._providers = [state.provider for state in states] if listed is None else listed
         #: of each kind the standard names, and those that a provider has
-        self._known = {
+        self._names = {
             _CLASS: {*STANDARDS, *chain.from_iterable(state.inventories for state in states)},
             _TRAIT: {*os_traits.get_traits(), *chain.from_iterable(s.traits for s in states)},
         }
@@ -93,7 +93,7 @@ class SpecCheck:
         self, kind: str, is_needed: bool, name: str, keys: Keys
     ) -> Iterator[errors.BadFile]:
         """A name that no service can have; a newer one may know more than this program."""
-        if name in self._known[kind]:
+        if name in self._names[kind]:
             return
         reason = f'no provider has the {kind} {name}'
         if not name.startswith('CUSTOM_'):
@@ -103,22 +103,22 @@ class SpecCheck:
             )
         elif not is_needed:
             return
-        yield self._spec.error(reason + suggestion(name, self._known[kind]), *keys)
+        yield self._spec.error(reason + suggestion(name, self._names[kind]), *keys)
 
     def _additions(self) -> Iterator[errors.BadFile]:
         """The additions that lead nowhere, or to what another entry is about."""
         entries = {entry.name for entry in self._spec.providers}
-        known, find = set(entries), self._snapshot.find
+        preceding, find = set(entries), self._snapshot.find
         for index, addition in enumerate(self._spec.additions):
             name, parent = addition.name, addition.parent or ROOT
             if name in entries:
                 reason = f'{name} is under providers too'
                 yield self._spec.error(reason, 'additions', index, 'resource_provider')
-            elif not (has_placeholder(parent) or parent in known or find(name) or find(parent)):
+            elif not (has_placeholder(parent) or parent in preceding or find(name) or find(parent)):
                 reason = f'there is no provider {parent} to make {name} below'
                 keys = 'additions', index, 'parent'
                 yield self._error(reason, parent, self._provider_names(), *keys)
-            known.add(name)
+            preceding.add(name)
 
     def _is_part(self) -> bool:
         """Return whether the snapshot has nothing but the trees to plan, and what shares."""
@@ -133,7 +133,11 @@ class SpecCheck:
         selection = self._spec.trees or TreeSelection()
         by_name = {provider.name: provider for provider in self._providers}
         by_uuid = {provider.uuid: provider for provider in self._providers}
-        roots = {each.name: each.uuid for each in self._providers if not each.parent_provider_uuid}
+        roots = {
+            provider.name: provider.uuid
+            for provider in self._providers
+            if provider.parent_provider_uuid is None
+        }
         for index, name in enumerate(selection.names):
             if name in roots or fnmatch.filter(roots, name):
                 continue
@@ -159,14 +163,14 @@ class SpecCheck:
         selection, roots = self._spec.trees or TreeSelection(), self._snapshot.roots()
         traits = set(chain.from_iterable(root.traits for root in roots))
         classes = set(chain.from_iterable(root.inventories for root in roots))
-        for key, kind, named, own, reason in (
+        for key, kind, named, present, reason in (
             ('trait', _TRAIT, selection.traits, traits, 'no root has the trait'),
             ('class', _CLASS, selection.classes, classes, 'no root has inventory of'),
         ):
             for index, name in enumerate(named):
                 may_be_elsewhere = bool(self._only) and name.startswith('CUSTOM_')
-                if name not in own and (name in self._known[kind] or may_be_elsewhere):
-                    yield self._error(f'{reason} {name}', name, own, 'trees', key, index)
+                if name not in present and (name in self._names[kind] or may_be_elsewhere):
+                    yield self._error(f'{reason} {name}', name, present, 'trees', key, index)
 
 
 def _names(spec: Spec) -> Iterator[tuple[str, bool, str, Keys]]:

@@ -42,9 +42,9 @@ def from_document(document: Any, path: str) -> Spec:
 
 def _spec(document: Cursor) -> Spec:
     if isinstance(document.value, list):
-        given: dict[str, Any] = {'moves': document.each(lambda item: _move(item, ()))}
+        fields: dict[str, Any] = {'moves': document.each(lambda item: _move(item, ()))}
     else:
-        given = document.fields(
+        fields = document.fields(
             {
                 'trees': _selection,
                 'providers': _providers,
@@ -55,14 +55,14 @@ def _spec(document: Cursor) -> Spec:
                 'additions': _additions,
             }
         )
-    named = {entry.uuid: entry.name for entry in given.get('providers', ()) if entry.uuid}
+    named = {entry.uuid: entry.name for entry in fields.get('providers', ()) if entry.uuid}
     moves = tuple(
         structs.replace(move, target=named.get(normalized(move.target), move.target))
-        for move in given.pop('moves', ())
+        for move in fields.pop('moves', ())
     )
-    if 'trees' not in given and any(has_placeholder(move.source) for move in moves):
+    if 'trees' not in fields and any(has_placeholder(move.source) for move in moves):
         raise document.error('trees is missing, and a source with a placeholder selects none')
-    return Spec(document.path, moves, **given, document=document)
+    return Spec(document.path, moves, **fields, document=document)
 
 
 def _moves(cursor: Cursor) -> tuple[Move, ...]:
@@ -76,8 +76,8 @@ def _selection(cursor: Cursor) -> TreeSelection:
         'trait': Cursor.symbols,
         'class': Cursor.symbols,
     }
-    given = cursor.fields(readers)
-    return TreeSelection(*(given.get(key, ()) for key in readers))
+    fields = cursor.fields(readers)
+    return TreeSelection(*(fields.get(key, ()) for key in readers))
 
 
 def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
@@ -119,7 +119,7 @@ def _additions(cursor: Cursor) -> tuple[Addition, ...]:
     names: set[str] = set()
 
     def addition(item: Cursor) -> Addition:
-        given = item.fields(
+        fields = item.fields(
             {
                 'resource_provider': lambda at: normalized(_template(at, ('root',))),
                 'parent': lambda at: _template(at, ('root',)),
@@ -130,7 +130,7 @@ def _additions(cursor: Cursor) -> tuple[Addition, ...]:
             },
             ['resource_provider', 'inventories'],
         )
-        entry = Addition(given.pop('resource_provider'), **given)
+        entry = Addition(fields.pop('resource_provider'), **fields)
         if entry.name in names:
             raise item.error(f'{entry.name} is there twice')
         names.add(entry.name)
@@ -173,7 +173,7 @@ def in_order(values: Mapping[str, _T]) -> dict[str, _T]:
 
 def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
     needed = ('from_resource_provider', 'to_resource_provider', 'moved_resources')
-    given = cursor.fields(
+    fields = cursor.fields(
         {
             'from_resource_provider': lambda at: _template(at, placeholders),
             'to_resource_provider': lambda at: _template(at, (*placeholders, 'source')),
@@ -184,17 +184,17 @@ def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
         },
         needed,
     )
-    source, target, moved = (given[key] for key in needed)
-    renamed, consumers, faults = in_order(given.get('as', {})), {}, Faults()
+    source, target, moved = (fields[key] for key in needed)
+    renamed, consumers, faults = in_order(fields.get('as', {})), {}, Faults()
     faults.found = [
         cursor.inside('as', name).error(f'{name} is not in moved_resources')
         for name in renamed
         if name not in moved
     ]
     with faults.collected():
-        consumers = _consumers(given.get('consumers', {}), moved)
+        consumers = _consumers(fields.get('consumers', {}), moved)
     faults.raise_any()
-    return Move(source, target, moved, renamed, given.get('moved_traits', ()), in_order(consumers))
+    return Move(source, target, moved, renamed, fields.get('moved_traits', ()), in_order(consumers))
 
 
 def _moved(cursor: Cursor) -> int | Literal['all']:
@@ -209,11 +209,11 @@ def _consumers(
     result: dict[str, dict[str, int | None]] = {}
     for uuid, item in items.items():
         with faults.collected():
-            known = replace(item, value=uuid).uuid()
+            consumer_uuid = replace(item, value=uuid).uuid()
             if isinstance(item.value, Mapping):
-                result[known] = in_order(item.fields(dict.fromkeys(moved, _amount)))
+                result[consumer_uuid] = in_order(item.fields(dict.fromkeys(moved, _amount)))
             elif item.value is None or len(moved) == 1:
-                result[known] = dict.fromkeys(sorted(moved), _amount(item))
+                result[consumer_uuid] = dict.fromkeys(sorted(moved), _amount(item))
             else:
                 raise item.error(f'has to say how much of which class: {", ".join(moved)}')
     faults.raise_any()
@@ -243,6 +243,6 @@ def _template(cursor: Cursor, placeholders: Collection[str]) -> str:
     text = cursor.text()
     for name in PLACEHOLDER.findall(text):
         if name not in placeholders:
-            known = ', '.join(f'{{{name}}}' for name in placeholders) or 'none'
-            raise cursor.error(f'unknown placeholder {{{name}}}, known are {known}')
+            allowed = ', '.join(f'{{{name}}}' for name in placeholders) or 'none'
+            raise cursor.error(f'unknown placeholder {{{name}}}, known are {allowed}')
     return text

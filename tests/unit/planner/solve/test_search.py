@@ -40,10 +40,10 @@ def holds(bins, items, solution):
     loads = Counter[int]()
     for item, placement in zip(items, solution, strict=True):
         for option, part in placement:
-            for where, amount, held, stays in item.options[option]:
+            for where, amount, retained, stays in item.options[option]:
                 loads[where] += part if item.divisible else amount
                 is_judged = item.divisible and not (stays and part == item.size)
-                if is_judged and not bins[where].units.admit(held + part):
+                if is_judged and not bins[where].units.admit(retained + part):
                     return False
     return all(bins[where].free >= load for where, load in loads.items())
 
@@ -82,8 +82,8 @@ def problems(draw):
         stays = draw(st.sampled_from([None, None, places[-1]])) if divisible else None
         options = []
         for where in places:
-            held = draw(st.sampled_from([0, 0, 0, 1])) if divisible else 0
-            demands = [Demand(where, size, held, where == stays)]
+            retained = draw(st.sampled_from([0, 0, 0, 1])) if divisible else 0
+            demands = [Demand(where, size, retained, where == stays)]
             if other:
                 demands.append(Demand((where + 1) % len(bins), other))
             options.append(tuple(demands))
