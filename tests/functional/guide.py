@@ -46,7 +46,7 @@ class Block:
 def page(name):
     """Return the text of a page, with what it includes."""
     text = (SOURCE / f'{name}.rst').read_text()
-    return _INCLUDE.sub(lambda found: (SOURCE / found[1]).read_text(), text)
+    return _INCLUDE.sub(lambda match: (SOURCE / match[1]).read_text(), text)
 
 
 def pages():
@@ -94,10 +94,10 @@ def blocks(text):
 
 def written(text, folder):
     """Write the blocks that are files."""
-    found = [block for block in blocks(text) if block.caption]
-    for block in found:
+    files = [block for block in blocks(text) if block.caption]
+    for block in files:
         (folder / str(block.caption)).write_text(block.text)
-    return [str(block.caption) for block in found]
+    return [str(block.caption) for block in files]
 
 
 def steps(block):
@@ -131,12 +131,12 @@ def follow(text, run, *, same_ids=True):
             if program in ('placement', 'openstack'):
                 typed += 1
             if program in ('placement', 'openstack') and not {'>', '|'} & set(argv):
-                status, said = shown(run, argv)
+                status, printed = shown(run, argv)
             else:
-                said = _in_bash(command, status)
+                printed = _in_bash(command, status)
             if not same_ids:
-                expected, said = _VOLATILE.sub('ID', expected), _VOLATILE.sub('ID', said)
-            assert is_printed(expected, said), f'{command}\n{said}'
+                expected, printed = _VOLATILE.sub('ID', expected), _VOLATILE.sub('ID', printed)
+            assert is_printed(expected, printed), f'{command}\n{printed}'
     return typed
 
 
@@ -172,10 +172,10 @@ def shown(run, argv):
 
 def is_printed(expected, actual):
     """Whether a text was printed, where ``…`` stands for anything in one line."""
-    wanted, got = _lines(expected), _lines(actual)
-    return len(wanted) == len(got) and all(
-        re.fullmatch('.*'.join(map(re.escape, line.split('…'))), there)
-        for line, there in zip(wanted, got, strict=True)
+    expected_lines, got = _lines(expected), _lines(actual)
+    return len(expected_lines) == len(got) and all(
+        re.fullmatch('.*'.join(map(re.escape, line.split('…'))), printed)
+        for line, printed in zip(expected_lines, got, strict=True)
     )
 
 
@@ -239,7 +239,9 @@ def other_hosts(servers):
             'back1_pci_0000_85_00_0': {'VGPU': 2},
         },
     }
-    return cloud(trees, {name: {'type': 'INSTANCE', **held} for name, held in consumers.items()})
+    return cloud(
+        trees, {name: {'type': 'INSTANCE', **amounts} for name, amounts in consumers.items()}
+    )
 
 
 def _host(*, ratio=16.0, traits=(), children=None, **more):

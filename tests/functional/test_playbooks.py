@@ -130,9 +130,9 @@ class Night:
 def descendants(pid):
     """The processes that a process has started, and those that they have."""
     children = [
-        int(each)
+        int(number)
         for task in Path(f'/proc/{pid}/task').iterdir()
-        for each in (task / 'children').read_text().split()
+        for number in (task / 'children').read_text().split()
     ]
     return children + [below for child in children for below in descendants(child)]
 
@@ -190,7 +190,7 @@ def test_a_night_that_is_interrupted(night):
     rows = night.work / 'undecided.csv'
     row = f'{OFF},VGPU,1,'
     rows.write_text(rows.read_text().replace(row, f'{row}gpu2_pci_0000_85_00_0'))
-    found = night.content()
+    collected = night.content()
 
     # The first tree is done; the second has its children, and they are empty.
     night.killed('upgrade.yml', '-e', 'reviewed=true', at=11)
@@ -200,7 +200,7 @@ def test_a_night_that_is_interrupted(night):
     }
     assert night.vgpus() == {**half, 'gpu2': {ON: 1, OFF: 1}}
     planned = night.content()
-    assert planned.items() >= found.items()
+    assert planned.items() >= collected.items()
     assert night.nodes.state() == {'gpu1': STOPPED, 'gpu2': STOPPED}
     assert night.nodes.calls() == []
 
@@ -208,14 +208,14 @@ def test_a_night_that_is_interrupted(night):
     assert (status, night.nodes.state()) == (0, {'gpu1': RUNNING, 'gpu2': RUNNING}), printed
     done = {'gpu2_pci_0000_84_00_0': {ON: 1}, 'gpu2_pci_0000_85_00_0': {OFF: 1}}
     assert night.vgpus() == {**half, **done}
-    kept = night.content()
-    assert {name for name in planned if kept[name] != planned[name]} == {'plan.json.journal'}
-    assert kept['plan.json.journal'].startswith(planned['plan.json.journal'])
+    retained = night.content()
+    assert {name for name in planned if retained[name] != planned[name]} == {'plan.json.journal'}
+    assert retained['plan.json.journal'].startswith(planned['plan.json.journal'])
     night.nodes.calls()
 
     status, printed = night.run('upgrade.yml', *DONE)
     assert (status, changed(printed), night.nodes.calls()) == (0, 0, []), printed
-    assert (night.content(), night.vgpus()) == (kept, {**half, **done})
+    assert (night.content(), night.vgpus()) == (retained, {**half, **done})
 
     night.killed('rollback.yml', at=3)
     assert night.nodes.state() == {'gpu1': STOPPED, 'gpu2': STOPPED}
@@ -284,11 +284,14 @@ def test_facts_that_are_not_whole_or_of_another_host_are_collected_again(night):
     status, printed = night.run('upgrade.yml')
     assert (status, 'plan: exit status 5' in printed) == (2, True), printed
     for name, servers in ('gpu1', {ONE, OTHER, BOTH}), ('gpu2', {ON, OFF}):
-        found = archive.read(str(facts / f'{name}.tar'))
-        assert (found.hostname, {each.uuid for each in found.domains}) == (name, servers)
-    kept = {path: path.read_bytes() for path in facts.iterdir()}
-    assert sorted(path.name for path in kept) == ['gpu1.tar', 'gpu2.tar']
+        collected = archive.read(str(facts / f'{name}.tar'))
+        assert (collected.hostname, {domain.uuid for domain in collected.domains}) == (
+            name,
+            servers,
+        )
+    retained = {path: path.read_bytes() for path in facts.iterdir()}
+    assert sorted(path.name for path in retained) == ['gpu1.tar', 'gpu2.tar']
     # Those that are whole are believed: the hosts may have changed since.
     shutil.rmtree(night.folder / 'nodes' / 'gpu1' / 'domains')
     night.run('upgrade.yml')
-    assert {path: path.read_bytes() for path in facts.iterdir()} == kept
+    assert {path: path.read_bytes() for path in facts.iterdir()} == retained

@@ -116,9 +116,9 @@ def test_a_specification(name, others, tmp_path, capsys):
     def run(command):
         capsys.readouterr()
         status = shell.main(shlex.split(f'{RESHAPE} {command}'), session=session)
-        said = capsys.readouterr()
-        assert status == 0, said.out + said.err
-        return said.out
+        printed = capsys.readouterr()
+        assert status == 0, printed.out + printed.err
+        return printed.out
 
     run(f'plan --spec {name} --snapshot cloud.json -o plan.json')
     assert 'applied' in run('apply plan.json --yes')
@@ -197,11 +197,13 @@ def test_every_key_of_a_file_is_told(tmp_path):
 
 def test_every_message_that_is_explained_exists():
     package = Path(placementclient.__file__).parent
-    said = '\n'.join(text for path in package.rglob('*.py') for text in _literals(path.read_text()))
+    printed = '\n'.join(
+        text for path in package.rglob('*.py') for text in _literals(path.read_text())
+    )
     terms = [term for title in SECTIONS for term in _terms(title)]
     assert len(terms) > 50
     assert not [
-        term for term in terms if any(part.strip(' :;') not in said for part in term.split('…'))
+        term for term in terms if any(part.strip(' :;') not in printed for part in term.split('…'))
     ]
 
 
@@ -215,9 +217,9 @@ def test_every_reason_is_explained():
 
 def test_every_reason_to_leave_a_tree_alone_is_explained():
     page = ' '.join(MESSAGES.split())
-    said = [text for module in SAYING for text in _raised(module)]
-    assert len(said) > 8
-    for text in said:
+    printed = [text for module in SAYING for text in _raised(module)]
+    assert len(printed) > 8
+    for text in printed:
         for part in text.split('…'):
             assert part.strip(' :;') in page, text
 

@@ -40,22 +40,26 @@ def _used(consumers):
 
 
 def _consumer(name, record):
-    held = {uuid_of(provider): value for provider, value in record.items() if provider != 'type'}
-    own = name if is_uuid(name) else uuid_of(name)
-    return Consumer(own, held, 'project', 'user', 3, record.get('type'))
+    allocations = {
+        uuid_of(provider): value for provider, value in record.items() if provider != 'type'
+    }
+    consumer_uuid = name if is_uuid(name) else uuid_of(name)
+    return Consumer(consumer_uuid, allocations, 'project', 'user', 3, record.get('type'))
 
 
 def _providers(trees, parent, root, used):
     for name, record in trees.items():
-        own = uuid_of(name)
+        provider_uuid = uuid_of(name)
         yield ProviderState(
-            Provider(own, name, 7, parent, root or own),
+            Provider(provider_uuid, name, 7, parent, root or provider_uuid),
             {key: Inventory(**value) for key, value in record.get('inventories', {}).items()},
             frozenset(record.get('traits', ())),
             frozenset(record.get('aggregates', ())),
-            record.get('usages', dict(used[own])),
+            record.get('usages', dict(used[provider_uuid])),
         )
-        yield from _providers(record.get('children', {}), own, root or own, used)
+        yield from _providers(
+            record.get('children', {}), provider_uuid, root or provider_uuid, used
+        )
 
 
 def applied(snapshot, tree):

@@ -134,8 +134,9 @@ def allocations_of(service):
 class Case:
     """One reshape: a cloud, a specification, and what is known of who goes where."""
 
-    def __init__(self, trees, consumers, document, known):
-        self.trees, self.consumers, self.document, self.known = trees, consumers, document, known
+    def __init__(self, trees, consumers, document, assigned):
+        self.trees, self.consumers = trees, consumers
+        self.document, self.assigned = document, assigned
         self.snapshot = cloud(trees, consumers)
         self.spec: Spec = specification.from_document(document, 'spec')
         self.rows: list[AssignmentRow] = [
@@ -148,7 +149,7 @@ class Case:
                 'rows',
                 to_resource_class=row.get('as'),
             )
-            for row in known
+            for row in assigned
         ]
 
 
@@ -206,7 +207,7 @@ class Truth:
             is_grouped = any(len(group.intersection(names)) > 1 for group in groups)
             is_whole = not self._case.spec.split or is_grouped
             if rows:
-                choices.append([known_parts(rows, targets, amount)])
+                choices.append([assigned_parts(rows, targets, amount)])
             else:
                 choices.append(list(parts_of(targets, amount, is_whole)))
         for chosen in itertools.product(*choices):
@@ -278,7 +279,7 @@ def check_rooms(before, after, target, moved):
                 raise NotAccepted(f'{used} of {name} at {uuid}')
 
 
-def known_parts(rows, targets, amount):
+def assigned_parts(rows, targets, amount):
     """Return where rows send an amount."""
     parts: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -339,7 +340,7 @@ class _Draw:
         self._hosts = [f'h{n}' for n in range(chance.choice([1, 1, 2, 2, 3]))]
         self._pools = [f's{n}' for n in range(chance.choice([0, 1, 1, 2]))]
         self._trees: dict[str, Any] = {}
-        self._held: dict[str, dict[str, dict[str, int]]] = {}
+        self._allocations: dict[str, dict[str, dict[str, int]]] = {}
         self._moves: list[dict[str, Any]] = []
         self._providers: dict[str, dict[str, Any]] = {}
         self._children: dict[str, list[str]] = {}
@@ -368,20 +369,22 @@ class _Draw:
     def case(self):
         """Draw one."""
         for name in self._pools:
-            classes = [each for each in self.CLASSES if self._is(75)]
+            classes = [class_ for class_ in self.CLASSES if self._is(75)]
             self._trees[name] = {
                 'traits': ['MISC_SHARES_VIA_AGGREGATE'],
-                'inventories': {each: self._inventory(1, 4) for each in classes},
+                'inventories': {class_: self._inventory(1, 4) for class_ in classes},
             }
         for name in self._hosts:
             classes = self.CLASSES if self._is(40) else self._chance.sample(self.CLASSES, 1)
-            self._trees[name] = {'inventories': {each: self._inventory(1, 6) for each in classes}}
+            self._trees[name] = {
+                'inventories': {class_: self._inventory(1, 6) for class_ in classes}
+            }
             if self._merging or self._is(30):
                 child = f'{name}c'
                 self._trees[name]['children'] = {
                     child: {
                         'inventories': {
-                            each: self._inventory(1, 3) for each in self.CLASSES if self._is(50)
+                            class_: self._inventory(1, 3) for class_ in self.CLASSES if self._is(50)
                         }
                     }
                 }
@@ -398,9 +401,9 @@ class _Draw:
             document['together'] = [list(self.CLASSES)]
         if self._is(25):
             document['split'] = True
-        known = self._draw_known(document)
+        assigned = self._draw_assigned(document)
         self._draw_more(document)
-        return Case(self._trees, self._held, document, known)
+        return Case(self._trees, self._allocations, document, assigned)
 
     def _draw_more(self, document):
         """Add, now and then, devices, and units of what stays."""
@@ -411,47 +414,48 @@ class _Draw:
             document['providers'] = list(self._providers.values())
 
     def _inventories(self):
-        found = {}
+        result = {}
         for name, record in self._trees.items():
-            found[name] = record['inventories']
-            for child, own in record.get('children', {}).items():
-                found[child] = own['inventories']
-        return found
+            result[name] = record['inventories']
+            for child, inventory in record.get('children', {}).items():
+                result[child] = inventory['inventories']
+        return result
 
     def _draw_consumers(self):
         inventories = self._inventories()
         left = {
-            (name, each): int(
-                (own.get('total') - own.get('reserved', 0)) * own.get('allocation_ratio', 1)
+            (name, class_): int(
+                (inventory.get('total') - inventory.get('reserved', 0))
+                * inventory.get('allocation_ratio', 1)
             )
             for name, record in inventories.items()
-            for each, own in record.items()
+            for class_, inventory in record.items()
         }
         for number in range(self._chance.randint(1, 4)):
-            held: dict[str, dict[str, int]] = {}
+            allocations: dict[str, dict[str, int]] = {}
             spots = self._chance.choice([1, 1, 1, 2]) if self._wild or self._is(20) else 1
             hosts = [name for name in inventories if name.startswith('h')]
             names = self._chance.sample(
                 list(inventories) if self._is(35) else hosts, min(spots, len(hosts))
             )
             for name in names:
-                for each in inventories[name]:
+                for class_ in inventories[name]:
                     amount = self._chance.randint(1, 3)
                     over = self._wild and self._is(8)
-                    if self._is(75) and (over or left[name, each] >= amount):
-                        held.setdefault(name, {})[each] = amount
-                        left[name, each] -= amount
-            if held:
-                self._held[f'c{number}'] = held
+                    if self._is(75) and (over or left[name, class_] >= amount):
+                        allocations.setdefault(name, {})[class_] = amount
+                        left[name, class_] -= amount
+            if allocations:
+                self._allocations[f'c{number}'] = allocations
 
     def _draw_moves(self, root):
         inventories = self._inventories()
         children = [f'{root}x', f'{root}y']
         sources = [root, root, root, *self._children.get(root, [])]
         left = {
-            (name, each): own['total']
+            (name, class_): inventory['total']
             for name, record in inventories.items()
-            for each, own in record.items()
+            for class_, inventory in record.items()
         }
         for _ in range(self._chance.choice([1, 2, 2, 3])):
             source = self._chance.choice(sources)
@@ -461,17 +465,17 @@ class _Draw:
                 source = self._chance.choice([root, *self._children.get(root, [root]) * 2])
                 choices = [root, root, root, *children, *self._pools]
             target = self._chance.choice(choices)
-            names = [each for each in inventories[source] if left[source, each] > 0]
+            names = [class_ for class_ in inventories[source] if left[source, class_] > 0]
             names = names if self._is(60) else names[:1]
             renamed, moved = {}, {}
-            for each in names:
-                amount = self._chance.randint(1, left[source, each])
+            for class_ in names:
+                amount = self._chance.randint(1, left[source, class_])
                 if self._is(50):
-                    amount = left[source, each]
+                    amount = left[source, class_]
                 if target == source or (self._wild and self._is(8)):
-                    renamed[each] = 'CUSTOM_C'
-                moved[each] = amount
-                left[source, each] -= amount
+                    renamed[class_] = 'CUSTOM_C'
+                moved[class_] = amount
+                left[source, class_] -= amount
             if not moved:
                 continue
             move: dict[str, Any] = {
@@ -483,11 +487,14 @@ class _Draw:
                 move['as'] = renamed
             self._moves.append(move)
             if target not in self._providers and target != source:
-                self._state(target, [renamed.get(each, each) for each in moved])
+                self._state(
+                    target,
+                    [renamed.get(class_, class_) for class_ in moved],
+                )
 
     def _addition(self, root):
         """Return a device that Placement never had, with its users."""
-        users = [uuid_of(name) for name in self._held if self._is(40)]
+        users = [uuid_of(name) for name in self._allocations if self._is(40)]
         return {
             'resource_provider': f'{root}d',
             'parent': root,
@@ -497,12 +504,14 @@ class _Draw:
 
     def _state(self, target, names):
         """Say, now and then, what becomes of the inventories of a target."""
-        there = self._inventories().get(target, {})
+        present = self._inventories().get(target, {})
         stated: dict[str, Any] = {}
         if self._wild and self._is(25):
-            stated = {each: self._inventory(1, 6) for each in names if self._is(70)}
+            stated = {class_: self._inventory(1, 6) for class_ in names if self._is(70)}
         elif self._is(10) and target in self._pools:
-            stated = {each: {'total': there.get(each, {'total': 3})['total']} for each in names}
+            stated = {
+                class_: {'total': present.get(class_, {'total': 3})['total']} for class_ in names
+            }
         if stated:
             self._providers[target] = {'name': target, 'inventories': stated}
 
@@ -515,10 +524,10 @@ class _Draw:
             unit = self._chance.choice(['max_unit', 'min_unit', 'step_size'])
             entry['inventories'].setdefault(name, {unit: self._chance.randint(1, 3)})
 
-    def _draw_known(self, document):
-        known = []
-        for uuid, held in self._held.items():
-            for source, resources in held.items():
+    def _draw_assigned(self, document):
+        assigned = []
+        for uuid, allocations in self._allocations.items():
+            for source, resources in allocations.items():
                 for name, amount in resources.items():
                     targets = [
                         (move['to_resource_provider'], move.get('as', {}).get(name))
@@ -531,42 +540,42 @@ class _Draw:
                     target, renamed = self._chance.choice(targets)
                     row = {'consumer': uuid, 'class': name, 'amount': amount, 'to': target}
                     row['as'] = renamed or name
-                    known.append(row)
-        return known
+                    assigned.append(row)
+        return assigned
 
 
 # --- what the planner says -----------------------------------------------------------------------
 
 
-def disagreement(case, said=None):
+def disagreement(case, counts=None):
     """What the planner says of a case that is not so; ``None``: it is right, or does not know.
 
     :param said: counts what the planner says
     """
-    said = Counter() if said is None else said
+    counts = Counter() if counts is None else counts
     try:
         truth = Truth(case)
     except Refused:
-        said['(the specification does not suit the cloud)'] += 1
+        counts['(the specification does not suit the cloud)'] += 1
         return None
     except TooMany:
-        said['(too many to try)'] += 1
+        counts['(too many to try)'] += 1
         return None
     try:
         plan = planner.make(case.snapshot, case.spec, case.rows, allow_inferred=True, migrations=())
     except errors.BadFile:
-        said['bad file'] += 1
+        counts['bad file'] += 1
         return None
     except errors.Undetermined:
-        said['undetermined'] += 1
+        counts['undetermined'] += 1
         return None
     except errors.Infeasible:
-        said['infeasible'] += 1
+        counts['infeasible'] += 1
         return 'false infeasible' if truth.solutions else None
     except errors.PlacementError as failure:
-        said['failed'] += 1
+        counts['failed'] += 1
         return f'failed: {failure}'
-    said['planned'] += 1
+    counts['planned'] += 1
     return (
         wrong_plan(case, plan, truth)
         or wrong_choices(case, truth)
@@ -589,8 +598,8 @@ def rows_of(plan):
             parts.setdefault(holding, Counter())[where] += row.amount
             labels.setdefault(holding, set()).add(row.label)
     solution = {
-        holding: tuple(sorted((*where, amount) for where, amount in own.items()))
-        for holding, own in parts.items()
+        holding: tuple(sorted((*where, amount) for where, amount in amounts.items()))
+        for holding, amounts in parts.items()
     }
     return solution, labels
 
@@ -605,15 +614,15 @@ def wrong_plan(case, plan, truth):
             return f'the service refuses the plan of {tree.root_provider_name}: {reason}'
     solution, labels = rows_of(plan)
     if not any(
-        all(solution.get(holding) == parts for holding, parts in each.items())
-        for each in truth.solutions
+        all(solution.get(holding) == parts for holding, parts in accepted.items())
+        for accepted in truth.solutions
     ):
         return 'no such assignment'
-    for holding, own in labels.items():
-        if own == {Label.MAPPED}:
+    for holding, certainty in labels.items():
+        if certainty == {Label.MAPPED}:
             continue
         is_forced = len(truth.places(holding)) == 1
-        if Label.FORCED in own and not is_forced:
+        if Label.FORCED in certainty and not is_forced:
             return f'false forced: {holding}'
     return None
 
@@ -633,7 +642,7 @@ def wrong_choices(case, truth):
     except errors.Undetermined:
         pass
     else:
-        if any(Label.INFERRED in own for own in rows_of(plan)[1].values()):
+        if any(Label.INFERRED in labels for labels in rows_of(plan)[1].values()):
             return 'a choice that nobody was told of'
     return None
 
@@ -721,29 +730,31 @@ def main():
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--count', type=int, default=1000)
     parser.add_argument('--show', type=int, metavar='NUMBER')
-    given = parser.parse_args()
-    said: Counter[str] = Counter()
+    options = parser.parse_args()
+    counts: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
     start = time.perf_counter()
-    if given.show is not None:
-        ((_, case),) = cases(given.kind, given.show, 1)
+    if options.show is not None:
+        ((_, case),) = cases(options.kind, options.show, 1)
         assert case is not None
-        print(case.trees, case.consumers, case.document, case.known, disagreement(case), sep='\n')
+        print(
+            case.trees, case.consumers, case.document, case.assigned, disagreement(case), sep='\n'
+        )
         return
-    for number, case in cases(given.kind, given.seed, given.count):
+    for number, case in cases(options.kind, options.seed, options.count):
         if case is None:
-            said['bad specification'] += 1
+            counts['bad specification'] += 1
             continue
         try:
-            found = disagreement(case, said)
+            result = disagreement(case, counts)
         except Exception as failure:
-            found = f'raised: {type(failure).__name__} {failure}'
-        if found:
-            wrong[found.split(':')[0]] += 1
-            print(number, found[:200], flush=True)
-    print(f'{given.count} in {time.perf_counter() - start:.0f} seconds')
-    for counts in (said, wrong):
-        print(dict(counts))
+            result = f'raised: {type(failure).__name__} {failure}'
+        if result:
+            wrong[result.split(':')[0]] += 1
+            print(number, result[:200], flush=True)
+    print(f'{options.count} in {time.perf_counter() - start:.0f} seconds')
+    for tally in (counts, wrong):
+        print(dict(tally))
     sys.exit(bool(wrong))
 
 

@@ -151,7 +151,7 @@ def _contents(snapshot):
             uuid: (state.inventories, state.traits, state.aggregates, Counter(state.usages))
             for uuid, state in snapshot.providers.items()
         },
-        {each.uuid: each.allocations for each in snapshot.consumers.values()},
+        {consumer.uuid: consumer.allocations for consumer in snapshot.consumers.values()},
     )
 
 

@@ -25,10 +25,10 @@ VGPUS = (10, 28, 24, 18, 15, 30, 28, 33, 22, 6)
 
 def test_a_ratio_may_be_huge():
     inventories = {'VCPU': {'total': sum(VCPUS)}, 'VGPU': {'total': sum(VGPUS)}}
-    held = {
+    consumers = {
         f'server{number}': {'compute1': {'VCPU': vcpus, 'VGPU': vgpus}}
         for number, (vcpus, vgpus) in enumerate(zip(VCPUS, VGPUS, strict=True))
     }
-    snapshot = cloud({'compute1': {'inventories': inventories}}, held)
+    snapshot = cloud({'compute1': {'inventories': inventories}}, consumers)
     plan = planner.make(snapshot, specification.parse(SPEC, 'spec'), allow_inferred=True)
     assert len(plan.trees[0].consumers) == len(VCPUS)

@@ -141,23 +141,23 @@ additions:
 """
 
 
-def added(held, **row):
+def added(total, **row):
     """The tree of a plan that adds a device, but with another amount and another row."""
     snapshot = cloud(
         {'compute1': {'inventories': {'VCPU': {'total': 4}}}}, {'vm': {'compute1': {'VCPU': 1}}}
     )
     (tree,) = planner.make(snapshot, specification.parse(ADDITIONS, 'spec')).trees
     (consumer,), (child,) = tree.consumers, tree.created()
-    allocations = {**consumer.before.allocations, child.uuid: {DEVICE: held}}
+    allocations = {**consumer.before.allocations, child.uuid: {DEVICE: total}}
     after = Snapshot(
         tree.after.providers.values(), [structs.replace(consumer.after, allocations=allocations)]
     )
-    rows = tuple(replace(each, **row) for each in tree.rows)
+    rows = tuple(replace(planned, **row) for planned in tree.rows)
     return tree, replace(tree, after=after, rows=rows)
 
 
 @pytest.mark.parametrize(
-    ('tree', 'said'),
+    ('tree', 'message'),
     [
         (added(2, amount=2)[1], f'no addition gives {uuid_of("vm")} 2 {DEVICE}'),
         (replace(added(2)[1], rows=added(2)[0].rows * 2), 'no addition gives'),
@@ -166,8 +166,8 @@ def added(held, **row):
     ],
     ids=['more than it adds', 'the same twice', 'a row that takes away', 'more than the rows say'],
 )
-def test_an_addition_is_carried_out_as_specified(tree, said):
+def test_an_addition_is_carried_out_as_specified(tree, message):
     spec = specification.parse(ADDITIONS, 'spec')
     invariants.check_tree(added(1)[1], spec)
-    with pytest.raises(invariants.BadPlan, match=said):
+    with pytest.raises(invariants.BadPlan, match=message):
         invariants.check_tree(tree, spec)

@@ -17,25 +17,25 @@ pytest.importorskip('ortools')
     [('wild', 0, 300), ('wild', 2400, 100), ('wild', 3700, 100), ('tame', 0, 300)],
 )
 def test_trying_every_assignment_says_the_same(kind, seed, count):
-    said: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     wrong = {
-        number: found
+        number: reason
         for number, case in oracle.cases(kind, seed, count)
-        if case is not None and (found := oracle.disagreement(case, said))
+        if case is not None and (reason := oracle.disagreement(case, counts))
     }
     assert not wrong
-    assert said['planned'] > count / 2
-    assert said['infeasible'] > count / 20
-    assert said['undetermined'] < count / 50
+    assert counts['planned'] > count / 2
+    assert counts['infeasible'] > count / 20
+    assert counts['undetermined'] < count / 50
 
 
 def test_a_service_refuses_as_placement_does():
     ((_, case),) = oracle.cases('tame', 0, 1)
     assert case is not None
     service = oracle.Service(case.snapshot)
-    held = {uuid: each.allocations for uuid, each in case.snapshot.consumers.items()}
-    provider = next(iter(next(iter(held.values()))))
+    allocations = {uuid: consumer.allocations for uuid, consumer in case.snapshot.consumers.items()}
+    provider = next(iter(next(iter(allocations.values()))))
     with pytest.raises(oracle.NotAccepted, match='in use'):
         service.reshape({provider: {}}, {})
     with pytest.raises(oracle.NotAccepted):
-        service.reshape({provider: {}}, held)
+        service.reshape({provider: {}}, allocations)

@@ -27,15 +27,15 @@ ROWS = f"""consumer_uuid,resource_class,amount,to_provider,evidence
 TWO = {'a': {'compute1': {'VGPU': 1}}, 'b': {'compute1': {'VGPU': 1}}}
 
 
-def there(consumers, total=4):
+def host(consumers, total=4):
     inventories = {'VGPU': {'total': total}, 'VCPU': {'total': 8}}
     return cloud({'compute1': {'inventories': inventories}}, consumers)
 
 
 def plan(consumers=TWO):
     rows = assignments.parse(ROWS, 'rows.csv')
-    known = [row for row in rows if row.consumer_uuid != NEW]
-    return planner.make(there(consumers), specification.parse(SPEC, 'spec.yaml'), known)
+    assigned = [row for row in rows if row.consumer_uuid != NEW]
+    return planner.make(host(consumers), specification.parse(SPEC, 'spec.yaml'), assigned)
 
 
 def rows(live, made):
@@ -44,34 +44,34 @@ def rows(live, made):
 
 
 def test_a_new_consumer_that_is_forced():
-    live = there({**TWO, 'new': {'compute1': {'VGPU': 2}}})
-    kept = sorted([(A, 'gpu0', 'mapped'), (B, 'gpu0', 'mapped'), (NEW, 'gpu1', 'forced')])
-    assert sorted(rows(live, plan())) == kept
+    live = host({**TWO, 'new': {'compute1': {'VGPU': 2}}})
+    expected = sorted([(A, 'gpu0', 'mapped'), (B, 'gpu0', 'mapped'), (NEW, 'gpu1', 'forced')])
+    assert sorted(rows(live, plan())) == expected
 
 
 def test_a_new_consumer_that_has_a_choice():
     made = plan()
-    live = there({'a': TWO['a'], 'new': {'compute1': {'VGPU': 1}}})
+    live = host({'a': TWO['a'], 'new': {'compute1': {'VGPU': 1}}})
     with pytest.raises(errors.Undecided) as undecided:
         replan.replan(live, made, made.trees[0])
     assert [row.consumer_uuid for row in undecided.value.rows] == [NEW]
 
 
 def test_a_consumer_that_left():
-    assert rows(there({'a': TWO['a']}), plan()) == [(A, 'gpu0', 'mapped')]
+    assert rows(host({'a': TWO['a']}), plan()) == [(A, 'gpu0', 'mapped')]
 
 
 def test_an_inferred_row_keeps_its_place():
-    wanted = specification.parse(SPEC, 'spec.yaml')
-    made = planner.make(there(TWO), wanted, allow_inferred=True)
-    assert sorted(rows(there(TWO), made)) == sorted(
+    spec = specification.parse(SPEC, 'spec.yaml')
+    made = planner.make(host(TWO), spec, allow_inferred=True)
+    assert sorted(rows(host(TWO), made)) == sorted(
         (row.consumer_uuid, row.to_provider, row.label) for row in made.trees[0].rows
     )
 
 
 def test_a_consumer_that_grew_beyond_its_place():
     made = plan()
-    live = there({'a': {'compute1': {'VGPU': 2}}, 'b': TWO['b']})
+    live = host({'a': {'compute1': {'VGPU': 2}}, 'b': TWO['b']})
     with pytest.raises(errors.Infeasible, match='3 VGPU are assigned to gpu0'):
         replan.replan(live, made, made.trees[0])
 
@@ -95,12 +95,12 @@ def after(made, consumers):
     """The tree as applied, then with other consumers: ``{name: {provider: VGPU}}``."""
     tree = made.trees[0]
     uuids = {change.name: change.uuid for change in tree.providers}
-    live = applied(there(TWO), tree)
-    for name, held in consumers.items():
-        if held is None:
+    live = applied(host(TWO), tree)
+    for name, amounts in consumers.items():
+        if amounts is None:
             del live.consumers[uuid_of(name)]
             continue
-        allocations = {uuids[provider]: {'VGPU': amount} for provider, amount in held.items()}
+        allocations = {uuids[provider]: {'VGPU': amount} for provider, amount in amounts.items()}
         live.consumers[uuid_of(name)] = Consumer(uuid_of(name), allocations, 'p', 'u', 1)
     changed = Snapshot(live.providers.values(), live.consumers.values())
     return applied(
@@ -113,7 +113,9 @@ def test_consumers_that_came_go_back_and_those_that_left_stay_away():
     made = plan()
     live = after(made, {'new': {'gpu1': 2}, 'b': None})
     tree = replan.rollback(live, made, made.trees[0])
-    assert {uuid: dict(each.allocations) for uuid, each in tree.after.consumers.items()} == {
+    assert {
+        uuid: dict(consumer.allocations) for uuid, consumer in tree.after.consumers.items()
+    } == {
         A: {uuid_of('compute1'): {'VGPU': 1}},
         NEW: {uuid_of('compute1'): {'VGPU': 2}},
     }
@@ -121,14 +123,14 @@ def test_consumers_that_came_go_back_and_those_that_left_stay_away():
 
 
 def test_no_way_back_where_there_is_no_room():
-    live = there(TWO, total=3)
-    wanted = specification.parse(
+    live = host(TWO, total=3)
+    spec = specification.parse(
         'trees: {name: [compute1]}\nproviders: [{name: gpu0, inventories: {VGPU: {total: 9}}}]\n'
         'moves: [{from_resource_provider: compute1, to_resource_provider: gpu0,'
         ' moved_resources: {VGPU: 3}}]',
         'spec.yaml',
     )
-    made = planner.make(live, wanted)
+    made = planner.make(live, spec)
     live = after(made, {'new': {'gpu0': 5}})
     with pytest.raises(errors.Infeasible, match='room for 3'):
         replan.rollback(live, made, made.trees[0])
@@ -136,7 +138,7 @@ def test_no_way_back_where_there_is_no_room():
 
 def test_no_way_back_from_an_inventory_that_changed():
     made = plan()
-    live = applied(there(TWO), made.trees[0])
+    live = applied(host(TWO), made.trees[0])
     with pytest.raises(errors.Infeasible, match='is not what the plan made it'):
         replan.rollback(_grown(live), made, made.trees[0])
 

@@ -140,8 +140,8 @@ def test_sources_that_are_not_there():
 def test_a_source_that_no_provider_matches():
     move = '- {from_resource_provider: "%s", to_resource_provider: b, moved_resources: {VGPU: 1}}'
     text = '\n'.join(move % name for name in ('gpu0*', 'pgu0*'))
-    said = 'spec.yaml:2: [1].from_resource_provider: "pgu0*" matches no provider. Did you mean '
-    assert faults_of(text) == [said + '"gpu0*"?']
+    message = 'spec.yaml:2: [1].from_resource_provider: "pgu0*" matches no provider. Did you mean '
+    assert faults_of(text) == [message + '"gpu0*"?']
     spec = specification.parse(text, 'spec.yaml')
     assert planner.make(cloud({'gpu01': HOSTS['gpu01']}, {}), spec, trees=['gpu01']).trees
 
@@ -169,9 +169,9 @@ def test_what_was_meant_is_said_of_the_first_names_alone():
         'moved_resources: {VGPU: 1}}\n'
         for number in range(30)
     )
-    said = faults_of(moves)
-    assert len(said) == 30
-    assert sum('Did you mean ' in line for line in said) == 20
+    messages = faults_of(moves)
+    assert len(messages) == 30
+    assert sum('Did you mean ' in line for line in messages) == 20
 
 
 def test_a_uuid_in_capitals_is_one():
@@ -232,16 +232,16 @@ def test_an_entry_that_selects_nothing(trees, reason):
 
 
 def test_every_entry_that_selects_nothing():
-    said = faults_of(selecting('name: ["pgu*", gpu01, ""]').replace(', ""', ', gpu04'))
-    assert said == [
+    messages = faults_of(selecting('name: ["pgu*", gpu01, ""]').replace(', ""', ', gpu04'))
+    assert messages == [
         'spec.yaml:3: trees.name[0]: "pgu*" matches no provider. Did you mean "gpu*"?',
         'spec.yaml:3: trees.name[2]: "gpu04" matches no provider. Did you mean "gpu03"?',
     ]
 
 
 def test_conditions_that_nobody_meets_together():
-    said = faults_of(selecting(f'{{name: [gpu01], uuid: [{uuid_of("gpu02")}]}}'))
-    assert said == ['spec.yaml:2: trees: selects no tree: no root meets all conditions']
+    messages = faults_of(selecting(f'{{name: [gpu01], uuid: [{uuid_of("gpu02")}]}}'))
+    assert messages == ['spec.yaml:2: trees: selects no tree: no root meets all conditions']
 
 
 def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows():

@@ -28,8 +28,8 @@ def plan_of(consumers, migrations, child='pci_0000_84_00_0', traits='OWNER_NOVA'
     return planner.make(snapshot, spec, migrations=migrations)
 
 
-def warnings_of(*given, **options):
-    (tree,) = plan_of(*given, **options).trees
+def warnings_of(*arguments, **options):
+    (tree,) = plan_of(*arguments, **options).trees
     return [(warning.kind, warning.message) for warning in tree.warnings]
 
 

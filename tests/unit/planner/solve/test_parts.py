@@ -26,16 +26,16 @@ def problem(free, *groups):
 
 def decision(placements):
     """What one solution tells."""
-    known = Decision(placements, [set() for _ in placements], [True] * len(placements))
-    known.note(placements)
-    return known
+    decided = Decision(placements, [set() for _ in placements], [True] * len(placements))
+    decided.note(placements)
+    return decided
 
 
 def test_an_exchange_makes_room():
     packing = problem([3, 2], (whole((0, 2), (1, 2)), 1), (whole((0, 1), (1, 1)), 2))
-    known = decision([[(Part(0, 2),)], [(Part(0, 1),), (Part(1, 1),)]])
-    heuristics.explore(packing, known)
-    assert known.possible == [{0, 1}, {0, 1}]
+    decided = decision([[(Part(0, 2),)], [(Part(0, 1),), (Part(1, 1),)]])
+    heuristics.explore(packing, decided)
+    assert decided.possible == [{0, 1}, {0, 1}]
 
 
 def test_items_make_room_for_each_other():
@@ -46,10 +46,10 @@ def test_items_make_room_for_each_other():
         for size, count in ((4, 1), (2, 2), (1, 4))
     )
     packing = problem([4, 4, 4], fours, twos, ones)
-    known = decision([[(Part(0, 4),)], [(Part(1, 2),)] * 2, [(Part(2, 1),)] * 4])
-    heuristics.explore(packing, known)
-    assert known.possible == [{0, 1, 2}] * 3
-    assert known.fixed == [False] * 3
+    decided = decision([[(Part(0, 4),)], [(Part(1, 2),)] * 2, [(Part(2, 1),)] * 4])
+    heuristics.explore(packing, decided)
+    assert decided.possible == [{0, 1, 2}] * 3
+    assert decided.fixed == [False] * 3
 
 
 def test_what_has_something_in_common():

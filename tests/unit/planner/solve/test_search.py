@@ -97,25 +97,27 @@ def problems(draw):
 def test_brute_force_says_the_same(problem):
     bins, items = problem
     every = solutions(bins, items)
-    found = search(bins, items)
+    result = search(bins, items)
     if not every:
-        assert isinstance(found, Impossible)
-        indexes, minimal = found.core()
+        assert isinstance(result, Impossible)
+        indexes, minimal = result.core()
         core = [items[index] for index in indexes]
         assert core
         assert minimal
         alone = len(core) == 1  # what has no choice may have taken its room
         assert alone or not solutions(
-            [bin_._replace(free=left) for bin_, left in zip(bins, found.free, strict=True)], core
+            [bin_._replace(free=left) for bin_, left in zip(bins, result.free, strict=True)], core
         )
         return
-    assert isinstance(found, list)
-    assert tuple(one.placement for one in found) in every
+    assert isinstance(result, list)
+    assert tuple(one.placement for one in result) in every
     fewest = min(sum(map(len, solution)) for solution in every)
-    assert sum(len(one.placement) for one in found) == fewest
-    for index, one in enumerate(found):
+    assert sum(len(one.placement) for one in result) == fewest
+    for index, one in enumerate(result):
         placements = {solution[index] for solution in every}
-        assert one.possible == tuple(sorted({option for each in placements for option, _ in each}))
+        assert one.possible == tuple(
+            sorted({option for placement in placements for option, _ in placement})
+        )
         assert one.forced == (len(placements) == 1)
 
 
@@ -156,17 +158,17 @@ def cells(slack):
 )
 def test_a_thousand_consumers_on_sixteen_children(problem):
     bins, items = problem
-    found = search(bins, items)
-    assert isinstance(found, list)
-    assert holds(bins, items, [one.placement for one in found])
-    assert all(len(one.possible) == 16 for one in found)
+    result = search(bins, items)
+    assert isinstance(result, list)
+    assert holds(bins, items, [one.placement for one in result])
+    assert all(len(one.possible) == 16 for one in result)
 
 
 def test_thousand_of_them_that_do_not_fit():
     bins, items = alike([2] * 1000, [125] * 16)
-    found = search(bins, items)
-    assert isinstance(found, Impossible)
-    assert len(found.core()[0]) == 16 * 62 + 1
+    result = search(bins, items)
+    assert isinstance(result, Impossible)
+    assert len(result.core()[0]) == 16 * 62 + 1
 
 
 @pytest.mark.slow
@@ -176,17 +178,17 @@ def test_a_thousand_with_places_of_their_own():
         [where for where in range(16) if (index >> where % 10) & 1 or not where]
         for index in range(1000)
     ]
-    items = [Item(tuple((Demand(where, 1),) for where in own)) for own in places]
-    found = search(bins, items)
-    assert isinstance(found, list)
-    assert holds(bins, items, [one.placement for one in found])
+    items = [Item(tuple((Demand(where, 1),) for where in numbers)) for numbers in places]
+    result = search(bins, items)
+    assert isinstance(result, list)
+    assert holds(bins, items, [one.placement for one in result])
 
 
 def test_what_is_forced_by_what_is_left():
     bins = [Bin(1, Units(1, 9)), Bin(2, Units(1, 9))]
     both = ((Demand(0, 1),), (Demand(1, 1),))
-    found = search(bins, [Item((both[0],)), Item(both), Item(both)])
-    assert found == [
+    result = search(bins, [Item((both[0],)), Item(both), Item(both)])
+    assert result == [
         ItemDecision(((0, 1),), (0,), True),
         ItemDecision(((1, 1),), (1,), True),
         ItemDecision(((1, 1),), (1,), True),
@@ -201,9 +203,9 @@ def test_nothing_is_divided_where_all_have_room_undivided():
         sizes += [first, second, 10000 - first - second]
     bins = [Bin(10000)] * 10
     items = [Item(tuple((Demand(where, size),) for where in range(10)), True) for size in sizes]
-    found = search(bins, items, 20)
-    assert isinstance(found, list)
-    assert all(len(decision.placement) == 1 for decision in found)
+    result = search(bins, items, 20)
+    assert isinstance(result, list)
+    assert all(len(decision.placement) == 1 for decision in result)
 
 
 def test_seconds_are_those_of_the_clock(monkeypatch):
