@@ -1,12 +1,13 @@
 """Faults of bare metal nodes, compared with Ironic."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import os_resource_classes
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding
-from placementclient.model.repairs import HealServer, Remedy, amending
+from placementclient.model.repairs import HealServer, amending
 from placementclient.model.services import BaremetalNode
 from placementclient.model.snapshots import ProviderState
 
@@ -49,15 +50,14 @@ def ironic_node(cloud: Cloud) -> Iterator[Finding]:
     for node in cloud.answers.nodes or ():
         # The provider has the node's UUID as its name, and in newer releases as its UUID too.
         root = cloud.snapshot.named(node.uuid) or cloud.snapshot.providers.get(node.uuid)
-        if root is not None and not node.is_busy:
-            yield from _class(node, root)
-            if node.state == 'available' and node.instance_uuid is None:
-                yield from _available(cloud, node, root)
-            elif node.state == 'active':
-                yield from _active(cloud, node, root)
+        if root is None or node.is_busy:
+            continue
+        name = {'node': node.name} if node.name else {}
+        for finding in (*_class(cloud, node, root), *_state(cloud, node, root)):
+            yield replace(finding, facts={**name, 'state': node.state, **finding.facts})
 
 
-def _class(node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
+def _class(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
     if not node.resource_class:
         return
     resource_class = os_resource_classes.normalize_name(node.resource_class)
@@ -65,44 +65,33 @@ def _class(node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
     is_reported = root.inventories or not node.is_withheld
     if resource_class not in root.inventories and is_reported:
         facts = {'resource_class': resource_class, 'inventories': sorted(root.inventories)}
-        yield _fault(node, root, facts, None, _REPORTED)
+        yield cloud.finding(root, facts, None, _REPORTED)
 
 
-def _available(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
+def _state(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
     holding = [consumer.uuid for consumer in cloud.snapshot.consumers_on(root.uuid)]
-    if holding:
+    is_available = node.state == 'available' and node.instance_uuid is None
+    if is_available and holding:
         building = _UNKNOWN
         if cloud.has('servers'):
             present = (cloud.servers[uuid] for uuid in holding if uuid in cloud.servers)
             building = next(filter(None, map(cloud.passed_over, present)), '')
-        yield _fault(node, root, {'holds': holding}, None, _HOLDER, building)
-        return
-    for name, inventory in sorted(root.inventories.items()):
-        if inventory.reserved and not node.is_withheld:
-            remedy = amending(root.reference, name, {'reserved': 0})
-            facts = {'resource_class': name, 'reserved': inventory.reserved}
-            yield _fault(node, root, facts, remedy, f'{_REPORTED}. If the node can be used')
-
-
-def _active(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
-    is_free = any(inventory.capacity > 0 for inventory in root.inventories.values())
-    if not is_free or cloud.snapshot.consumers_on(root.uuid):
-        return
-    facts: dict[str, object] = {'holds': [], 'instance_uuid': node.instance_uuid}
-    if server := cloud.servers.get(node.instance_uuid or ''):
-        yield _fault(node, root, facts, HealServer(server.uuid), '', cloud.passed_over(server))
-    else:
-        yield _fault(node, root, facts, None, _NO_SERVER)
-
-
-def _fault(
-    node: BaremetalNode,
-    root: ProviderState,
-    facts: dict[str, object],
-    remedy: Remedy | None,
-    reason: str,
-    passed_over: str = '',
-) -> Finding:
-    name = {'node': node.name} if node.name else {}
-    facts = {**name, 'state': node.state, **facts}
-    return Finding(root.name, (root.uuid,), facts, remedy, reason, passed_over)
+        finding = cloud.finding(root, {'holds': holding}, None, _HOLDER)
+        yield replace(finding, passed_over=building)
+    elif is_available and not node.is_withheld:
+        for name, inventory in sorted(root.inventories.items()):
+            if inventory.reserved:
+                facts = {'resource_class': name, 'reserved': inventory.reserved}
+                remedy = amending(root.reference, name, {'reserved': 0})
+                yield cloud.finding(root, facts, remedy, f'{_REPORTED}. If the node can be used')
+    elif node.state == 'active' and not holding:
+        server = cloud.servers.get(node.instance_uuid or '')
+        if any(inventory.capacity > 0 for inventory in root.inventories.values()):
+            yield Finding(
+                root.name,
+                (root.uuid,),
+                {'holds': [], 'instance_uuid': node.instance_uuid},
+                HealServer(server.uuid) if server else None,
+                '' if server else _NO_SERVER,
+                cloud.passed_over(server) if server else '',
+            )
