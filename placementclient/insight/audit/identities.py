@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields
 from placementclient.model.findings import Finding
@@ -25,20 +25,6 @@ _STILL = (
 _BY_SERVERS = 'only the hosts of its servers show that {} is the same host. If that is true'
 
 States = list[ProviderState]
-
-
-class Identity(NamedTuple):
-    """A compute node whose nova-compute is up, and the roots of its host.
-
-    :param live: the root with its UUID
-    :param dead: the roots that no such nova-compute has, by their names
-    :param by_servers: the roots that no nova-compute has, and whose servers are all on this one
-    """
-
-    node: Hypervisor
-    live: ProviderState | None
-    dead: States
-    by_servers: States
 
 
 def twin(cloud: Cloud) -> Iterator[Finding]:
@@ -113,8 +99,13 @@ def renamed(cloud: Cloud) -> Iterator[Finding]:
             yield Finding(other.name, (other.uuid,), facts, made, reason)
 
 
-def identities(cloud: Cloud) -> Iterator[Identity]:
-    """Return the compute nodes that are up, without Ironic's, which are no hosts.
+def identities(
+    cloud: Cloud,
+) -> Iterator[tuple[Hypervisor, ProviderState | None, States, States]]:
+    """Return the compute nodes that are up, without Ironic's, each with the roots of its host.
+
+    These are the root with its UUID, the dead ones by their names, and those that no nova-compute
+    has and whose servers are all on this node.
 
     :raises MissingFields: if no hypervisor has a UUID
     """
@@ -145,7 +136,7 @@ def identities(cloud: Cloud) -> Iterator[Identity]:
             or (_name(root) not in names and same_host(_name(root), node.node))
         ]
         by_servers = [root for root in by_node[node.node] if root not in dead]
-        yield Identity(node, cloud.snapshot.providers.get(str(node.uuid)), dead, by_servers)
+        yield node, cloud.snapshot.providers.get(str(node.uuid)), dead, by_servers
 
 
 def _name(root: ProviderState) -> str:
