@@ -173,7 +173,6 @@ def test_every_endpoints_command_that_needs_a_version_is_in_the_table():
 
 REQUIRED = [
     (f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1', '1.8', '--project-id, --user-id'),
-    (f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1', '1.37', '--project-id, --user-id'),
     (f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1', '1', '--project-id, --user-id'),
     (
         f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1',
@@ -185,7 +184,6 @@ REQUIRED = [
         '1.39',
         '--consumer-type',
     ),
-    (f'resource provider inventory delete {RP}', '1.0', '--resource-class'),
     (f'resource provider inventory delete {RP}', '1.4', '--resource-class'),
 ]
 
@@ -207,7 +205,6 @@ def test_what_a_version_cannot_do_without_is_wrong_usage(
     ('argv', 'version'),
     [
         (f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1', '1.7'),
-        (f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1 --project-id p --user-id u', '1.37'),
         (f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1 --project-id p --user-id u', '1'),
         (f'resource provider inventory delete {RP}', '1.5'),
     ],

@@ -71,11 +71,6 @@ def test_texts_are_wrapped_between_words(listed):
             ['object', 'change', 'after', 'state'],
         ),
         (
-            ('tree', 'resource_class', 'shared_by', 'providers', 'capacity', 'used', 'largest_fit'),
-            ('compute1', 'MEMORY_MB', 'pool', 1, '95.1 GiB', '56 GiB', '39.1 GiB'),
-            ['tree', 'resource_class', 'shared_by', 'capacity', 'used', 'largest_fit'],
-        ),
-        (
             ('wave', 'server', 'from', 'to', 'allocations', 'command'),
             (1, UUID, 'compute1', 'compute2', 'MEMORY_MB 8 GiB, VCPU 4', f'migrate {UUID}'),
             ['wave', 'server', 'from', 'to'],

@@ -28,23 +28,6 @@ def test_the_help_of_an_option_names_its_versions(settings, help):
 
 
 @pytest.mark.parametrize(
-    ('flags', 'settings', 'dest'),
-    [
-        (['--in-tree'], {}, 'in_tree'),
-        (['--min_unit', '--min-unit'], {}, 'min_unit'),
-        (['-o', '--output'], {}, 'output'),
-        (['provider'], {}, 'provider'),
-        (['--name'], {'dest': 'new_name'}, 'new_name'),
-    ],
-)
-def test_an_option_knows_where_argparse_puts_its_value(flags, settings, dest):
-    opt = Option(*flags, help='X', **settings)
-    parser = argparse.ArgumentParser()
-    opt.add_to(parser)
-    assert opt.dest == dest == parser._actions[-1].dest
-
-
-@pytest.mark.parametrize(
     ('settings', 'value', 'given'),
     [
         ({}, None, False),
