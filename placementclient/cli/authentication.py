@@ -133,10 +133,9 @@ def _check_readable(variable: str, paths: Sequence[str]) -> None:
     try:
         with open(path, encoding='utf-8') as file:
             yaml.safe_load(file)
-    except OSError as reason:
-        raise errors.BadFile(path, reason.strerror or 'cannot be read') from None
-    except (ValueError, yaml.YAMLError) as reason:
-        raise errors.BadFile(path, ' '.join(str(reason).split())) from None
+    except (OSError, ValueError, yaml.YAMLError) as reason:
+        message = getattr(reason, 'strerror', None) or ' '.join(str(reason).split())
+        raise errors.BadFile(path, message) from None
 
 
 def _unknown_type(name: str) -> errors.UsageError:

@@ -135,10 +135,7 @@ def _status_of(run: Callable[[], int]) -> int:
         print(printable(str(failure)), file=sys.stderr)
         return failure.exit_status
     except SystemExit as exit:
-        if exit.code is None or isinstance(exit.code, int):
-            return exit.code or errors.ExitStatus.DONE
-        print(exit.code, file=sys.stderr)
-        return errors.ExitStatus.ERROR
+        return exit.code if isinstance(exit.code, int) else errors.ExitStatus.DONE
 
 
 def _option(word: str) -> str:

@@ -68,26 +68,6 @@ def _kind(action: argparse.Action, command: str) -> str:
     return 'files' if '<file>' in metavar else BY_METAVAR.get(metavar, ANYTHING)
 
 
-def following(commands: Iterable[str]) -> dict[str, list[str]]:
-    """Return the words that may follow each beginning of a command."""
-    words: dict[str, set[str]] = {}
-    for command in commands:
-        parts = command.split()
-        for i, part in enumerate(parts):
-            words.setdefault(' '.join(parts[:i]), set()).add(part)
-    return {beginning: sorted(next) for beginning, next in sorted(words.items())}
-
-
-def option_kinds(commands: Mapping[str, Syntax]) -> dict[str, list[str]]:
-    """Return the kind of value of each option, by ``'command --option'``."""
-    kinds: dict[str, list[str]] = {}
-    for command, its in commands.items():
-        for option, kind in its.options.items():
-            if kind:
-                kinds.setdefault(kind, []).append(f'{command} {option}')
-    return kinds
-
-
 def lines(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
     """Return the script; the program itself has the name ``''``."""
     if shell == 'zsh':
@@ -102,15 +82,22 @@ def lines(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
 
 
 def _tables(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, Rows]]:
-    names = [name for name in commands if name]
-    yield 'next', [((key,), ' '.join(words)) for key, words in following(names).items()]
-    yield 'options', [((name,), ' '.join(its.options)) for name, its in commands.items()]
-    yield 'option', [(keys, kind) for kind, keys in option_kinds(commands).items()]
+    following: dict[str, set[str]] = {}
+    kinds: dict[str, list[str]] = {}
     arguments: list[tuple[Sequence[str], str]] = []
     for command, its in commands.items():
+        words = command.split()
+        for i, word in enumerate(words):
+            following.setdefault(' '.join(words[:i]), set()).add(word)
+        for option, kind in its.options.items():
+            if kind:
+                kinds.setdefault(kind, []).append(f'{command} {option}')
         arguments += [((f'{command} {i}',), kind) for i, kind in enumerate(its.arguments, 1)]
         if its.endless:
             arguments.append(((f'{command} *',), its.arguments[-1]))
+    yield 'next', [((key,), ' '.join(sorted(words))) for key, words in sorted(following.items())]
+    yield 'options', [((name,), ' '.join(its.options)) for name, its in commands.items()]
+    yield 'option', [(keys, kind) for kind, keys in kinds.items()]
     yield 'argument', arguments
 
 

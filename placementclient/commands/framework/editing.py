@@ -14,7 +14,6 @@ from placementclient.commands.framework.option import Option
 from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
-    from placementclient.client.http import Client
     from placementclient.model.freshness import Read
     from placementclient.model.plans import Plan
     from placementclient.producers.edited import Edit
@@ -88,10 +87,7 @@ class NamesEditing(Editing):
 
     facet = ''
     #: The functions of the API that read the names of a resource provider, and replace them.
-    functions: tuple[
-        Callable[[Client, str], Read[list[str]]],
-        Callable[[Client, str, list[str], int], Read[list[str]]],
-    ]
+    functions: tuple[Callable[..., Read[list[str]]], Callable[..., Read[list[str]]]]
     names: Option
     column: Columns
     removes = False
