@@ -11,17 +11,13 @@ MARGIN, _GAP, _BETWEEN_TREES, BETWEEN_COLUMNS = 24, 14, 30, 64
 
 @dataclass(slots=True)
 class Card:
-    """The position of a provider in the picture; ``y`` is the top.
-
-    :param is_apart: True for a sharing provider to the left of all trees
-    """
+    """The position of a provider in the picture; ``y`` is the top."""
 
     node: Node
     width: float
     height: float
     x: float = 0.0
     y: float = 0.0
-    is_apart: bool = False
 
     @property
     def middle(self) -> float:
@@ -41,10 +37,9 @@ def place(cards: Mapping[str, Card]) -> float:
         card for card in cards.values() if card.node.parent_uuid not in cards and card not in apart
     ]
     columns: dict[tuple[int, int], list[Card]] = {}
-    above = lane(sum(1 for card in cards.values() if card.node.serves))
     bottom = 0.0
     for band, members in enumerate(_bands(roots, below)):
-        top = max(float(MARGIN), above)
+        top = float(MARGIN)
         for card in members:
             extent = _extent(card, below)
             _stack(card, top, extent, (band, 1), below, columns)
@@ -52,8 +47,6 @@ def place(cards: Mapping[str, Card]) -> float:
         bottom = max(bottom, top - _BETWEEN_TREES)
     if apart:
         columns[0, 0] = apart
-        for card in apart:
-            card.is_apart = True
         bottom = max(bottom, _beside(apart, cards))
     left = float(MARGIN)
     for _, column in sorted(columns.items()):
@@ -112,14 +105,3 @@ def _beside(apart: Sequence[Card], cards: Mapping[str, Card]) -> float:
         card.y = max(free, (min(served) + max(served) - card.height) / 2)
         free = card.y + card.height + _GAP
     return free - _GAP
-
-
-def gap(card: Card, part: float) -> float:
-    """Return the horizontal position of a line in the gap to the left of a card."""
-    width = min(card.x, BETWEEN_COLUMNS)
-    return card.x - width * (1 - part)
-
-
-def lane(number: int) -> float:
-    """Return the height of a line above the cards."""
-    return 8.0 + 6 * number

@@ -1,8 +1,7 @@
 """Provider trees as a self-contained SVG picture.
 
 Each provider is a card; children stand to the right of their parent, sharing providers to the left
-of all trees. Their lines run between the columns and above the cards. Many trees stand in several
-columns.
+of all trees. Lines run behind the cards. Many trees stand in several columns.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -11,7 +10,7 @@ from itertools import chain
 from placementclient.client.printable import unbroken
 from placementclient.render import style
 from placementclient.render.graphs import CHANGED, SIDES, Node, Picture, escaped
-from placementclient.render.picture_layout import BETWEEN_COLUMNS, MARGIN, Card, gap, lane, place
+from placementclient.render.picture_layout import BETWEEN_COLUMNS, MARGIN, Card, place
 from placementclient.render.trees import remarks
 
 #: All in pixels. The widths of characters are those of common fonts, a little too wide.
@@ -118,37 +117,18 @@ def _card(node: Node) -> Card:
 
 def _edges(cards: Mapping[str, Card]) -> Iterator[str]:
     for card in cards.values():
-        parent = cards.get(card.node.parent_uuid or '')
-        if parent is not None:
-            yield _curve(parent, card)
-    sharing = [card for card in cards.values() if card.node.serves]
-    for number, card in enumerate(sharing):
-        part = (number + 1) / (len(sharing) + 1)
+        if parent := cards.get(card.node.parent_uuid or ''):
+            yield _curve('edge', parent, card)
         for root in card.node.serves:
-            yield _share(card, cards[root], part, lane(number))
+            yield _curve('share', card, cards[root])
 
 
-def _curve(left: Card, right: Card) -> str:
+def _curve(kind: str, left: Card, right: Card) -> str:
     start, end = left.x + left.width, right.x
     bend = (start + end) / 2
     return (
-        f'<path class="edge" d="M{start:.1f},{left.middle:.1f} C{bend:.1f},{left.middle:.1f} '
+        f'<path class="{kind}" d="M{start:.1f},{left.middle:.1f} C{bend:.1f},{left.middle:.1f} '
         f'{bend:.1f},{right.middle:.1f} {end:.1f},{right.middle:.1f}"/>'
-    )
-
-
-def _share(card: Card, root: Card, part: float, height: float) -> str:
-    """Draw the line to a root through the gaps between the columns, and above all cards."""
-    down = gap(root, part)
-    start, up = card.x, gap(card, part)
-    if card.is_apart:
-        start = card.x + card.width
-        up = start + BETWEEN_COLUMNS * part
-    across = '' if abs(up - down) < 1 else f'V{height:.1f} H{down:.1f} '
-    end = root.y + root.height * part
-    return (
-        f'<path class="share" d="M{start:.1f},{card.middle:.1f} H{up:.1f} {across}'
-        f'V{end:.1f} H{root.x:.1f}"/>'
     )
 
 
