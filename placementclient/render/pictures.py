@@ -4,20 +4,22 @@ Each provider is a card; children stand to the right of their parent, sharing pr
 of all trees. Lines run behind the cards. Many trees stand in several columns.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from placementclient.client.printable import unbroken
 from placementclient.render import style
 from placementclient.render.graphs import CHANGED, SIDES, Node, Picture, escaped
-from placementclient.render.picture_layout import BETWEEN_COLUMNS, MARGIN, Card, place
 from placementclient.render.trees import remarks
 
 #: All in pixels. The widths of characters are those of common fonts, a little too wide.
 _PADDING, _HEADER, _ROW, _NOTE = 12, 32, 20, 15
 _BOLD_CHARACTER, _ROW_CHARACTER, _NOTE_CHARACTER = 8.0, 7.0, 6.2
+_MARGIN, _GAP, _BETWEEN_TREES, _BETWEEN_COLUMNS = 24, 14, 30, 64
 _BAR, _BAR_HEIGHT = 84, 6
-_LEGEND, _LEGEND_WIDTH = 8 * _NOTE + MARGIN, 300
+_LEGEND, _LEGEND_WIDTH = 8 * _NOTE + _MARGIN, 300
 
 _STYLE = f"""\
   .background {{ fill: #f8fafc; }}
@@ -50,30 +52,58 @@ _STYLE = f"""\
 """
 
 
+@dataclass(slots=True)
+class _Card:
+    """The position of a provider in the picture; ``y`` is the top.
+
+    :param top: of the card or of what is below it, whatever is higher
+    :param column: its number among the columns of trees, and the depth in the tree
+    :param stack: the height of all that is below it
+    """
+
+    node: Node
+    width: float
+    height: float
+    x: float = 0.0
+    y: float = 0.0
+    top: float = 0.0
+    column: tuple[int, int] = 0, 0
+    stack: float = 0.0
+    breadth: float = 0.0
+
+    @property
+    def extent(self) -> float:
+        return max(self.height, self.stack)
+
+    @property
+    def middle(self) -> float:
+        return self.y + self.height / 2
+
+
 def svg(picture: Picture) -> str:
     rows = [[_cards(side) for side in row.sides] for row in picture.rows]
     is_plan = any(row.name for row in picture.rows)
-    height = float(_HEADER - MARGIN) if is_plan else 0.0
+    height = float(_HEADER - _MARGIN) if is_plan else 0.0
     for sides in rows:
-        extent = max(map(place, sides))
+        extent = max(map(_place, sides))
         for card in _all(sides):
             card.y += height
         height += extent
     headings: Iterable[tuple[str, float]] = ()
     if is_plan:
-        left = _right(before for before, _ in rows) + BETWEEN_COLUMNS - MARGIN
+        left = _right(before for before, _ in rows) + _BETWEEN_COLUMNS - _MARGIN
         for card in _all(after for _, after in rows):
             card.x += left
-        headings = zip(SIDES, (MARGIN, left + MARGIN), strict=True)
+        headings = zip(SIDES, (_MARGIN, left + _MARGIN), strict=True)
     groups = list(chain.from_iterable(rows))
-    width = _right(groups) + MARGIN
+    width = _right(groups) + _MARGIN
     legend = list(_legend(_all(groups), height)) if any(groups) else []
     if legend:
         height, width = height + _LEGEND, max(width, _LEGEND_WIDTH)
     title, below = escaped(picture.title), []
     if picture.is_titled:
         height += 2 * _NOTE
-        below.append(f'<text class="note" x="{MARGIN}" y="{height - _NOTE:.0f}">{title}</text>')
+        below.append(f'<text class="note" x="{_MARGIN}" y="{height - _NOTE:.0f}">{title}</text>')
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}">',
@@ -90,20 +120,20 @@ def svg(picture: Picture) -> str:
     return '\n'.join(parts) + '\n'
 
 
-def _cards(nodes: Iterable[Node]) -> dict[str, Card]:
+def _cards(nodes: Iterable[Node]) -> dict[str, _Card]:
     return {node.state.uuid: _card(node) for node in nodes}
 
 
-def _all(groups: Iterable[Mapping[str, Card]]) -> list[Card]:
+def _all(groups: Iterable[Mapping[str, _Card]]) -> list[_Card]:
     return [card for cards in groups for card in cards.values()]
 
 
-def _right(groups: Iterable[Mapping[str, Card]]) -> float:
+def _right(groups: Iterable[Mapping[str, _Card]]) -> float:
     """Return the right edge of the last column."""
     return max((card.x + card.width for card in _all(groups)), default=0.0)
 
 
-def _card(node: Node) -> Card:
+def _card(node: Node) -> _Card:
     rows = [node.amount(name) for name in node.state.inventories]
     names = [len(name) for name in node.state.inventories]
     width = max(
@@ -112,10 +142,10 @@ def _card(node: Node) -> Card:
         max(map(len, node.notes), default=0) * _NOTE_CHARACTER,
     )
     height = _HEADER + _ROW * len(rows) + _NOTE * len(node.notes) + (8 if rows or node.notes else 0)
-    return Card(node, width + 2 * _PADDING, height)
+    return _Card(node, width + 2 * _PADDING, height)
 
 
-def _edges(cards: Mapping[str, Card]) -> Iterator[str]:
+def _edges(cards: Mapping[str, _Card]) -> Iterator[str]:
     for card in cards.values():
         if parent := cards.get(card.node.parent_uuid or ''):
             yield _curve('edge', parent, card)
@@ -123,7 +153,7 @@ def _edges(cards: Mapping[str, Card]) -> Iterator[str]:
             yield _curve('share', card, cards[root])
 
 
-def _curve(kind: str, left: Card, right: Card) -> str:
+def _curve(kind: str, left: _Card, right: _Card) -> str:
     start, end = left.x + left.width, right.x
     bend = (start + end) / 2
     return (
@@ -132,7 +162,7 @@ def _curve(kind: str, left: Card, right: Card) -> str:
     )
 
 
-def _legend(cards: Collection[Card], top: float) -> Iterator[str]:
+def _legend(cards: Collection[_Card], top: float) -> Iterator[str]:
     high, low = (f'{share:.0%}' for share, _ in style.LEVELS[:2])
     rectangle = '<rect class="{}" x="24" y="{:.1f}" width="26" height="{}" rx="3"/>'
     line = '<path class="{}" d="M24,{:.1f} H50"/>'
@@ -155,7 +185,7 @@ def _legend(cards: Collection[Card], top: float) -> Iterator[str]:
     yield f'<text class="note legend" x="24" y="{y + 9:.1f}">Numbers: used/capacity</text>'
 
 
-def _drawn(card: Card) -> Iterator[str]:
+def _drawn(card: _Card) -> Iterator[str]:
     node = card.node
     kind = 'sharing' if node.serves else '' if node.parent_uuid else 'root'
     of_card = _classes('card', kind, is_changed=node.is_alone)
@@ -175,7 +205,7 @@ def _drawn(card: Card) -> Iterator[str]:
     yield '</g>'
 
 
-def _row(card: Card, name: str, baseline: float) -> Iterator[str]:
+def _row(card: _Card, name: str, baseline: float) -> Iterator[str]:
     node, state = card.node, card.node.state
     used, capacity = state.used(name), state.inventories[name].capacity
     filled = style.part(used, capacity) * _BAR
@@ -206,3 +236,54 @@ def _tooltip(node: Node) -> str:
         notes = ', '.join([f'total {inventory.total}', *remarks(inventory)])
         lines.append(f'{name} {node.amount(name)}: {notes}')
     return '\n'.join([*lines, *sorted(state.traits)])
+
+
+def _place(cards: dict[str, _Card]) -> float:
+    """Give each card its position; return the height of the picture."""
+    below: dict[str | None, list[_Card]] = {}
+    for card in cards.values():
+        below.setdefault(card.node.parent_uuid, []).append(card)
+    for uuid, card in reversed(cards.items()):
+        children = below.get(uuid, ())
+        card.stack = sum(child.extent + _GAP for child in children) - _GAP
+        beside = max((child.breadth for child in children), default=0.0)
+        card.breadth = card.width + _BETWEEN_COLUMNS + beside
+    tops = {uuid: card for uuid, card in cards.items() if card.node.parent_uuid not in cards}
+    # A provider that only shares stands apart; one with children is drawn as the tree that it is.
+    apart = [card for uuid, card in tops.items() if card.node.serves and uuid not in below]
+    bottom = _stack([card for card in tops.values() if card not in apart])
+    columns: dict[tuple[int, int], list[_Card]] = {}
+    for uuid, card in cards.items():
+        columns.setdefault(card.column, []).append(card)
+        card.y = card.top + (card.extent - card.height) / 2
+        top, (band, depth) = card.top + (card.extent - card.stack) / 2, card.column
+        for child in below.get(uuid, ()):
+            child.top, child.column = top, (band, depth + 1)
+            top += child.extent + _GAP
+    free = float(_MARGIN)
+    for card in apart:
+        served = [cards[root].middle for root in card.node.serves]
+        card.y = max(free, (min(served) + max(served) - card.height) / 2)
+        free = card.y + card.height + _GAP
+        bottom = max(bottom, free - _GAP)
+    left = float(_MARGIN)
+    for _, column in sorted(columns.items()):
+        width = max(card.width for card in column)
+        for card in column:
+            card.x, card.width = left, width
+        left += width + _BETWEEN_COLUMNS
+    return bottom + _MARGIN
+
+
+def _stack(roots: Sequence[_Card]) -> float:
+    """Stack trees in so many columns that the picture is about square; return where they end."""
+    height = sum(card.extent + _BETWEEN_TREES for card in roots)
+    width = max((card.breadth for card in roots), default=1.0)
+    number = math.ceil(len(roots) / max(1, round(math.sqrt(height / width)))) or 1
+    end = bottom = 0.0
+    for index, card in enumerate(roots):
+        band, row = divmod(index, number)
+        card.top, card.column = end + _BETWEEN_TREES if row else float(_MARGIN), (band, 1)
+        end = card.top + card.extent
+        bottom = max(bottom, end)
+    return bottom
