@@ -24,11 +24,6 @@ class PartSearch:
         suitable: Sequence[Sequence[int]],
         grants: Grants,
     ) -> None:
-        """
-        :param bins: the providers that can serve the host, the root first
-        :param suitable: the numbers of those that can serve each part
-        :param grants: returns whether a provider has room for an amount of a class for one server
-        """
         self._request, self._bins, self._suitable, self._grants = request, bins, suitable, grants
         self.left = MAX_STEPS
         #: The provider of each part, by number.
@@ -97,7 +92,7 @@ class PartSearch:
 
 
 class OptionSearch(PartSearch):
-    """Searches for options to serve a request on a host of a shape."""
+    """Searches for options to serve a request on a host of a shape with some room."""
 
     def __init__(
         self,
@@ -107,11 +102,6 @@ class OptionSearch(PartSearch):
         room: Sequence[int],
         pools: Pools,
     ) -> None:
-        """
-        :param suitable: of each part, as :meth:`Shape.suitable` returns them
-        :param room: what the host has free
-        :param pools: what sharing providers have free
-        """
         super().__init__(request, shape.bins, suitable, self._is_granted)
         self._shape, self._room, self._pools = shape, room, pools
         self._shared = {(uuid, name): amount for uuid, name, amount in request.shared}

@@ -83,10 +83,7 @@ class Topology:
         return kinds
 
     def kind(self, root_uuid: str, trees: Collection[str]) -> object:
-        """Return a key that is equal for trees with the same candidates.
-
-        :param trees: the UUIDs by which the request names trees
-        """
+        """Return a key that is equal for trees with the same candidates."""
         return root_uuid if trees else self.kinds[root_uuid]
 
     def serving(self, root_uuid: str) -> list[ProviderState]:
@@ -94,10 +91,7 @@ class Topology:
         return [*self.trees[root_uuid], *self.reached(root_uuid)]
 
     def host(self, root_uuid: str, trees: Iterable[str] = ()) -> Sequence[HostProvider]:
-        """Return the providers of :meth:`serving` in the form for requests.
-
-        :param trees: the UUIDs by which a request names trees
-        """
+        """Return the providers of :meth:`serving` in the form for requests that name trees."""
         named: dict[str, set[str]] = {}
         for uuid in trees:
             named.setdefault(self.root_of.get(uuid, ''), set()).add(uuid)

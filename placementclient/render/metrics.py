@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import installing
@@ -87,39 +87,30 @@ _METRICS = {
 }
 
 
-class OtherServices(NamedTuple):
-    """The answers of other services about the users of capacity.
-
-    :param aggregates: the host aggregates
-    :param projects: the names of the projects, by ID
-    :param quotas: the quotas of projects, by ID
-    """
-
-    aggregates: Sequence[HostAggregate] = ()
-    projects: Mapping[str, str] = {}
-    quotas: Mapping[str, Mapping[str, int]] = {}
-
-
 def capacity(
     snapshot: Snapshot,
     fits: Sequence[tuple[Flavor, Sequence[Fits]]],
-    around: OtherServices,
+    *,
+    aggregates: Sequence[HostAggregate],
+    projects: Mapping[str, str],
+    quotas: Mapping[str, Mapping[str, int]],
     assuming: Sequence[str] = (),
     traits: Sequence[str] = (),
 ) -> list[Metric]:
     """Return the metrics of the capacity.
 
     :param fits: of each flavor how many fit, by tree and in all
-    :param around: what other services were asked
+    :param projects: the names of projects, by ID
+    :param quotas: by the ID of the project
     :param assuming: the files of the assumptions under which the figures hold
     :param traits: patterns of the names of traits to export
     :raises errors.PlacementError: if prometheus_client is not installed
     """
     samples: dict[str, Samples] = {
-        'openstack_project_usage': _by_project(snapshot, around.projects),
+        'openstack_project_usage': _by_project(snapshot, projects),
         'openstack_project_quota': [
-            ((project, around.projects.get(project, ''), name), limit)
-            for project, limits in sorted(around.quotas.items())
+            ((project, projects.get(project, ''), name), limit)
+            for project, limits in sorted(quotas.items())
             for name, limit in limits.items()
         ],
         'openstack_free_capacity_by_flavor_total': [
@@ -129,14 +120,14 @@ def capacity(
             if item.name == ALL
         ],
         'openstack_free_capacity_hypervisor_by_flavor': [
-            ((item.name, flavor.name, *_labels(snapshot, item.name, around.aggregates)), item.count)
+            ((item.name, flavor.name, *_labels(snapshot, item.name, aggregates)), item.count)
             for flavor, items in fits
             for item in items
             if item.name != ALL
         ],
         'openstack_project_filter_aggregate': [
             ((project, aggregate.name), 1)
-            for aggregate in around.aggregates
+            for aggregate in aggregates
             for project in aggregate.project_ids
         ],
     }

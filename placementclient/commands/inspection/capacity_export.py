@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from placementclient.client.http import Client
     from placementclient.commands.inspection import serving
-    from placementclient.model.snapshots import Snapshot
-    from placementclient.render.metrics import OtherServices
 
 
 class ExportCapacity(base.PlacementCommand):
@@ -110,6 +108,7 @@ class ExportCapacity(base.PlacementCommand):
 
     def _read(self) -> Sequence[Metric]:
         from placementclient.insight.capacity import fits
+        from placementclient.nova import records, service
         from placementclient.placing.topology import Topology
         from placementclient.render import metrics
 
@@ -123,18 +122,14 @@ class ExportCapacity(base.PlacementCommand):
             except errors.PlacementError as reason:
                 # The figures of the others are as good as ever.
                 self._warn_once(f'flavor {flavor.name}: {reason}')
-        around = self._around(snapshot)
-        return metrics.capacity(snapshot, fitting, around, self.args.assume, self.args.trait)
-
-    def _around(self, snapshot: Snapshot) -> OtherServices:
-        """Return the answers of other services, asked or read from files."""
-        from placementclient.nova import records, service
-        from placementclient.render.metrics import OtherServices
-
         using = sorted({consumer.project_id or '' for consumer in snapshot.consumers.values()})
         quotas = compute.Source(NOVA, lambda client: service.quotas(client, using), records.quotas)
-        return OtherServices(
-            compute.records(self, 'aggregates', self.args.aggregates) or [],
-            compute.records(self, 'projects', self.args.projects) or {},
-            quotas.read(self, self.args.quotas) if self.args.quotas else {},
+        return metrics.capacity(
+            snapshot,
+            fitting,
+            aggregates=compute.records(self, 'aggregates', self.args.aggregates) or [],
+            projects=compute.records(self, 'projects', self.args.projects) or {},
+            quotas=quotas.read(self, self.args.quotas) if self.args.quotas else {},
+            assuming=self.args.assume,
+            traits=self.args.trait,
         )

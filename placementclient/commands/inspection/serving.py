@@ -51,11 +51,7 @@ def address(text: str) -> tuple[str, int]:
 
 
 class _Figures(NamedTuple):
-    """The figures of one reading.
-
-    :param read_at: when they were read, in seconds since 1970
-    :param at: the same on the monotonic clock
-    """
+    """The figures of one reading, with its time since 1970 and on the monotonic clock."""
 
     families: Sequence[Metric] = ()
     read_at: float | None = None
@@ -65,7 +61,6 @@ class _Figures(NamedTuple):
 class Collector:
     """The served metrics: the last good values, and their age.
 
-    :param read: reads the figures
     :param interval: how long to wait between two readings, in seconds
     :ivar longest: the most seconds that a reading may take
     """

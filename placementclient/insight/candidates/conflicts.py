@@ -39,7 +39,6 @@ class ConflictSearch(Generic[T]):
         """
         :param possible: returns True for requirements that can be met together; fewer of them never
             are harder to meet
-        :param conflicts: the known ones
         """
         self._requirements, self._possible = requirements, possible
         self._rank = {requirement: rank for rank, requirement in enumerate(requirements)}

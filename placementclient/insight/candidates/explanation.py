@@ -51,7 +51,6 @@ class Relaxation:
 
     :param dropped: what is not asked for any more
     :param lowered: of which another amount is asked for, and that amount
-    :param offer: what there is then
     :param is_asked: whether the service says so, not a calculation
     """
 
@@ -84,11 +83,8 @@ class Explanation:
     """The reasons why there are no candidates, or the candidates.
 
     :param offer: what there is for the request as it stands; no trees, where it cannot be met
-    :param trees: how many trees there are
     :param alone: how many of them satisfy each requirement, were it the only one
     :param conflicts: minimal sets of requirements that cannot be met together, the smallest first
-    :param relaxations: what would be enough
-    :param nearest: the trees that lack least
     :param names: of the providers that are named in requirements, by UUID
     :param has_more_conflicts: True if the conflicts may be some of several
     :param is_cut: whether there were too many combinations to try them all
@@ -121,7 +117,6 @@ def explain(
     """Explain why a request has no candidates.
 
     :param ask: sends a request to the service; ``None``: send none
-    :param hosts: how many of the nearest trees to look at
     """
     required = requirements(request)
     offer = ask(request) if ask else None

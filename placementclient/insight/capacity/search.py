@@ -28,7 +28,6 @@ class Site:
 
     :param local: of how many servers the tree serves each part itself
     :param pools: the sharing providers that can serve each part, and serve others too
-    :param is_complete: whether there is inventory for every part
     :param choices: what serves a server, if its parts depend on each other: a server has one of
         each of these sets
     :param amounts: how much there is of what choices use of the tree

@@ -54,7 +54,6 @@ def assumed(snapshot: Snapshot, assumptions: Iterable[Assumption]) -> Assumed:
 def parse(text: str, path: str, sources: NamedFiles) -> tuple[Assumption, ...]:
     """Parse assumptions, YAML or JSON.
 
-    :param path: the file that the text came from
     :raises errors.BadFile: for what is wrong, with line and column
     """
     document = read(text, path, columns=True)
