@@ -24,7 +24,6 @@ from placementclient.commands.framework import fitting
 from placementclient.commands.framework.placement_command import (
     PlacementCommand as PlacementCommand,
 )
-from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -189,16 +188,6 @@ class ShowOne(_Table, command.ShowOne):
         if not self.args.long:
             return output
         return (*names, 'last_modified'), (*values, read.last_modified)
-
-
-class NameShowOne(ShowOne):
-    """A command that shows whether a name exists."""
-
-    function: staticmethod[[Client, str], Read[str]]
-
-    def execute(self) -> Output:
-        read = self.function(self.client, self.args.name)
-        return self.dated(columns.NAME.fields(read.value), read)
 
 
 def _shown_number(cell: Any) -> Any:

@@ -18,27 +18,23 @@ if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
 
 
-def _conditions(those: str) -> tuple[Option, ...]:
-    """Return the options that are conditions of providers."""
-    return (
-        Option('--match <pattern>', help=f'{those} whose names match a pattern, such as compute-?'),
-        Option('--with-trait <trait>', since='1.18', help=f'{those} that have this trait'),
-        Option('--with-class <resource_class>', help=f'{those} that have inventory of this class'),
-        Option(
-            '--member-of <member_of>...',
-            since='1.3',
-            help=f'{those} in one of these aggregates, joined by commas, by UUID or by their name '
-            'in Nova. Repeated, from API version 1.24 on: those in each',
-        ),
-    )
-
-
-_CONDITIONS = _conditions('Those')
-OPTIONS = (Flag('--all', help='All resource providers'), *_CONDITIONS)
-OF_TREES = _conditions('Only trees with providers')
+#: For trees: those with a provider that meets all conditions.
+OF_TREES = (
+    Option('--match <pattern>', help='Providers whose names match a pattern, such as compute-?'),
+    Option('--with-trait <trait>', since='1.18', help='Providers that have this trait'),
+    Option('--with-class <resource_class>', help='Providers that have inventory of this class'),
+    Option(
+        '--member-of <member_of>...',
+        since='1.3',
+        help='Providers in one of these aggregates, joined by commas, by UUID or by their name in '
+        'Nova. Repeated, from API version 1.24 on: in each',
+    ),
+)
+OPTIONS = (Flag('--all', help='All resource providers'), *OF_TREES)
 TREE = Option(
     '--tree <provider>...',
-    help="Only the tree of this provider, by name, UUID or a pattern such as 'compute2*'",
+    help="Only the tree of this provider, by name, UUID or a pattern such as 'compute2*'; "
+    '--match, --with-trait, --with-class and --member-of select trees with such providers',
 )
 TREES = (TREE, *OF_TREES)
 
@@ -46,7 +42,7 @@ TREES = (TREE, *OF_TREES)
 def are_given(args: argparse.Namespace) -> bool:
     """Return whether any option selects resource providers."""
     is_all = getattr(args, 'all', False)
-    return is_all or any(condition.is_given(args) for condition in _CONDITIONS)
+    return is_all or any(condition.is_given(args) for condition in OF_TREES)
 
 
 def selection(client: Client | None, args: argparse.Namespace) -> ProviderSelector:

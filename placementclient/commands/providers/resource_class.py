@@ -57,13 +57,16 @@ class CreateClass(base.NameCommand):
     functions = (api.resource_class.create, api.resource_class.show)
 
 
-class ShowClass(base.NameShowOne):
+class ShowClass(base.ShowOne):
     """Show whether a resource class exists."""
 
     examples = ('CUSTOM_FPGA',)
     endpoint = endpoints.SHOW_CLASS
     options = (_NAME, option.LONG)
-    function = staticmethod(api.resource_class.show)
+
+    def execute(self) -> columns.Output:
+        shown = api.resource_class.show(self.client, self.args.name)
+        return self.dated(columns.NAME.fields(shown.value), shown)
 
 
 class SetClass(base.PlacementCommand):

@@ -57,13 +57,16 @@ class ListTrait(base.Lister):
         return ('name', *summary.Presence._fields), rows
 
 
-class ShowTrait(base.NameShowOne):
+class ShowTrait(base.ShowOne):
     """Show whether a trait exists."""
 
     examples = ('HW_CPU_X86_AVX2',)
     endpoint = endpoints.SHOW_TRAIT
     options = (_NAME, option.LONG)
-    function = staticmethod(api.trait.show)
+
+    def execute(self) -> columns.Output:
+        shown = api.trait.show(self.client, self.args.name)
+        return self.dated(columns.NAME.fields(shown.value), shown)
 
 
 class CreateTrait(base.NameCommand):
