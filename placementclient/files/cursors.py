@@ -13,7 +13,6 @@ import yaml
 from placementclient.client import errors
 from placementclient.client.wording import closest, did_you_mean
 from placementclient.model.providers import is_uuid
-from placementclient.model.wire_values import LONGEST_SYMBOL, SYMBOL
 
 #: How deep what people write may be nested.
 MOST_LEVELS = 64
@@ -22,6 +21,8 @@ MOST_WEIGHT = 1 << 27
 NODE_WEIGHT = 128
 #: How many characters a number may have: PyYAML takes hours for one that is long.
 _LONGEST_NUMBER = 1000
+#: The name of a resource class or a trait, and how long the service lets it be.
+_SYMBOL, _LONGEST_SYMBOL = re.compile('[A-Z0-9_]+'), 255
 _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 _Number = TypeVar('_Number', int, float)
 _T = TypeVar('_T')
@@ -271,15 +272,12 @@ class Cursor:
 
     def symbol(self) -> str:
         """Return the name of a resource class or of a trait."""
-        self.at_most(LONGEST_SYMBOL)
-        return self._matching(SYMBOL.fullmatch(self.text()) is not None, 'A-Z, 0-9 and _ only')
-
-    def at_most(self, most: int) -> str:
-        """Return a string of limited length."""
         text = self.text()
-        if len(text) > most:
-            raise self.error(f'{text[:20]}… has {len(text)} characters, at most {most} are allowed')
-        return text
+        if len(text) > _LONGEST_SYMBOL:
+            raise self.error(
+                f'{text[:20]}… has {len(text)} characters, at most {_LONGEST_SYMBOL} are allowed'
+            )
+        return self._matching(_SYMBOL.fullmatch(text) is not None, 'A-Z, 0-9 and _ only')
 
     def symbols(self) -> tuple[str, ...]:
         """Return a list of valid names of resource classes or traits."""

@@ -16,7 +16,6 @@ from placementclient.files.snapshots import (
 )
 from placementclient.model.plans import InventoryMove, Notice, Plan, PlannedRow, TreeChange
 from placementclient.model.snapshots import Snapshot
-from placementclient.model.wire_values import WireValues
 
 
 class SideRecord(msgspec.Struct, frozen=True):
@@ -59,26 +58,6 @@ def faults(plan: Plan) -> Iterator[str]:
                 state = tree.after.providers.get(provider_uuid)
                 if state is not None and not resources.keys() <= state.inventories.keys():
                     yield f'consumer {uuid} holds a class that {state.name} does not have'
-
-
-def wire_values(plan: Plan) -> WireValues:
-    """Return the values that a plan or its rollback writes."""
-    values = WireValues()
-    for side in (side for tree in plan.trees for side in (tree.before, tree.after)):
-        for state in side.providers.values():
-            values.uuids |= {state.uuid, *state.aggregates}
-            values.symbols |= {*state.inventories, *state.traits}
-            values.names.add(state.name)
-        for holder in side.consumers.values():
-            values.uuids.add(holder.uuid)
-            values.owners.update(filter(None, (holder.project_id, holder.user_id)))
-            values.symbols.update(filter(None, (holder.type,)))
-            values.add_allocations(holder.allocations)
-    for change in (change for tree in plan.trees for change in tree.providers):
-        after = change.content_after.inventories
-        if change.content_before.inventories != after:
-            values.inventories.update(after.values())
-    return values
 
 
 def record(change: TreeChange) -> ChangeRecord:
