@@ -117,13 +117,11 @@ class Addition(ProviderSpec, frozen=True):
 class Spec:
     """A specification.
 
-    :param path: the file that it came from
     :param trees: ``None``: those that the sources are in
     :param together: groups of classes that go to one target, of each consumer
     :param split: whether a consumer's amount of a class may be divided
     :param assignments: the names of files with assignment rows; reading them is the caller's part
     :param additions: what providers and consumers get beside what moves
-    :param document: what it was read from
     """
 
     path: str = field(compare=False)
@@ -242,10 +240,7 @@ class SpecIndex:
         )
 
     def mentioned(self, root: Named, names: Collection[str]) -> set[str]:
-        """Return the names and UUIDs of targets and other entries in one tree.
-
-        :param names: names and UUIDs of all its providers
-        """
+        """Return the names and UUIDs of targets and other entries in one tree."""
         moves, providers, additions = self.scope(root, names)
         templates = {self._spec.moves[index].target for index in moves}
         entries = [self._spec.providers[index] for index in providers]

@@ -39,7 +39,7 @@ def assign(
 ) -> Assignment:
     """Find a target for all allocations of a tree that must move.
 
-    :param timeout: how long to search, in seconds
+    :param timeout: in seconds
     :raises Refused: if there is no such assignment, or none is found in time
     """
     problem = AssignmentProblem(snapshot, target_state, spec, assigned)

@@ -13,9 +13,7 @@ class Cause:
     """A reason why a tree cannot be planned.
 
     :param kind: one of :data:`SENTENCES`
-    :param tree: the name of the tree's root
     :param keys: of a fault of the specification, the way to it: ``('moves', 0, 'as')``
-    :param values: the facts that the sentence is made of
     """
 
     def __init__(self, kind: str, tree: str, keys: Keys | None = None, **values: Any) -> None:
@@ -171,10 +169,7 @@ class OpenRow:
 
 
 class Refused(Exception):
-    """One tree cannot be planned; only for use in this package.
-
-    :param slack: the room of each place, where the search got so far
-    """
+    """One tree cannot be planned; only for use in this package."""
 
     def __init__(self, causes: Sequence[Cause], slack: Sequence[Cause] = ()) -> None:
         self.causes, self.slack = causes, slack

@@ -51,12 +51,7 @@ def rollback(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
     Consumers that came since go back too, those that left are not resurrected. The providers that
     the plan made lose their inventories; deleting them, ``tree.created()`` in reverse, comes after.
 
-    :param live: the tree as it is now, with the sharing providers that it moved to, and all that
-        its consumers hold
-    :param tree: its part of ``plan``
-    :raises errors.Infeasible: if that is impossible
-    :raises errors.Undecided: if a consumer that came since has a choice
-    :raises errors.Undetermined: if the search took too long to know
+    Arguments and exceptions are those of :func:`replan`.
     """
     recipe = plan.recipe
     assert recipe is not None

@@ -63,10 +63,7 @@ def warnings_of(
     tree: TreeChange,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> Iterator[Notice]:
-    """Return the warnings about trees that change together, by kind.
-
-    :param migrations: of servers, as Nova lists them; ``None`` if they are not known
-    """
+    """Return the warnings about trees that change together, by kind."""
     yield from _totals(target_state)
     yield from _capacity(target_state)
     yield from _overcommitted(target_state)

@@ -51,8 +51,6 @@ def check_tree(
 ) -> None:
     """Check the plan of one tree.
 
-    :param overcommitted: on the way back, by how much places were over-committed before the plan,
-        by provider UUID and class
     :raises BadPlan: with every fault found
     """
     faults = list(_faults_of(Subject(tree, spec, backwards, overcommitted)))

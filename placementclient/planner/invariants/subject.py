@@ -16,10 +16,7 @@ Amounts = dict[tuple[str, str], int]
 
 
 class SourcedMove(NamedTuple):
-    """A move of the specification from one of its sources.
-
-    :param target: the name or the UUID of the target
-    """
+    """A move of the specification from a source to a target, by name or UUID."""
 
     move: Move
     source: ProviderChange

@@ -15,10 +15,7 @@ from placementclient.planner.layout.target_state import (
 
 
 def move_inventories(target_state: TargetState) -> list[Cause]:
-    """Change the inventories to their target state, and find the targets of each that moves.
-
-    :returns: why that is impossible, if it is
-    """
+    """Change the inventories to their target state, find targets, and return why that fails."""
     moved = dict(_take_off_sources(target_state))
     reserving = _give_to_targets(target_state, moved)
     return [*_state_rest(target_state), *_check_reserved(target_state, moved, reserving)]

@@ -70,11 +70,7 @@ class ConsumerItem:
 
 
 class ConsumerJudge:
-    """Checks one consumer as the service does.
-
-    :param items: its holdings, each with the options that it has by itself
-    :ivar causes: why the service would not write the consumer
-    """
+    """Checks the items of one consumer, each with its own options, as the service does."""
 
     def __init__(
         self,
@@ -193,10 +189,7 @@ class ConsumerJudge:
 
 
 def check_number(options: int, consumer: Consumer, target_state: TargetState) -> None:
-    """Refuse a consumer with too many options to try.
-
-    :raises Refused: if there are too many
-    """
+    """Refuse a consumer with too many options to try."""
     if options > MOST_OPTIONS:
         advice = f'has more than {MOST_OPTIONS:,} ways to go: name its places with --assignments'
         reason = f'{consumer.uuid} {advice}'

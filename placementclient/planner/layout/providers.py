@@ -31,12 +31,7 @@ class _Entry(NamedTuple):
 
 
 class TargetProviders:
-    """Finds or creates the providers of a specification for one tree.
-
-    :param created: the names of the trees in which plans make providers, by the names of these
-    :param planned: the names of the providers in the plan that is made again; ``None``: it is the
-        first plan
-    """
+    """Finds or creates the providers of a specification for one tree."""
 
     def __init__(
         self,

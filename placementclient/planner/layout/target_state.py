@@ -36,7 +36,6 @@ class HoldingKey(NamedTuple):
 class Target(NamedTuple):
     """An inventory that an amount may go to, or stay at.
 
-    :param provider: its name
     :param only_mapped: whether only assignments may use it: a part of a class gets another name on
         the same provider, and amounts do not show which part
     """
@@ -82,10 +81,7 @@ class TargetProvider:
 
 
 class InventoryFlow(NamedTuple):
-    """An amount of inventory that moves, in units of the class.
-
-    :param move: the index of the move, in the specification, that says so
-    """
+    """An amount of inventory that moves, in units of the class, by a move of this index."""
 
     origin: InventoryKey
     destination: InventoryKey

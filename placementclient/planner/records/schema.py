@@ -41,10 +41,7 @@ KINDS = tuple(_TYPES)
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """Return the schema of a kind of file.
-
-    :param kind: one of :data:`KINDS`
-    """
+    """Return the schema of a kind of file, one of :data:`KINDS`."""
     title, content = _TYPES[kind]
     described = _described(msgspec.json.schema(content))
     if 'SpecRecord' in described.get('$defs', {}):

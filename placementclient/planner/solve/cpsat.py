@@ -28,12 +28,15 @@ class _Share(NamedTuple):
     used: Any
 
 
-def place(problem: Problem, budget: cpsat.Budget) -> list[list[ItemPlacement]] | None:
+def place(
+    problem: Problem, budget: cpsat.Budget, *, undivided: bool = False
+) -> list[list[ItemPlacement]] | None:
     """Return a solution with the fewest divisions, then the earliest options, or ``None``.
 
+    :param undivided: leave whole what may be divided
     :raises OutOfBudget: if neither is known in time
     """
-    return _Model(problem, budget).best()
+    return _Model(problem, budget, undivided).best()
 
 
 def complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> None:
@@ -79,7 +82,7 @@ class _Model:
     divided has variables of its own.
     """
 
-    def __init__(self, problem: Problem, budget: cpsat.Budget) -> None:
+    def __init__(self, problem: Problem, budget: cpsat.Budget, undivided: bool = False) -> None:
         self._cp = cpsat.load('This assignment')
         self._problem, self._budget = problem, budget
         self._model = self._cp.CpModel()
@@ -89,7 +92,7 @@ class _Model:
         #: of each group that may be divided, of each item: its share in each option
         self._parts: list[list[list[_Share]]] = []
         for group in problem.groups:
-            divisible = group.item.divisible
+            divisible = group.item.divisible and not undivided
             self._counts.append([] if divisible else self._whole(group))
             self._parts.append(
                 [self._divided(group) for _ in range(group.count)] if divisible else []
@@ -166,6 +169,8 @@ class _Model:
         for variable, demands in zip(counts, group.item.options, strict=True):
             for demand in demands:
                 self._loads[demand.bin].append(demand.amount * variable)
+                if group.item.divisible and not self._problem.bins[demand.bin].takes(demand):
+                    self._model.add(variable == 0)
         return counts
 
     def _divided(self, group: ItemGroup) -> list[_Share]:

@@ -14,8 +14,6 @@ from placementclient.model.inventories import Units
 class Demand(NamedTuple):
     """The amount that an option needs of a bin.
 
-    :param bin: its index
-    :param amount: in units of its class
     :param retained: of what may be divided: what the consumer has there besides, and keeps
     :param stays: likewise: whether the whole amount is there now, so that units judge only parts
     """
@@ -38,10 +36,7 @@ ItemPlacement = tuple[Part, ...]
 
 
 class Bin(NamedTuple):
-    """The inventory of one class on one provider.
-
-    :param free: what is free for the items
-    """
+    """The inventory of one class on one provider, with the amount that is free for the items."""
 
     free: int
     units: Units = Units()

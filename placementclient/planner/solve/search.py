@@ -9,7 +9,7 @@ to :mod:`.cpsat`, which may run out of time.
 import enum
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from placementclient.model.connected import connected
 from placementclient.optimize.cpsat import Budget
@@ -232,10 +232,7 @@ def _renumbered(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand
 
 @functools.lru_cache(maxsize=4096)
 def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdict:
-    """Solve one problem; equal problems are solved once.
-
-    :param timeout: how long to search, in seconds
-    """
+    """Solve one problem; equal problems are solved once."""
     if heuristics.overfull(problem):
         return SearchVerdict.IMPOSSIBLE
     try:
@@ -257,10 +254,10 @@ def _place(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] | None
     placements = heuristics.place(problem)
     if placements is not None:
         return placements
-    placements = cpsat.place(_whole(problem), budget)
-    if placements is None and any(group.item.divisible for group in problem.groups):
-        placements = cpsat.place(problem, budget)
-    return placements
+    if any(group.item.divisible for group in problem.groups):
+        # If nothing has to be divided, no solution has fewer divisions.
+        placements = cpsat.place(problem, budget, undivided=True)
+    return placements or cpsat.place(problem, budget)
 
 
 def _complete(problem: Problem, decision: Decision, budget: Budget) -> None:
@@ -280,22 +277,3 @@ def _core(problem: Problem) -> tuple[Problem, bool]:
     if (overfull := heuristics.overfull(problem)) is not None:
         return overfull, True
     return cpsat.core(problem, Budget(CORE_TIMEOUT))
-
-
-def _whole(problem: Problem) -> Problem:
-    """The same with nothing divided: if it has a solution, none has fewer divisions."""
-    return Problem(
-        problem.bins,
-        tuple(ItemGroup(_whole_item(problem, group.item), group.count) for group in problem.groups),
-    )
-
-
-def _whole_item(problem: Problem, item: Item) -> Item:
-    if not item.divisible:
-        return item
-    options: list[tuple[Demand, ...]] = []
-    for (demand,) in item.options:
-        bin_ = problem.bins[demand.bin]
-        too_much = max(bin_.free + 1, demand.amount)
-        options.append((demand if bin_.takes(demand) else demand._replace(amount=too_much),))
-    return replace(item, options=tuple(options), divisible=False)

@@ -25,11 +25,7 @@ _CLASS, _TRAIT = 'resource class', 'trait'
 
 
 class SpecCheck:
-    """Finds the faults of a specification that are wrong for every tree.
-
-    :param listed: all providers of the service, if the snapshot has only some of its trees
-    :param trees: names or UUIDs of the only roots to plan; none: all that the specification selects
-    """
+    """Finds the faults of a specification that are wrong for every tree."""
 
     def __init__(
         self,
