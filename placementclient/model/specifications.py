@@ -7,7 +7,7 @@ import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal, NamedTuple, Protocol
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -30,17 +30,6 @@ Keys = tuple[str | int, ...]
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]
-
-
-class SpecDocument(Protocol):
-    """The document of a specification, or a part of it; knows the position of each fault."""
-
-    @property
-    def value(self) -> Any: ...
-
-    def inside(self, *keys: str | int) -> SpecDocument: ...
-
-    def error(self, reason: str) -> errors.BadFile: ...
 
 
 class TreeSelection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -132,7 +121,8 @@ class Spec:
     split: bool = False
     assignments: tuple[str, ...] = ()
     additions: tuple[Addition, ...] = ()
-    document: SpecDocument | None = field(default=None, compare=False, repr=False)
+    #: the :class:`files.cursors.Cursor` that it was read from, which knows the place of each fault
+    document: Any = field(default=None, compare=False, repr=False)
 
     def error(self, reason: str, *keys: str | int) -> errors.BadFile:
         """Return the exception for a fault, with its line in the file.
@@ -143,7 +133,8 @@ class Spec:
             return errors.BadFile(self.path, reason)
         if isinstance(self.document.value, list):  # the short form is nothing but the moves
             keys = keys[1:]
-        return self.document.inside(*keys).error(reason)
+        fault: errors.BadFile = self.document.inside(*keys).error(reason)
+        return fault
 
     @property
     def sections(self) -> dict[str, Sequence[ProviderSpec]]:

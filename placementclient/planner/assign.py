@@ -22,12 +22,12 @@ class Assignment:
 
     :param rows: labelled, by source, consumer and class
     :param undecided: the rows that have a choice
-    :param unproved: the rows that may have one: the search for it was cut short
+    :param unproved: how many more may have one: the search for it was cut short
     """
 
     rows: list[PlannedRow]
     undecided: list[OpenRow]
-    unproved: list[OpenRow]
+    unproved: int = 0
 
 
 def assign(
@@ -137,7 +137,7 @@ def labelled(
 ) -> Assignment:
     """Return the result of the search as labelled rows."""
     ordered: list[tuple[tuple[int, str], PlannedRow]] = []
-    assignment = Assignment([], [], [])
+    assignment = Assignment([], [])
     for item, decision in zip(consumer_items, decisions, strict=True):
         for position, holding in enumerate(item.holdings):
             if holding.row is not None:
@@ -147,7 +147,10 @@ def labelled(
             if _has_choice(target_state, item, decision, position):
                 label = Label.INFERRED
                 open_row, is_certain = _open_row(target_state, item, decision, position)
-                (assignment.undecided if is_certain else assignment.unproved).append(open_row)
+                if is_certain:
+                    assignment.undecided.append(open_row)
+                else:
+                    assignment.unproved += 1
             for option, amount in decision.placement:
                 for target, part in item.options[option][position]:
                     row = PlannedRow(

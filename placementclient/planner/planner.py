@@ -167,7 +167,7 @@ class _Maker:
         if not tree.is_empty:
             self.trees.append(tree)
             self.undecided += assignment.undecided
-            if unproved := len(assignment.unproved):
+            if unproved := assignment.unproved:
                 name, seconds = listed(list(tree.roots.values()), 8), self._solver_timeout
                 cause = Cause('undetermined', name, unproved=unproved, seconds=seconds)
                 self.unproved.append(cause)
@@ -237,9 +237,10 @@ def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
     """Return the roots of the trees that a specification selects, by name."""
     if (conditions := spec.trees) is not None:
         return [root for root in snapshot.roots() if conditions.selects(root.uuid, root.name, root)]
-    if any(_is_pattern(snapshot, move.source) for move in spec.moves):
+    sources = [move.source for move in spec.moves]
+    if any(is_pattern(source) and snapshot.find(source) is None for source in sources):
         return snapshot.roots()
-    named = [move.source for move in spec.moves]
+    named = [*sources]
     named += [name for entry in spec.additions for name in (entry.name, entry.parent) if name]
     root_uuids = {
         state.provider.root_uuid for state in map(snapshot.find, named) if state is not None
@@ -252,7 +253,9 @@ def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
     roots = selected(snapshot, spec)
     if not roots and not trees and (spec.moves or spec.additions):
         maker.faults.raise_any()
-        raise _nothing_selected(spec)
+        if spec.trees is None:
+            raise spec.error('selects no tree', 'moves', 0, 'from_resource_provider')
+        raise spec.error('selects no tree: no root meets all conditions', 'trees')
     uuids = {root.uuid for root in roots}
     root_uuids = set()
     for name in trees:
@@ -265,13 +268,3 @@ def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
             raise spec.error(f'does not select the tree {state.name}', 'trees')
         root_uuids.add(state.uuid)
     return [root for root in roots if not trees or root.uuid in root_uuids]
-
-
-def _nothing_selected(spec: Spec) -> errors.BadFile:
-    if spec.trees is None:
-        return spec.error('selects no tree', 'moves', 0, 'from_resource_provider')
-    return spec.error('selects no tree: no root meets all conditions', 'trees')
-
-
-def _is_pattern(snapshot: Snapshot, source: str) -> bool:
-    return snapshot.find(source) is None and is_pattern(source)

@@ -86,7 +86,7 @@ def _planned(
     assignment = assign(snapshot, target_state, spec, assigned)
     if assignment.undecided:
         raise errors.Undecided(assignment.undecided)
-    if unproved := len(assignment.unproved):
+    if unproved := assignment.unproved:
         tree = target_state.name
         raise errors.Undetermined([Cause('undetermined', tree, unproved=unproved, seconds=TIMEOUT)])
     return compose(snapshot, target_state, assignment, spec)
