@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 from placementclient.client.wording import suggestion
 from placementclient.files.cursors import Cursor, read
+from placementclient.insight import owners
 from placementclient.insight.selecting import CONDITIONS, ProviderSelector
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.plans import Plan
 from placementclient.model.providers import is_uuid, normalized
+from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova.server_request import Scheduling
@@ -175,24 +177,32 @@ def _new_servers(at: Cursor, sources: NamedFiles) -> Assumption:
     inside = at.keys(['servers'])['servers']
     fields = inside.fields(_SERVERS, ['count'])
     count, hosts = fields.pop('count'), fields.pop('on', ())
-    return partial(
-        overlay.add_servers,
-        at=inside,
-        shape=_shape(inside, fields, sources),
-        count=count,
-        on=() if hosts == (ANY,) else hosts,
-    )
-
-
-def _shape(at: Cursor, fields: dict[str, Any], sources: NamedFiles) -> overlay.ServerShape:
     if ('flavor' in fields) == ('resources' in fields):
-        raise at.error('has to have either a flavor or resources')
+        raise inside.error('has to have either a flavor or resources')
     path = fields.pop('flavors', None)
+    amounts = fields.get('resources', {}).items()
+    kind = fields.get('flavor') or ','.join(f'{name}={amount}' for name, amount in amounts)
+    asks = _asks(inside, fields, sources, path)
+    on = () if hosts == (ANY,) else hosts
+    return partial(overlay.add_servers, at=inside, kind=kind, asks=asks, count=count, on=on)
+
+
+def _asks(
+    at: Cursor, fields: Mapping[str, Any], sources: NamedFiles, path: str | None
+) -> overlay.Asks:
+    """Return the function for the requests of servers."""
     if 'resources' in fields:
-        return overlay.ServerShape(**fields)
+        request = CandidateRequest(Filter(**fields))
+        return lambda _: (request,)
     if 'required' in fields or 'forbidden' in fields:
         raise at.error('required and forbidden are for resources: a flavor has its own')
-    name, flavors = fields['flavor'], {flavor.name: flavor for flavor in sources.flavors(path)}
+    flavors = {flavor.name: flavor for flavor in sources.flavors(path)}
+    name = fields['flavor']
     if name not in flavors:
         raise at.inside('flavor').error(f'there is no flavor {name}{suggestion(name, flavors)}')
-    return overlay.ServerShape(flavors[name], scheduling=sources.scheduling)
+
+    def asks(snapshot: Snapshot) -> Sequence[CandidateRequest]:
+        is_owned = owners.is_owner_required(snapshot)
+        return sources.scheduling.requested(flavors[name], is_owned=is_owned).requests
+
+    return asks

@@ -1,8 +1,7 @@
 """The assumptions: each changes a snapshot, and refuses what does not suit it."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from uuid import UUID, uuid5
 
 from msgspec.structs import replace
@@ -13,20 +12,17 @@ from placementclient.changes.tree_rebase import rebase_change
 from placementclient.client import errors
 from placementclient.client.wording import counted, first, listed, suggestion
 from placementclient.files.cursors import Cursor
-from placementclient.insight import owners
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
-from placementclient.model.consumers import Consumer, Resources, gained, together
+from placementclient.model.consumers import Consumer, gained, together
 from placementclient.model.nova import INSTANCE
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.providers import LONGEST_NAME, Provider
-from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.model.servers import Flavor
+from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.nova.server_request import Scheduling
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
 
@@ -34,6 +30,8 @@ from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
 _NAMESPACE = UUID('a37f4d3c-9d3a-4a53-8f0e-3f3fa7a6a1c5')
 #: The project and the user of servers that are to come.
 OWNER = 'assumed'
+#: Returns the request of a server in a cloud, and the second one that Nova sends for some flavors.
+Asks = Callable[[Snapshot], Sequence[CandidateRequest]]
 #: So many names are given of many.
 _NAMED = 5
 
@@ -135,48 +133,18 @@ def remove_hosts(cloud: Assumed, at: Cursor, without: Sequence[str]) -> None:
     _set(cloud, states, consumers)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerShape:
-    """The request of each of some servers.
-
-    :param flavor: ``None``: the others say it
-    """
-
-    flavor: Flavor | None = None
-    resources: Resources = field(default_factory=dict)
-    required: tuple[str, ...] = ()
-    forbidden: tuple[str, ...] = ()
-    scheduling: Scheduling = field(default_factory=Scheduling, compare=False)
-
-    def __str__(self) -> str:
-        if self.flavor is not None:
-            return self.flavor.name
-        return ','.join(f'{name}={amount}' for name, amount in self.resources.items())
-
-    def requests(self, snapshot: Snapshot) -> tuple[CandidateRequest, ...]:
-        """Return the request, and the second one that Nova sends for some flavors.
-
-        :raises Refusal: if Nova refuses the flavor
-        """
-        if self.flavor is None:
-            return (CandidateRequest(Filter(self.resources, self.required, self.forbidden)),)
-        is_owned = owners.is_owner_required(snapshot)
-        return self.scheduling.requested(self.flavor, is_owned=is_owned).requests
-
-
 def add_servers(
-    cloud: Assumed, at: Cursor, shape: ServerShape, count: int, on: Sequence[str] = ()
+    cloud: Assumed, at: Cursor, kind: str, asks: Asks, count: int, on: Sequence[str]
 ) -> None:
     """Add servers where they have room; hosts get one server each in turn.
 
+    :param kind: the name of the flavor, or the amounts
     :param on: names, UUIDs, or patterns of names of hosts; none: all hosts, by name
     """
     drain = DrainCloud(cloud.snapshot)
     roots = _roots(cloud.snapshot, on, at.inside('on')) if on else drain.topology.trees
     drain.hosts = list(roots)
-    requested = [
-        requests.of_nova(cloud.snapshot, request, {}) for request in shape.requests(cloud.snapshot)
-    ]
+    requested = [requests.of_nova(cloud.snapshot, request, {}) for request in asks(cloud.snapshot)]
     problem = drain.problem([(request, ()) for request in requested], ())
     servers: dict[str, Consumer] = {}
     for request in requested:
@@ -197,7 +165,7 @@ def add_servers(
     _set(cloud, states, {**cloud.snapshot.consumers, **servers})
     cloud.placed |= servers.keys()
     if missing := count - len(servers):
-        _note(cloud, at, [f'No room for {missing} of {counted(count, "server")} of {shape}'])
+        _note(cloud, at, [f'No room for {missing} of {counted(count, "server")} of {kind}'])
 
 
 def carry_out(cloud: Assumed, at: Cursor, plan: Plan) -> None:
