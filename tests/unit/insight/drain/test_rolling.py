@@ -93,7 +93,7 @@ def test_a_server_that_comes_to_another_storage_frees_the_first():
 
 
 def _may_be_empty(snapshot, emptied):
-    """Return whether all servers have a place elsewhere, each moved however often, by sums alone."""
+    """Return whether all servers have a place elsewhere, moved however often, by sums alone."""
     room: Counter[tuple[str, str]] = Counter()
     roots = [root.uuid for root in snapshot.roots() if 'COMPUTE_NODE' in root.traits]
     targets = [uuid for uuid in roots if uuid not in emptied]
