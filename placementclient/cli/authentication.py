@@ -110,9 +110,8 @@ class NamedCloud:
             # Without a file the SDK names the cloud of its defaults.
             names = sorted(self._clouds.get_cloud_names() if self._clouds.config_filename else ())
             hint = '.'
-            if names and values.cloud not in names:
-                hint = suggestion(values.cloud or '', names)
-                hint = hint or f'. clouds.yaml has {", ".join(names)}'
+            if values.cloud not in names:
+                hint = suggestion(values.cloud or '', names) or f'. {_existing_clouds(names)}'
             raise errors.PlacementError(f'{str(unusable).rstrip(".")}{hint}') from None
         self.selection = {
             'interface': region.config.get('interface'),
@@ -136,6 +135,15 @@ def _check_readable(variable: str, paths: Sequence[str]) -> None:
     except (OSError, ValueError, yaml.YAMLError) as reason:
         message = getattr(reason, 'strerror', None) or ' '.join(str(reason).split())
         raise errors.BadFile(path, message) from None
+
+
+def _existing_clouds(names: Sequence[str]) -> str:
+    from openstack.config.loader import CONFIG_FILES
+
+    if names:
+        return f'clouds.yaml has {", ".join(names)}'
+    folders = dict.fromkeys(os.path.dirname(path) for path in CONFIG_FILES)
+    return f'No clouds.yaml is in {", ".join(folders)}; OS_CLIENT_CONFIG_FILE names another file'
 
 
 def _unknown_type(name: str) -> errors.UsageError:

@@ -186,6 +186,15 @@ def test_an_environment_that_says_nothing_is_not_looked_at_for_each_request(
     assert looks == ['look']
 
 
+def test_without_clouds_the_searched_folders_are_named(monkeypatch, capsys):
+    monkeypatch.setattr(loader, 'CONFIG_FILES', ['/etc/openstack/clouds.yaml'])
+    assert shell.main(['--os-cloud', 'nowhere', *LIST]) == 1
+    assert capsys.readouterr().err == (
+        'Cloud nowhere was not found. No clouds.yaml is in /etc/openstack; OS_CLIENT_CONFIG_FILE '
+        'names another file\n'
+    )
+
+
 @pytest.mark.parametrize(('options', 'seconds'), [([], 60), (['--timeout', '5'], 5)], ids=str)
 def test_keystone_has_its_time_too(service, options, seconds):
     service.answer(keystone(), catalog(north='http://north.test'), CLASSES)
