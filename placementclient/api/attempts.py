@@ -44,11 +44,9 @@ def retried(
     A write that is not answered may be carried out. So it is never sent again as it is: the next
     attempt reads what there is now.
 
-    :param client: says how often a write may stay without an answer
     :param generation: of the operator, or a body with generations, with which a conflict is the
         answer; without it other writers may come first until :data:`DEADLINE`
     :param conflicts: the errors after which it is tried until then
-    :raises errors.ConcurrentUpdate: if others come first until the deadline; or another conflict
     :raises errors.NoAnswer: if it is not known whether it was carried out
     """
     max_retries = client.max_retries
@@ -81,7 +79,6 @@ def confirmed(
     """Send a write that must not be sent twice; if its answer is lost, read before a retry.
 
     :param is_done: reads whether the write was carried out
-    :param generation: as :func:`retried` has it
     :return: what ``write`` returns; ``None`` where only reading shows that it was carried out
     """
     is_lost = False

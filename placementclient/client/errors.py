@@ -66,12 +66,7 @@ class NoSuchProvider(PlacementError):
 
 
 class BadFile(PlacementError):
-    """A file is unreadable or has the wrong content.
-
-    :param reason: a sentence without its full stop
-    :param line: from 1
-    :param column: from 1
-    """
+    """A file is unreadable or has the wrong content; line and column are from 1."""
 
     def __init__(
         self, path: str, reason: str, line: int | None = None, column: int | None = None
@@ -84,7 +79,6 @@ class BadFile(PlacementError):
 
     @property
     def faults(self) -> tuple[BadFile, ...]:
-        """Return every fault: this one, or the faults that it consists of."""
         return (self,)
 
 
@@ -142,11 +136,7 @@ class Infeasible(PlacementError):
 
 
 class Undecided(PlacementError):
-    """Rows have several possible places, and only the operator knows the right one.
-
-    :param rows: each with its choices
-    :param warnings: of the trees that were planned, sentences
-    """
+    """Rows have several possible places, and only the operator knows the right one."""
 
     exit_status = ExitStatus.UNDECIDED
 
@@ -228,8 +218,6 @@ class InvalidAnswer(NoAnswer):
 class HTTPError(PlacementError):
     """The service, or a proxy before it, refused the request.
 
-    :param status: the HTTP status
-    :param sentence: what it said, or what can be said if it was nothing readable
     :param code: the error code of the Placement API, from 1.23
     :param request_id: identifies the request in the service's log
     """

@@ -141,7 +141,6 @@ class Client:
 
     @property
     def url(self) -> str | None:
-        """The URL of the service."""
         with translated(self.session):
             url: str | None = self.endpoint_override or self.session.get_endpoint(
                 **self.endpoint_filter
@@ -180,7 +179,6 @@ class Client:
 
         :param what: an option, as the operator knows it; empty for the command as a whole
         :param until: the last version, where a later one took the feature away
-        :raises errors.UnsupportedVersion: if the version in use is not one of them
         """
         if since > microversion.LOWEST or until is not None:
             self._requirements.append((what, since, until))
@@ -198,16 +196,13 @@ class Client:
     ) -> Answer:
         """Send a request; repeat it if it is a read without an answer, or was never sent.
 
-        :param endpoint: a row of :mod:`placementclient.client.endpoints`
         :param answer: the type of the body of the answer; without it, there is none
         :param query: the query parameters; those that are ``None`` are left out
-        :param body: what to send as JSON
         :param version: the microversion of this request, where it must not be the one in use; an
             older service is asked at its highest, where the version in use is still open
         :param parts: the parts of the path: ``provider='…'``
         :raises errors.HTTPError: if the answer's status is 400 or more
-        :raises errors.NoAnswer: if the service says nothing; if that could have changed something,
-            it is not known whether it has
+        :raises errors.NoAnswer: if the service says nothing: a write may be carried out or not
         :raises errors.AuthenticationFailed: if the request could not be sent
         :raises errors.UnsupportedVersion: if the service lacks the version or the endpoint
         """

@@ -13,7 +13,6 @@ def translated(session: Any = None) -> Iterator[None]:
 
     The request must not raise for what the service itself answers (``raise_exc=False``).
 
-    :param session: of keystoneauth; its URL, user and project are in a refusal of Keystone
     :raises errors.NoAnswer: if there is no connection, or it is not to be trusted, or breaks
     :raises errors.AuthenticationFailed: if Keystone refuses, or the catalog lacks the service
     """

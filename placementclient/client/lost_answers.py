@@ -27,7 +27,6 @@ def repeated(
 
     :param warn: is called with a sentence before each pause; there is none before the first retry
     :param after: the failures after which the request may be sent again
-    :raises errors.Transient: what the last attempt raised
     """
     pauses = [min(BACKOFF * 2**number, LONGEST_BACKOFF) for number in range(max_retries)]
     number = 0

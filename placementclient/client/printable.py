@@ -39,11 +39,7 @@ def excerpt(text: str, most: int) -> str:
 
 
 class PrintableFormatter:
-    """A formatter of cliff that escapes control characters and adapts cells to the format.
-
-    :param cell: what becomes of a cell: :func:`shown`, :func:`flat` or :func:`spreadsheet_cell`
-    :param on_screen: whether it is data on a terminal
-    """
+    """A formatter of cliff that adapts cells and, on a terminal, escapes control characters."""
 
     def __init__(
         self, formatter: Any, cell: Callable[[Any], Any] | None, *, on_screen: bool

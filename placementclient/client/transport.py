@@ -37,8 +37,6 @@ def bounded(session: Any, answer_limit: int) -> Any:
     """Return a copy of a session, with its connections and token, whose requests have the limits.
 
     A session that has them is returned as it is.
-
-    :param answer_limit: the most bytes of an answer
     """
     if any(isinstance(adapter, BoundedTransport) for adapter in session.session.adapters.values()):
         return session
@@ -69,10 +67,7 @@ class BoundedTransport(adapters.BaseAdapter):
         *args: Any,
         **settings: Any,
     ) -> requests.Response:
-        """Send a request and read the answer; follow redirects of reads to the same origin.
-
-        :raises errors.InvalidAnswer: if the answer is too large or too slow, or redirects elsewhere
-        """
+        """Send a request and read the answer; follow redirects of reads to the same origin."""
         for _ in range(MOST_REDIRECTS + 1):
             response = self._answer(request, stream, timeout or TIMEOUT, *args, **settings)
             target = response.headers.get('location')
@@ -111,7 +106,6 @@ class BoundedTransport(adapters.BaseAdapter):
 
 
 def _redirected(request: requests.PreparedRequest, location: str) -> requests.PreparedRequest:
-    """Return the request that a redirect asks for."""
     url = str(request.url)
     try:
         target = urllib.parse.urljoin(url, location)
@@ -130,7 +124,6 @@ def _redirected(request: requests.PreparedRequest, location: str) -> requests.Pr
 
 
 def _origin(url: str) -> tuple[str, str | None, int]:
-    """Return scheme, host and port."""
     parts = urllib.parse.urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {'https': 443}.get(parts.scheme, 80)
 

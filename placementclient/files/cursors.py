@@ -138,7 +138,6 @@ class Faults:
             self.found += fault.faults
 
     def raise_any(self) -> None:
-        """Raise all collected faults, if there are any."""
         self.found.sort(key=lambda fault: (fault.path, fault.line or 0))
         if self.found:
             raise self.found[0] if len(self.found) == 1 else errors.BadFiles(self.found)
@@ -151,8 +150,7 @@ class Cursor:
     Each method returns the plain value and raises :class:`errors.BadFile` if it is another.
 
     :param name: how a reader finds it: ``moves[0].as``
-    :param line: from 1, where it is known
-    :param column: from 1, where it is to be said
+    :param column: from 1, as the line; only where it is to be said
     """
 
     value: Any
@@ -162,7 +160,6 @@ class Cursor:
     column: int | None = None
 
     def error(self, reason: str) -> errors.BadFile:
-        """Return the exception for a fault at this position."""
         where = f'{self.name}: ' if self.name else ''
         return errors.BadFile(self.path, where + reason, self.line, self.column)
 
@@ -260,7 +257,6 @@ class Cursor:
         return Cursor(value, self.path, name, *self._place_of(keys[0])).inside(*keys[1:])
 
     def text(self) -> str:
-        """Return a string that is not empty."""
         if not isinstance(self.value, str):
             raise self.error(f'{self.value!r} has to be a text: quote it')
         if not self.value:
@@ -280,7 +276,6 @@ class Cursor:
         return self._matching(_SYMBOL.fullmatch(text) is not None, 'A-Z, 0-9 and _ only')
 
     def symbols(self) -> tuple[str, ...]:
-        """Return a list of valid names of resource classes or traits."""
         return self.each(Cursor.symbol)
 
     def uuid(self) -> str:
@@ -292,13 +287,11 @@ class Cursor:
         return self.value
 
     def integer(self, least: int, most: int) -> int:
-        """Return an integer between two others."""
         if type(self.value) is not int:
             raise self.error('has to be an integer')
         return self._between(self.value, least, most)
 
     def number(self, least: float, most: float) -> float:
-        """Return a number between two others."""
         if type(self.value) not in (int, float):
             raise self.error('has to be a number')
         return float(self._between(self.value, least, most))

@@ -38,10 +38,7 @@ def kind_of(content: bytes) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """The content of a file, and the errors about it.
-
-    :param kind: what it should be: ``snapshot``
-    """
+    """The content of a file that should be of a kind, such as ``snapshot``."""
 
     path: str
     content: bytes
@@ -91,7 +88,6 @@ class FileSource:
             raise errors.BadFile(self.path, 'damaged or not complete', line) from None
 
     def error(self, reason: str, item: msgspec.Raw | None = None) -> errors.BadFile:
-        """Return the exception for a fault of the file, or of one item of it."""
         return errors.BadFile(self.path, reason, None if item is None else self._line(item, 0))
 
     def _line(self, item: msgspec.Raw | None, offset: int) -> int:

@@ -73,7 +73,6 @@ def write_document(path: str, document: Any) -> None:
 
 
 def read_document(path: str) -> Any:
-    """Return the content of a JSON or YAML file."""
     text = read_text(path)
     if text.count('{') + text.count('[') > _MOST_OBJECTS:
         raise errors.BadFile(path, f'has more than {_MOST_OBJECTS} objects and lists')
@@ -105,9 +104,7 @@ def read_snapshot(path: str) -> Snapshot:
 def write_snapshot(path: str, snapshot: Snapshot) -> None:
     """Write a snapshot; compress it if the name ends with ``.gz``.
 
-    The file appears at once and whole, or not at all.
-
-    :raises errors.BadFile: if that is impossible; a file that was there stays as it was then
+    The file appears at once and whole, or not at all: then a file that was there stays.
     """
     with written(path) as stream:
         stream.writelines(snapshots.encode(snapshot))

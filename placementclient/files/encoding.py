@@ -14,7 +14,6 @@ _ORDERED = msgspec.json.Encoder(order='deterministic')
 
 
 def encoded(value: Any) -> bytes:
-    """Return a value as one line."""
     return _ORDERED.encode(value)
 
 
@@ -56,7 +55,6 @@ def sealed(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def digest(lines: Iterable[bytes | memoryview]) -> str:
-    """Return the digest of lines, as in a file."""
     sha256 = hashlib.sha256()
     for line in lines:
         sha256.update(line)
