@@ -25,8 +25,6 @@ class BatchRunner:
     """Runs commands on the connection of a program, and continues after errors.
 
     Each thread has its own ``sys.stdout`` and ``sys.stderr`` meanwhile.
-
-    :param program: a :class:`placementclient.cli.shell.Shell`
     """
 
     def __init__(self, program: Any) -> None:

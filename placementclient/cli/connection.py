@@ -27,7 +27,6 @@ TIMEOUT = 60.0
 class Connection:
     """The ClientManager that a plugin expects; it authenticates only when a command asks for it.
 
-    :param options: of :func:`add_options`
     :param session: instead of one that the command line describes
     """
 

@@ -68,8 +68,6 @@ def solve(model: Any, effort: float = math.inf, seconds: float = math.inf) -> So
     The same model and effort give the same answer, whatever the machine and the moment, unless
     the clock ends the search.
 
-    :param effort: the most work, in the deterministic unit
-    :param seconds: the most time of the clock
     :raises KeyboardInterrupt: on Ctrl-C, at once
     """
     solver = load().CpSolver()

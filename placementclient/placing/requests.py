@@ -18,7 +18,6 @@ NOWHERE = (_NONE,)
 class RequestPart(NamedTuple):
     """A part of a request, served by one provider.
 
-    :param resources: class and amount
     :param required: of each set of traits the provider has one
     :param member_of: of each set of aggregates the provider is in one
     :param group: the suffix of its group; empty for the common group

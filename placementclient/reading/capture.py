@@ -60,11 +60,7 @@ def capture(
 
     :param trees: providers whose trees are read, by names, UUIDs, or patterns of names; none:
         everything
-    :param progress: called with the name of the root of each tree that has been read
-    :param expect: called with the number of trees, as soon as that is known
-    :raises errors.NoSuchProvider: if there is no such provider
     :raises UnstableRead: if a tree cannot be read consistently
-    :raises errors.UnsupportedVersion: below microversion 1.28
     """
     client.require('a snapshot', SINCE)
     # Before the reading, which may take longer than a token is good for.

@@ -84,7 +84,6 @@ def read_states(
     :param facets_of: returns the facets to read of a provider; its others stay as they are
     :param is_consistent: whether all facets of a provider have to be of one generation, which the
         provider then has; otherwise each is as it was when it was read
-    :raises errors.ConcurrentUpdate: if a provider changes while it is read
     """
     current, holdings = list[ProviderState](), dict[str, Sequence[Holding]]()
     for state in states:

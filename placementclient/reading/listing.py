@@ -35,7 +35,6 @@ def expanded(client: Client, names: Sequence[str]) -> list[str]:
     """Replace patterns by the roots of the trees that match them.
 
     :param names: names, UUIDs, or patterns of names, for which all providers are listed once
-    :raises errors.NoSuchProvider: if a pattern matches no provider
     """
     return patterns.expanded(
         names,
@@ -47,7 +46,6 @@ def members(client: Client, names: Sequence[str] = ()) -> dict[str, list[Provide
     """Return the providers of trees by the UUIDs of the roots, in the order of the roots' names.
 
     :param names: names, UUIDs, or patterns of names of providers; none: everything
-    :raises errors.NoSuchProvider: if there is no such provider
     """
     listed = [provider for name in expanded(client, names) for provider in _tree_of(client, name)]
     if not names:

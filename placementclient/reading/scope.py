@@ -25,7 +25,6 @@ class ScopeFacets(NamedTuple):
     """The parts of a change to read over HTTP.
 
     :param of: returns the facets to read of a provider, as its list has it
-    :param is_consistent: as :func:`placementclient.reading.facets.read_states` has it
     :param has_consumers: whether to read what the consumers of the change hold
     """
 
@@ -60,7 +59,6 @@ class ScopeReader:
         """Read the trees of a change and its consumers; facets that are not read are as planned.
 
         :param is_begun: whether the providers that the change makes may exist
-        :raises errors.ConcurrentUpdate: if a provider changes while it is read
         """
         listed, before, after = self.listed(change), change.before.providers, change.after.providers
         expected = {*before, *(after if is_begun else ())}
@@ -100,8 +98,6 @@ class ScopeReader:
         the plan are taken for the live ones. Only if no allocation moves, inventories are read.
         Allocations are read by consumer if there are fewer consumers than providers, as on a host
         with many devices.
-
-        :raises errors.ConcurrentUpdate: if a provider changes at each reading
         """
         states, consumers = change.after.providers, change.after.consumers
         live = change.after

@@ -36,8 +36,6 @@ def read_trees(
     """Yield the trees in the order of their roots' names, each as soon as it is read.
 
     :param trees: names, UUIDs, or patterns of names of providers; none: everything
-    :raises errors.NoSuchProvider: if there is no such provider
-    :raises errors.UnsupportedVersion: below microversion 1.18
     """
     client.require('a provider tree', SINCE)
     facets = {'inventories', 'usages', *(['traits'] * traits), *(['aggregates'] * aggregates)}

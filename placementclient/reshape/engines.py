@@ -48,15 +48,12 @@ def apply(
 
     :param journal_path: the file that gets every intent before its request is sent
     :param backward: take back what the plan has done, wholly or in part
-    :param trees: names or UUIDs of roots; none: all
     :param limit: at most so many trees, not counting those that are known to be done
     :param max_failures: begin no further tree after so many have failed or were left alone
     :param other_service: go on where the plan seems to be made for another service
     :param warn: called with a sentence that the operator must see while the run goes on
     :raises OtherService: if the plan was made for another service; no journal is written
     :raises errors.UnsupportedVersion: if the plan needs the reshaper and the service has none
-    :raises errors.Forbidden: if the policy does not allow it
-    :raises errors.BadFile: if the journal cannot be used
     """
     run, selected = _carrier(client, plan), plan.selected(trees)
     run.check(selected)
@@ -162,7 +159,6 @@ def status(
 ) -> list[TreeStatus]:
     """Return the state of each tree.
 
-    :param trees: names or UUIDs of roots; none: all
     :param journal_path: says if a tree was rolled back, or left alone, or never applied
     """
     run, selected = recorded(client, plan, journal_path), plan.selected(trees)
@@ -181,9 +177,7 @@ def verify(
 ) -> list[Deviation]:
     """Read once everything that a plan changes, and compare it with the plan.
 
-    :param trees: names or UUIDs of roots; none: all
     :param journal_path: knows the trees that were planned again, and those that were not begun yet
-    :param progress: called with the name of the root of each tree that has been read
     """
     run, selected = recorded(client, plan, journal_path), plan.selected(trees)
     look = functools.partial(run.deviations, reader=run.reader(selected))

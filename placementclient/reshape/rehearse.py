@@ -37,10 +37,7 @@ def rehearse(
     Loaded are the trees that the plan is about, and what their consumers hold elsewhere.
 
     :param plan: the plan; its generations may be older than the snapshot's
-    :param report: called with the result of each tree, on the way there and back
     :raises errors.BadArgument: if the snapshot has none of the trees of the plan
-    :raises errors.Differs: if it lacks one of them
-    :raises errors.DirectError: if no embedded Placement can be had
     """
     part = part_of(snapshot, plan, trees)
     with Direct.scratch() as service, tempfile.TemporaryDirectory() as folder:

@@ -24,8 +24,6 @@ def captured(
     A target may be in another tree, as a sharing provider is: the trees of all providers that the
     specification names for the chosen trees are read too. Without them the plan would make a
     provider that exists.
-
-    :raises errors.NoSuchProvider: if one of ``trees`` does not exist
     """
     listed = resource_provider.list(client) if trees else None
     others = [] if listed is None else _named_elsewhere(spec, trees, listed)
