@@ -75,11 +75,19 @@ moves:
 
 def test_a_reshape_of_a_pattern(client, placement, tmp_path):
     loaded(client, cloud(hosts=4))
-    spec, path = tmp_path / 'spec.yaml', tmp_path / 'plan.json'
+    spec, path, saved = (tmp_path / name for name in ('spec.yaml', 'plan.json', 'cloud.json'))
     spec.write_text(SPEC)
+    placement(f'resource provider snapshot save {saved}')
     reshape = 'resource provider reshape'
-    live = placement(f'{reshape} plan --spec {spec} --tree compute[0-2] -o {path} -f json')
-    assert live.status == 0, live
+    for source in (f'--snapshot {saved}', ''):
+        plan = f'{reshape} plan --spec {spec} {source} -o {path}'
+        for option in ('--tree', '--match'):
+            assert placement(f'{plan} {option} compte*').stderr.endswith(f'{NOTHING}\n')
+            assert placement(f'{plan} {option} compute[0-2] --with-class VGPU').status == 0
+            summary = placement(f'{reshape} show {path} --summary').stdout
+            assert 'before' not in summary
+            assert summary.splitlines()[-1].startswith('trees: 3  left_out: 0  ')
+    assert json.loads(placement(f'{reshape} show {path} --summary -f json').stdout)['trees'] == 3
     shown = json.loads(placement(f'{reshape} show {path} --tree compute[12] -f json').stdout)
     assert [tree['root_provider_name'] for tree in shown['trees']] == ['compute1', 'compute2']
     applied = placement(f'{reshape} apply {path} --yes --tree compute[12] -f json')
@@ -188,25 +196,3 @@ def test_conditions_select_trees_of_a_plan(client, placement, tmp_path, options)
     assert trees(f'rollback {plan} --yes {options}') == chosen
     other = placement(f'resource provider reshape status {plan} --with-class DISK_GB --match nfs*')
     assert (other.status, other.stdout) == (1, '')
-
-
-def test_a_plan_is_made_for_the_trees_that_options_select(client, placement, tmp_path):
-    loaded(client, cloud(hosts=3))
-    spec, path, saved = (tmp_path / name for name in ('spec.yaml', 'plan.json', 'cloud.json'))
-    spec.write_text(SPEC)
-    placement(f'resource provider snapshot save {saved}')
-    show = f'resource provider reshape show {path}'
-    for source in ('', f'--snapshot {saved}'):
-        plan = f'resource provider reshape plan --spec {spec} {source} -o {path}'
-        for option in '--tree', '--match':
-            assert placement(f'{plan} {option} compte*').stderr.endswith(f'{NOTHING}\n')
-            assert placement(f'{plan} {option} compute[12] --with-class VGPU').status == 0
-            shown = json.loads(placement(f'{show} -f json').stdout)
-            assert [tree['root_provider_name'] for tree in shown['trees']] == [
-                'compute1',
-                'compute2',
-            ]
-    summary = placement(f'{show} --summary').stdout
-    assert 'before' not in summary
-    assert summary.splitlines()[-1].startswith('trees: 2  left_out: 0  ')
-    assert json.loads(placement(f'{show} --summary -f json').stdout)['trees'] == 2
