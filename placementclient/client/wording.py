@@ -1,7 +1,10 @@
 """Parts of sentences for people."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+#: The states of which a tally names the first things; they come last.
+_NAMED = ('left alone', 'not known', 'failed', 'differs')
 
 
 def suggestion(unknown: str | Iterable[str], words: Iterable[str]) -> str:
@@ -72,22 +75,16 @@ def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
     return f'{shown} and {left} {others.removesuffix("s") if left == 1 else others}'
 
 
-def tally(
-    states: Iterable[tuple[str, str]],
-    named: Collection[str] = ('left alone', 'not known', 'failed', 'differs'),
-) -> str:
-    """``298 applied, 2 left alone: gpu007, gpu013``: how many things are in each state.
-
-    :param named: the states of which the first things are named; they come last
-    """
+def tally(states: Iterable[tuple[str, str]]) -> str:
+    """``298 applied, 2 left alone: gpu007, gpu013``: how many things are in each state."""
     names: dict[str, list[str]] = {}
     for name, state in states:
         names.setdefault(state, []).append(name)
-    plain = [f'{len(names[state])} {state}' for state in names if state not in named]
+    plain = [f'{len(names[state])} {state}' for state in names if state not in _NAMED]
     counts = [
-        f'{len(those)} {state}: {listed(those, 5)}'
-        for state, those in names.items()
-        if state in named
+        f'{len(things)} {state}: {listed(things, 5)}'
+        for state, things in names.items()
+        if state in _NAMED
     ]
     return ', '.join([*plain, '; '.join(counts)] if counts else plain)
 

@@ -14,9 +14,9 @@ _ESCAPED = re.compile('[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]')
 _PLAIN = re.compile(r'[A-Za-z0-9_](?:[A-Za-z0-9_./-]|:(?=[A-Za-z0-9_]))*')
 
 
-def json_text(document: Any, indent: int | None = 2) -> str:
+def json_text(document: Any) -> str:
     """Return a document of mappings, lists, strings and numbers as JSON that is YAML too."""
-    text = json.dumps(document, indent=indent, ensure_ascii=False)
+    text = json.dumps(document, indent=2, ensure_ascii=False)
     return _ESCAPED.sub(lambda match: f'\\u{ord(match[0]):04x}', text)
 
 

@@ -8,7 +8,6 @@ from keystoneauth1.session import Session
 from msgspec import structs
 
 from placementclient.changes.summary import row_sentence, rows
-from placementclient.changes.tree_queue import Report
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
@@ -25,13 +24,7 @@ from placementclient.reading.capture import capture
 from placementclient.reshape import engines
 
 
-def rehearse(
-    plan: Plan,
-    snapshot: Snapshot,
-    report: Report = lambda result: None,
-    *,
-    trees: Sequence[str] = (),
-) -> Rehearsal:
+def rehearse(plan: Plan, snapshot: Snapshot, *, trees: Sequence[str] = ()) -> Rehearsal:
     """Apply a plan, verify it and roll it back, in a scratch Placement loaded from a snapshot.
 
     Loaded are the trees that the plan is about, and what their consumers hold elsewhere.
@@ -45,16 +38,12 @@ def rehearse(
         restore.load(client, part)
         before = capture(client)
         journal_path = os.path.join(folder, 'plan.journal')
-        applied = engines.apply(
-            client, plan, journal_path, trees=trees, other_service=True, report=report
-        )
+        applied = engines.apply(client, plan, journal_path, trees=trees, other_service=True)
         done = [tree.root_provider_uuid for tree in applied.trees if tree.is_done]
         differences = (
             engines.verify(client, plan, trees=done, journal_path=journal_path) if done else []
         )
-        rolled_back = engines.rollback(
-            client, plan, journal_path, trees=trees, other_service=True, report=report
-        )
+        rolled_back = engines.rollback(client, plan, journal_path, trees=trees, other_service=True)
         remains = [
             Deviation(row.object, row.change, row_sentence(row))
             for row in rows(capture(client), before)

@@ -103,11 +103,11 @@ def test_rehearsal(client):
         snapshot.providers.values(), {**snapshot.consumers, elsewhere.uuid: elsewhere}.values()
     )
     plan = clouds.plan_of(wider, moved_trait=True)
-    told = []
     client.session.auth.close()
-    result = rehearse.rehearse(plan, wider, told.append, trees=['compute0'])
+    result = rehearse.rehearse(plan, wider, trees=['compute0'])
     assert result.exit_status is ExitStatus.DONE, result
-    assert [tree.state for tree in told] == [State.APPLIED, State.ROLLED_BACK]
+    states = [tree.state for run in (result.applied, result.rolled_back) for tree in run.trees]
+    assert states == [State.APPLIED, State.ROLLED_BACK]
     assert (list(result.differences), list(result.remains)) == ([], [])
 
 
