@@ -44,6 +44,12 @@ class PlannedRow:
     label: Label
     evidence: str | None = None
 
+    @property
+    def moves(self) -> bool:
+        """Return whether the amount goes to another provider or class."""
+        origin = self.from_provider, self.resource_class
+        return origin != (self.to_provider, self.to_resource_class)
+
 
 @dataclass(frozen=True, slots=True)
 class InventoryMove:

@@ -81,7 +81,7 @@ def _consumer_changes(
     uuids = {provider.name: uuid for uuid, provider in target_state.providers.items()}
     by_consumer: dict[str, list[PlannedRow]] = {}
     for row in rows:
-        if (row.from_provider, row.resource_class) != (row.to_provider, row.to_resource_class):
+        if row.moves:
             by_consumer.setdefault(row.consumer_uuid, []).append(row)
     for uuid, moving in sorted(by_consumer.items()):
         consumer = snapshot.consumers[uuid]

@@ -44,13 +44,12 @@ def _moved(subject: Subject, moved: dict[str, Amounts]) -> Iterator[str]:
             continue
         if row.amount <= 0:
             yield f'a row of {row.consumer_uuid} moves {row.amount}'
-        origin = source.name, row.resource_class
-        destination = target.name, row.to_resource_class
+        move = row.from_provider, row.resource_class, row.to_provider, row.to_resource_class
         if subject.backwards:
             is_move = (row.to_resource_class, row.resource_class) in subject.names.renamed
         else:
-            is_move = (*origin, *destination) in moves
-        if origin != destination and not is_move:
+            is_move = move in moves
+        if row.moves and not is_move:
             yield (
                 f'no move leads {row.resource_class} of {row.consumer_uuid} from '
                 f'{row.from_provider} to {row.to_provider} as {row.to_resource_class}'

@@ -196,16 +196,14 @@ def _is_in(snapshot: Snapshot, consumer: Consumer, roots: Sequence[str]) -> bool
 def rows_by_key(tree: TreeChange, *, backwards: bool) -> dict[HoldingKey, list[PlannedRow]]:
     """Return the rows of a plan by the allocation that they move; additions have no source.
 
-    :param backwards: by what is moved on the way back
+    :param backwards: by what they have moved, or left in place
     """
     uuids = {change.name: change.uuid for change in tree.providers}
     rows: dict[HoldingKey, list[PlannedRow]] = {}
     for row in tree.rows:
-        if row.from_provider is None or row.to_provider is None:
-            continue
-        origin = row.from_provider, row.resource_class
-        destination = row.to_provider, row.to_resource_class
-        if not backwards or origin != destination:
+        if row.from_provider is not None and row.to_provider is not None:
+            origin = row.from_provider, row.resource_class
+            destination = row.to_provider, row.to_resource_class
             provider, name = destination if backwards else origin
             rows.setdefault(HoldingKey(row.consumer_uuid, uuids[provider], name), []).append(row)
     return rows

@@ -116,8 +116,9 @@ class _Layout:
 
     def _limits(self, key: InventoryKey) -> Iterator[tuple[str, int]]:
         for holding, rows in self._rows.items():
-            if holding.inventory == key and (now := allocated(self._snapshot, holding)):
-                yield holding.consumer_uuid, min(now, sum(row.amount for row in rows))
+            moved = sum(row.amount for row in rows if row.moves)
+            if holding.inventory == key and (now := min(moved, allocated(self._snapshot, holding))):
+                yield holding.consumer_uuid, now
 
     def _tolerate(self) -> None:
         """Let an inventory be over-committed again, if it was before and gets nothing back."""
@@ -180,42 +181,29 @@ class _Layout:
     def assigned(self) -> Iterator[tuple[HoldingKey, list[PlannedRow]]]:
         """Return the rows of the allocations of which the plan says where they were."""
         planned = {change.uuid: change.after for change in self._tree.consumers}
-        retained = self._retained()
         for key, targets in self.target_state.targets.items():
             source = self.target_state.providers[key.provider_uuid].name
             stays = any(target.stays for target in targets)
             for consumer in self._snapshot.consumers_on(key.provider_uuid):
                 holding = HoldingKey(consumer.uuid, *key)
                 rows = self._rows.get(holding, [])
-                moved = sum(row.amount for row in rows)
-                now = consumer.amount(*key)
+                back = [
+                    _row(holding, row.amount, source, row.from_provider, row.resource_class)
+                    for row in rows
+                    if row.moves
+                ]
+                moved = sum(row.amount for row in back)
+                now, expected = consumer.amount(*key), sum(row.amount for row in rows) - moved
                 if consumer.uuid in planned:
                     expected = planned[consumer.uuid].amount(*key)
-                else:
-                    expected = retained.get(holding, 0)
                 if key in self.target_state.limited:
                     now = expected = min(now, moved)
-                if (rows or holding in retained) and now == expected and moved <= now:
-                    back = [
-                        _row(holding, row.amount, source, row.from_provider, row.resource_class)
-                        for row in rows
-                    ]
+                if rows and now == expected and moved <= now:
                     if moved < now and stays:
                         back.append(_row(holding, now - moved, source))
                     yield holding, back
-                elif not rows and stays and consumer.uuid in self._tree.residents:
+                elif not back and stays and consumer.uuid in self._tree.residents:
                     yield holding, [_row(holding, now, source)]
-
-    def _retained(self) -> dict[HoldingKey, int]:
-        """Return the holdings that the rows of the plan leave in place."""
-        retained: dict[HoldingKey, int] = {}
-        for row in self._tree.rows:
-            target = (row.to_provider, row.to_resource_class)
-            if row.from_provider and target == (row.from_provider, row.resource_class):
-                uuid = self._uuids[row.from_provider]
-                key = HoldingKey(row.consumer_uuid, uuid, row.resource_class)
-                retained[key] = retained.get(key, 0) + row.amount
-        return retained
 
 
 def _row(
