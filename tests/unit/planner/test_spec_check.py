@@ -146,22 +146,6 @@ def test_a_source_that_no_provider_matches():
     assert planner.make(cloud({'gpu01': HOSTS['gpu01']}, {}), spec, trees=['gpu01']).trees
 
 
-def test_equal_reasons_of_trees_are_one_line():
-    text = """\
-trees: {}
-moves:
-  - from_resource_provider: "{root}"
-    to_resource_provider: "{root}_gpu"
-    moved_resources: {VCPU: all}
-"""
-    with pytest.raises(errors.Infeasible) as error:
-        planner.make(cloud(HOSTS, {}), specification.parse(text, 'spec.yaml'))
-    assert list(failures.lines(error.value)) == [
-        'Infeasible:',
-        '  gpu01 and 2 others: gpu01 has no VCPU left to move',
-    ]
-
-
 def test_what_was_meant_is_said_of_the_first_names_alone():
     """Of many that are unknown, as of a file for another cloud, each would cost a while."""
     moves = ''.join(
