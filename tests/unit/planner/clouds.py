@@ -67,12 +67,16 @@ def applied(snapshot, tree):
     consumers = dict(snapshot.consumers)
     for change in tree.consumers:
         consumers[change.uuid] = replace(change.after, generation=4)
-    used, states = _used(consumers.values()), dict(snapshot.providers)
+    states = dict(snapshot.providers)
     for change in tree.providers:
         position = change.parent_provider_uuid, change.root_provider_uuid
         provider = Provider(change.uuid, change.name, 9, *position)
         states[change.uuid] = replace(change.content_after, provider=provider)
-    return Snapshot(
-        [replace(state, usages=dict(used[state.uuid])) for state in states.values()],
-        consumers.values(),
-    )
+    return with_usages(states.values(), consumers.values())
+
+
+def with_usages(states, consumers):
+    """Return a snapshot in which the consumers' allocations are the usages."""
+    consumers = list(consumers)
+    used = _used(consumers)
+    return Snapshot((replace(s, usages=dict(used[s.uuid])) for s in states), consumers)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan
 from placementclient.planner.specification import specification
 from tests.functional import clouds
@@ -45,27 +44,15 @@ def snapshot():
     return clouds.used(clouds.cloud(hosts=len(HOSTS)))
 
 
-def tree_of(snapshot, root):
-    return Snapshot(snapshot.tree(root), snapshot.consumers_on(root))
-
-
-@pytest.fixture(params=FORMS.values(), ids=FORMS)
-def plan(request, snapshot):
-    return planner.make(snapshot, specification.from_document(request.param, 'spec.yaml'))
-
-
-def test_each_tree_gets_its_own(plan):
+@pytest.mark.parametrize('document', FORMS.values(), ids=FORMS)
+def test_each_tree_gets_its_own_and_is_planned_again_alone(document, snapshot):
+    plan = planner.make(snapshot, specification.from_document(document, 'spec.yaml'))
     assert [[change.name for change in tree.providers] for tree in plan.trees] == [
         [f'compute{host}', f'compute{host}_gpu0'] for host in HOSTS
     ]
-
-
-def test_a_tree_alone_is_planned_again_as_before(plan, snapshot):
     for tree in plan.trees:
-        live = tree_of(snapshot, tree.root_provider_uuid)
-        again = replan.replan(live, plan, tree)
-        assert again.providers == tree.providers
-        assert again.rows == tree.rows
+        again = replan.replan(snapshot.only([tree.root_provider_uuid]), plan, tree)
+        assert (again.providers, again.rows) == (tree.providers, tree.rows)
 
 
 def test_of_many_entries_a_tree_sees_but_its_own():

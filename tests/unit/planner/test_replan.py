@@ -1,16 +1,14 @@
 """Trees that changed after they were planned, and the way back after they were applied."""
 
-from dataclasses import replace
-
 import pytest
-from msgspec import structs
+from msgspec.structs import replace
 
 from placementclient.client import errors
 from placementclient.model.consumers import Consumer
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.inventories import Inventory
 from placementclient.planner import planner, replan
 from placementclient.planner.specification import assignments, specification
-from tests.unit.planner.clouds import applied, cloud, uuid_of
+from tests.unit.planner.clouds import applied, cloud, uuid_of, with_usages
 
 A, B, NEW = uuid_of('a'), uuid_of('b'), uuid_of('new')
 SPEC = """
@@ -87,31 +85,24 @@ def test_a_child_that_appeared_with_content():
         replan.replan(live, made, made.trees[0])
 
 
-def without_consumers(side):
-    return Snapshot(side.providers.values(), ())
-
-
 def after(made, consumers):
     """The tree as applied, then with other consumers: ``{name: {provider: VGPU}}``."""
-    tree = made.trees[0]
-    uuids = {change.name: change.uuid for change in tree.providers}
-    live = applied(host(TWO), tree)
+    live = applied(host(TWO), made.trees[0])
     for name, amounts in consumers.items():
-        if amounts is None:
-            del live.consumers[uuid_of(name)]
-            continue
-        allocations = {uuids[provider]: {'VGPU': amount} for provider, amount in amounts.items()}
-        live.consumers[uuid_of(name)] = Consumer(uuid_of(name), allocations, 'p', 'u', 1)
-    changed = Snapshot(live.providers.values(), live.consumers.values())
-    return applied(
-        changed,
-        replace(tree, before=without_consumers(tree.before), after=without_consumers(tree.after)),
-    )
+        uuid, allocations = uuid_of(name), {}
+        for provider, amount in amounts.items():
+            allocations[live.existing(provider).uuid] = {'VGPU': amount}
+        live.consumers[uuid] = Consumer(uuid, allocations, 'p', 'u', 1)
+    return with_usages(live.providers.values(), filter(_allocates, live.consumers.values()))
+
+
+def _allocates(consumer):
+    return bool(consumer.allocations)
 
 
 def test_consumers_that_came_go_back_and_those_that_left_stay_away():
     made = plan()
-    live = after(made, {'new': {'gpu1': 2}, 'b': None})
+    live = after(made, {'new': {'gpu1': 2}, 'b': {}})
     tree = replan.rollback(live, made, made.trees[0])
     assert {
         uuid: dict(consumer.allocations) for uuid, consumer in tree.after.consumers.items()
@@ -139,17 +130,7 @@ def test_no_way_back_where_there_is_no_room():
 def test_no_way_back_from_an_inventory_that_changed():
     made = plan()
     live = applied(host(TWO), made.trees[0])
+    child = live.existing('gpu0')
+    live.providers[child.uuid] = replace(child, inventories={'VGPU': Inventory(9)})
     with pytest.raises(errors.Infeasible, match='is not what the plan made it'):
-        replan.rollback(_grown(live), made, made.trees[0])
-
-
-def _grown(live):
-    states = []
-    for state in live.providers.values():
-        if state.name == 'gpu0':
-            bigger = {
-                name: structs.replace(one, total=9) for name, one in state.inventories.items()
-            }
-            state = structs.replace(state, inventories=bigger)
-        states.append(state)
-    return Snapshot(states, live.consumers.values())
+        replan.rollback(live, made, made.trees[0])

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from placementclient.client import errors
 from placementclient.planner import planner, replan
 from placementclient.planner.specification import specification
-from tests.unit.planner.clouds import applied, cloud, uuid_of
+from tests.unit.planner.clouds import applied, cloud, uuid_of, with_usages
 
 HOSTS = {name: {'inventories': {'DISK_GB': {'total': 10}}} for name in ('h0', 'h1')}
 POOL = {'ceph': {'traits': ['MISC_SHARES_VIA_AGGREGATE']}}
@@ -61,7 +61,7 @@ def test_a_consumer_that_shrank_on_the_target_of_two_trees_has_a_choice():
     live = applied(before, plan.trees[0])
     consumer, pool = live.consumers[uuid_of('a')], live.existing('ceph')
     live.consumers[consumer.uuid] = replace(consumer, allocations={pool.uuid: {'DISK_GB': 2}})
-    live.providers[pool.uuid] = replace(pool, usages={'DISK_GB': 6})
+    live = with_usages(live.providers.values(), live.consumers.values())
     with pytest.raises(errors.Undecided, match=r'h0, h1: 2 DISK_GB of .* may go to h0, h1'):
         replan.rollback(live, plan, plan.trees[0])
 
