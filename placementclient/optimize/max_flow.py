@@ -1,64 +1,51 @@
 """The most that users can draw from sources of which each reaches only some."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping
 
 #: A user's share moves from one source to another; from ``None``: it is drawn for the first time.
-_Move = tuple[int | None, int, int]
+_Move = tuple[str | None, frozenset[str], str]
 
 
-class Flow:
-    """A maximum flow by augmenting paths, kept while demands are added one by one.
+def draws(
+    available: Mapping[str, int], demands: Mapping[frozenset[str], int]
+) -> dict[frozenset[str], int]:
+    """Return how many units each user gets: the most in all, a maximum flow.
 
-    Users and sources are numbered from 0. Deterministic: shortest paths, in the order given.
+    Users come one by one; none takes anything away from those before. Deterministic.
 
-    :param available: units that each source has
-    :param reachable: of each user the sources, in the order of preference
+    :param available: the units of each source
+    :param demands: how many units the users want who reach these sources
     """
-
-    def __init__(self, available: Sequence[int], reachable: Sequence[Sequence[int]]) -> None:
-        #: of each source, the units that are left
-        self.free = list(available)
-        #: of each source, how many units each user draws from it
-        self.drawn: list[dict[int, int]] = [{} for _ in available]
-        self._reachable = reachable
-
-    def draw(self, user: int, amount: int) -> int:
-        """Draw units for a user without reducing the total of the other users.
-
-        :return: how many it gets: the most that is possible, up to ``amount``
-        """
-        left = amount
-        while left and (moves := self._moves(user)):
-            end = moves[0][2]
-            shares = (self.drawn[source][mover] for source, mover, _ in moves if source is not None)
-            number = min(left, self.free[end], *shares)
-            self.free[end] -= number
+    free, granted = dict(available), dict.fromkeys(demands, 0)
+    drawn = {source: Counter[frozenset[str]]() for source in free}
+    for user, amount in demands.items():
+        while granted[user] < amount and (moves := _moves(user, free, drawn)):
+            shares = (drawn[source][mover] for source, mover, _ in moves if source is not None)
+            number = min(amount - granted[user], free[moves[0][2]], *shares)
+            free[moves[0][2]] -= number
             for source, mover, target in moves:
-                self._add(target, mover, number)
+                drawn[target][mover] += number
                 if source is not None:
-                    self._add(source, mover, -number)
-            left -= number
-        return amount - left
+                    drawn[source][mover] -= number
+            granted[user] += number
+    return granted
 
-    def _moves(self, user: int) -> list[_Move]:
-        """Return the fewest moves that let a user draw units, the last one first, if it can."""
-        moves: dict[int, _Move] = {source: (None, user, source) for source in self._reachable[user]}
-        pending = list(moves)
-        for source in pending:
-            if self.free[source]:
-                path = [moves[source]]
-                while (before := path[-1][0]) is not None:
-                    path.append(moves[before])
-                return path
-            for mover in self.drawn[source]:
-                for target in self._reachable[mover]:
-                    if target not in moves:
-                        moves[target] = (source, mover, target)
-                        pending.append(target)
-        return []
 
-    def _add(self, source: int, user: int, number: int) -> None:
-        drawn = self.drawn[source]
-        drawn[user] = drawn.get(user, 0) + number
-        if not drawn[user]:
-            del drawn[user]
+def _moves(
+    user: frozenset[str], free: Mapping[str, int], drawn: Mapping[str, Counter[frozenset[str]]]
+) -> list[_Move]:
+    """Return the fewest moves that let a user draw units, the last one first, if it can."""
+    moves: dict[str, _Move] = {source: (None, user, source) for source in sorted(user)}
+    pending = list(moves)
+    for source in pending:
+        if free[source]:
+            path = [moves[source]]
+            while (before := path[-1][0]) is not None:
+                path.append(moves[before])
+            return path
+        for mover in +drawn[source]:
+            for target in sorted(mover - moves.keys()):
+                moves[target] = (source, mover, target)
+                pending.append(target)
+    return []

@@ -12,7 +12,7 @@ from placementclient.client import errors
 from placementclient.insight.capacity.search import Choice, Site, Stock, most
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
-from placementclient.optimize.max_flow import Flow
+from placementclient.optimize.max_flow import draws
 from placementclient.placing.options import PartSearch
 from placementclient.placing.providers import HostProvider, granting, slots
 from placementclient.placing.requests import RequestPart, parsed
@@ -138,28 +138,14 @@ class Supply:
         demands = Counter[frozenset[str]]()
         for site, count, had in zip(sites, counts, local, strict=True):
             demands[site.pools[part]] += count - had
-        left = self._drawn(demands, self._labels[part])
+        pools = frozenset[str]().union(*demands)
+        left = draws({pool: self._servers[pool, self._labels[part]] for pool in pools}, demands)
         granted = []
         for site, count, had in zip(sites, counts, local, strict=True):
             drawn = min(count - had, left[site.pools[part]])
             left[site.pools[part]] -= drawn
             granted.append(had + drawn)
         return granted
-
-    def _drawn(
-        self, demands: Mapping[frozenset[str], int], label: str
-    ) -> dict[frozenset[str], int]:
-        """Return how much of each demand its pools grant: the most in all."""
-        pools = sorted(frozenset().union(*demands))
-        number = {pool: index for index, pool in enumerate(pools)}
-        flow = Flow(
-            [self._servers[pool, label] for pool in pools],
-            [[number[pool] for pool in sorted(reached)] for reached in demands],
-        )
-        return {
-            reached: flow.draw(index, amount)
-            for index, (reached, amount) in enumerate(demands.items())
-        }
 
     def _sites(self, roots: Iterable[str]) -> Iterator[tuple[str, Site]]:
         topology, trees = self._topology, self._request.trees
