@@ -32,7 +32,7 @@ def granting(states: Sequence[ProviderState]) -> Grants:
 class HostProvider(NamedTuple):
     """A provider that can serve a host.
 
-    :param parent: the number of the one above; ``None`` for the root and for other trees
+    :param parent: the number of the nearest one above; ``None`` if there is none
     :param units: by class, in their order
     :param pool: the UUID of a sharing provider; its room is not of this host alone
     :param trees: the UUIDs by which requests name its tree

@@ -97,17 +97,17 @@ class Topology:
             named.setdefault(self.root_of.get(uuid, ''), set()).add(uuid)
         states = self.serving(root_uuid)
         if root_uuid not in self._hosts:
-            numbers = {state.uuid: number for number, state in enumerate(self.trees[root_uuid])}
+            places = {state.uuid: place for place, state in enumerate(states)}
             self._hosts[root_uuid] = [
                 HostProvider(
-                    numbers.get(state.provider.parent_provider_uuid or ''),
+                    self._parent(state, places),
                     state.traits,
                     state.aggregates,
                     tuple((name, stock.units) for name, stock in sorted(state.inventories.items())),
                     state.uuid if is_sharing(state) else None,
-                    state.uuid in numbers,
+                    place < len(self.trees[root_uuid]),
                 )
-                for state in states
+                for place, state in enumerate(states)
             ]
         bins = self._hosts[root_uuid]
         if not named:
@@ -116,6 +116,13 @@ class Topology:
             provider._replace(trees=frozenset(named.get(self.root_of[state.uuid], ())))
             for state, provider in zip(states, bins, strict=True)
         ]
+
+    def _parent(self, state: ProviderState, places: Mapping[str, int]) -> int | None:
+        """Return the place of the nearest provider above, which in another tree may be distant."""
+        above = state.provider.parent_provider_uuid
+        while above is not None and above not in places:
+            above = self.snapshot.providers[above].provider.parent_provider_uuid
+        return None if above is None else places[above]
 
     def reached(self, root_uuid: str) -> list[ProviderState]:
         """Return the sharing providers of other trees that serve a tree, by name."""

@@ -7,6 +7,7 @@ import pytest
 
 from placementclient.insight.candidates.counting import TreeCandidates, counted
 from placementclient.model.inventories import Inventory
+from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.placing.topology import Topology
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -85,3 +86,16 @@ def test_trees_that_differ_in_their_nesting_are_not_alike():
     parts = {'_cell': Filter({'PCPU': 1}), '_gpu': Filter({'VGPU': 1})}
     request = CandidateRequest(COMMON, parts, 'none', (('_cell', '_gpu'),))
     assert counted(Topology(cloud(states)), request).trees == [TreeCandidates('nested', 1)]
+
+
+def test_sharing_providers_of_another_tree_keep_their_order():
+    """Both groups may be served by the pool and the device below it."""
+    storage = [
+        provider('storage', VCPU=1),
+        provider('pool', 'storage', traits=[SHARING_TRAIT], aggregates=['a'], DISK_GB=9),
+        provider('device', 'pool', 'storage', [SHARING_TRAIT], ['a'], VGPU=1),
+    ]
+    groups = {'_D': Filter({'DISK_GB': 1}), '_V': Filter({'VGPU': 1})}
+    request = CandidateRequest(Filter({'MEMORY_MB': 1}), groups, 'none', (('_D', '_V'),))
+    states = [provider('host', aggregates=['a'], MEMORY_MB=4), *storage]
+    assert counted(Topology(cloud(states)), request).trees == [TreeCandidates('host', 1)]
