@@ -78,18 +78,19 @@ def _hidden(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
 def _overfull(problem: AssignmentProblem, target_state: TargetState, spec: Spec) -> Iterator[Cause]:
     """Return changed inventories that are too small for the remaining usage."""
     for provider in target_state.providers.values():
-        before = provider.inventories_before
-        for name, inventory in provider.inventories.items():
-            if inventory == before.get(name):
+        before, after = provider.inventories_before, provider.inventories
+        is_taken_back = target_state.is_return and not target_state.is_local(provider)
+        for name in {**before, **after} if is_taken_back else after:
+            if after.get(name) == before.get(name):
                 continue
             key = InventoryKey(provider.uuid, name)
-            used, room = problem.static(key), inventory.capacity
+            used, room = problem.static(key), after[name].capacity if name in after else 0
             was = before[name].capacity if name in before else 0
             excess = max(0, used - was, target_state.overcommitted.get(key, 0))
             is_judged = name in spec.names.moved or not target_state.is_return
             if (is_judged and used > room + excess) or room < 0:
                 yield Cause(
-                    'overfull',
+                    'still-in-use' if is_taken_back else 'overfull',
                     target_state.name,
                     provider=provider.name,
                     room=room,

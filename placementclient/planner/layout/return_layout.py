@@ -57,7 +57,6 @@ class _Layout:
             self._find_targets()
             self._tolerate()
             self._take_back()
-            self._keep_room_for_others()
 
     def _refuse(self, kind: str, **values: Any) -> None:
         self.causes.append(Cause(kind, self._tree.root_provider_name, **values))
@@ -162,21 +161,6 @@ class _Layout:
             elif amount:
                 losses = self.target_state.additions.setdefault(consumer.uuid, {})
                 losses[InventoryKey(change.uuid, name)] = -amount
-
-    def _keep_room_for_others(self) -> None:
-        """Refuse to take from a target of several trees what others use."""
-        state = self.target_state
-        for provider in state.providers.values():
-            if provider.before is None or state.is_local(provider):
-                continue
-            for name, used in provider.before.usages.items():
-                key, after = InventoryKey(provider.uuid, name), provider.inventories.get(name)
-                used -= sum(state.limited.get(key, {}).values())
-                room = after.capacity if after else 0
-                excess = state.overcommitted.get(key, 0)
-                if provider.before.inventories.get(name) != after and used > room + excess:
-                    facts = {'provider': provider.name, 'room': room, 'resource_class': name}
-                    self._refuse('still-in-use', **facts, used=used)
 
     def assigned(self) -> Iterator[tuple[HoldingKey, list[PlannedRow]]]:
         """Return the rows of the allocations of which the plan says where they were."""
