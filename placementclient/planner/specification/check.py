@@ -9,7 +9,7 @@ from os_resource_classes import STANDARDS
 
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
-from placementclient.model.patterns import MAX_HINTS, is_pattern, similar, similar_uuids
+from placementclient.model.patterns import MAX_HINTS, is_pattern, similar, similar_uuids, unmatched
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import (
@@ -70,9 +70,7 @@ class SpecCheck:
             is_open = is_pattern(name) and not has_placeholder(name) and name not in names
             if is_open and not fnmatch.filter(names, name):
                 keys = 'moves', index, 'from_resource_provider'
-                yield self._error(
-                    f'"{name}" matches no provider', name, similar(name, names), *keys
-                )
+                yield self._spec.error(unmatched(name, names), *keys)
 
     def _provider_names(self) -> list[str]:
         return [state.name for state in self._snapshot.providers.values()]
