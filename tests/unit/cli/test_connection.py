@@ -10,6 +10,7 @@ from openstack.config import loader
 from requests import utils
 
 from placementclient.cli import shell
+from tests.unit.cli.keystone import token, version
 from tests.unit.dialogue import URL, Reply, get
 
 NO_AUTH = ['--os-auth-type', 'none', '--os-endpoint', URL]
@@ -17,29 +18,6 @@ LIST = ['resource', 'class', 'list', '-f', 'value']
 CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
 
 KEYSTONE = 'http://cloud.test/identity/v3'
-
-
-def catalog(**urls):
-    """A token of Keystone with a catalog: one public endpoint for each region."""
-    placement = [
-        {'id': region, 'interface': 'public', 'region': region, 'region_id': region, 'url': url}
-        for region, url in urls.items()
-    ]
-    token = {
-        'methods': ['password'],
-        'expires_at': '2099-01-01T00:00:00.000000Z',
-        'issued_at': '2026-01-01T00:00:00.000000Z',
-        'user': {'id': 'u', 'name': 'admin', 'domain': {'id': 'default', 'name': 'Default'}},
-        'project': {'id': 'p', 'name': 'admin', 'domain': {'id': 'default', 'name': 'Default'}},
-        'catalog': [{'id': 's', 'type': 'placement', 'name': 'placement', 'endpoints': placement}],
-    }
-    return Reply(201, {'token': token}, {'X-Subject-Token': 'from-keystone'})
-
-
-def keystone():
-    """What Keystone says about its versions."""
-    links = [{'rel': 'self', 'href': KEYSTONE}]
-    return Reply(200, {'version': {'id': 'v3.14', 'status': 'stable', 'links': links}})
 
 
 PASSWORD = ['--os-auth-url', KEYSTONE, '--os-username', 'admin', '--os-password', 'secret']
@@ -197,7 +175,12 @@ def test_without_clouds_the_searched_folders_are_named(monkeypatch, capsys):
 
 @pytest.mark.parametrize(('options', 'seconds'), [([], 60), (['--timeout', '5'], 5)], ids=str)
 def test_keystone_has_its_time_too(service, options, seconds):
-    service.answer(keystone(), catalog(north='http://north.test'), CLASSES)
+    granted = token({('north', 'public'): 'http://north.test'})
+    service.answer(
+        Reply(200, version(KEYSTONE)),
+        Reply(201, granted, {'X-Subject-Token': 'from-keystone'}),
+        CLASSES,
+    )
     assert shell.main([*PASSWORD, *options, *LIST]) == 0
     assert [request.timeout for request in service.history] == [seconds] * 3
 

@@ -17,6 +17,7 @@ from osc_lib.clientmanager import ClientManager
 from requests_mock import ANY
 
 from placementclient.cli import shell
+from tests.unit.cli.keystone import token, version
 
 KEYSTONE, OTHER = 'http://keystone.test/v3', 'http://other-keystone.test/v3'
 LIST = ['resource', 'class', 'list', '-f', 'value']
@@ -69,30 +70,12 @@ RC = {
 NO_DOMAINS = {name: value for name, value in RC.items() if 'DOMAIN' not in name}
 
 
-def token():
-    """What Keystone grants: a token with a catalog of two regions and three interfaces."""
-    endpoints = [
-        {
-            'id': f'{region}-{interface}',
-            'interface': interface,
-            'region': region,
-            'region_id': region,
-            'url': f'http://{region}-{interface}.test',
-        }
-        for region in ('north', 'south')
-        for interface in ('public', 'internal', 'admin')
-    ]
-    domain = {'id': 'default', 'name': 'Default'}
-    return {
-        'token': {
-            'methods': ['password'],
-            'expires_at': '2099-01-01T00:00:00.000000Z',
-            'issued_at': '2026-01-01T00:00:00.000000Z',
-            'user': {'id': 'u', 'name': 'admin', 'domain': domain},
-            'project': {'id': 'p', 'name': 'admin', 'domain': domain},
-            'catalog': [{'id': 's', 'type': 'placement', 'name': 'p', 'endpoints': endpoints}],
-        }
-    }
+#: A catalog of two regions and three interfaces.
+URLS = {
+    (region, interface): f'http://{region}-{interface}.test'
+    for region in ('north', 'south')
+    for interface in ('public', 'internal', 'admin')
+}
 
 
 class Made(NamedTuple):
@@ -110,11 +93,9 @@ def made_by(run, argv, mocker):
     """Run a program."""
     mocker.reset_mock()
     for keystone in (KEYSTONE, OTHER):
-        links = [{'rel': 'self', 'href': keystone}]
-        version = {'id': 'v3.14', 'status': 'stable', 'links': links}
-        mocker.get(keystone, json={'version': version})
+        mocker.get(keystone, json=version(keystone))
         mocker.post(
-            f'{keystone}/auth/tokens', json=token(), headers={'X-Subject-Token': 'granted'},
+            f'{keystone}/auth/tokens', json=token(URLS), headers={'X-Subject-Token': 'granted'},
             status_code=201,
         )  # fmt: skip
     with suppress(SystemExit):
