@@ -48,10 +48,8 @@ def main() -> int:
 
 
 def _open_what_is_closed() -> None:
-    """Have all three streams: else what is opened next, a database say, takes a closed one's place.
-
-    A closed stream reads as empty, and writes to it are lost.
-    """
+    """Have all three streams: else the file that is opened next takes a closed one's place."""
+    # A closed stream reads as empty, and writes to it are lost.
     for descriptor, (name, mode) in enumerate(STREAMS.items()):
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)
@@ -62,10 +60,8 @@ def _open_what_is_closed() -> None:
 
 
 def _buffer_what_is_printed() -> None:
-    """Write in large pieces in spite of ``PYTHONUNBUFFERED``, which images of containers set.
-
-    Each piece of a document is a system call else, ten million of them for that of a large cloud.
-    """
+    """Write in large pieces in spite of ``PYTHONUNBUFFERED``, which images of containers set."""
+    # Each piece of a document is a system call else, ten million of them for that of a large cloud.
     stream = sys.stdout
     if isinstance(stream, io.TextIOWrapper) and isinstance(stream.buffer, io.RawIOBase):
         sys.stdout = io.TextIOWrapper(

@@ -127,10 +127,8 @@ class Connection:
 
 
 def _look_around_once(session: Any) -> None:
-    """Have a session look once for proxies and passwords in the environment, if there are none.
-
-    At each request, the look would take a tenth of all that the client does.
-    """
+    """Have a session look once for proxies and passwords in the environment, if there are none."""
+    # At each request, the look would take a tenth of all that the client does.
     from urllib import request
 
     if session.verify is True:

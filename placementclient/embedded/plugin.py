@@ -169,10 +169,7 @@ class Direct(plugin.FixedEndpointPlugin):
 
 
 class _Transport(HTTPAdapter):
-    """Carries requests to the service, which it starts for the first one.
-
-    :param start: a call of a function of the module that it gets
-    """
+    """Carries requests to the service, which it starts for the first one."""
 
     def __init__(self, start: Callable[[Any], Service]) -> None:
         super().__init__()

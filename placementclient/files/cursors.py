@@ -47,10 +47,9 @@ class _MarkedList(list[Any]):
 
 
 class _Loader(yaml.SafeLoader):
-    """Keeps lines, and refuses a key that occurs twice, and what is large in memory alone.
+    """Keeps lines, and refuses a key that occurs twice, and what is large in memory alone."""
 
-    What is said once and repeated by aliases counts as often as it is repeated.
-    """
+    # What is said once and repeated by aliases counts as often as it is repeated.
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

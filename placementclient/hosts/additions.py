@@ -150,10 +150,9 @@ def _consumers(
 
 
 def _to_reserve(name: str, provider: _NewProvider) -> Iterator[Misfit]:
-    """A device for one use that is in use: Nova reserves it, so that no server gets it uncleaned.
-
-    The service grants no allocation on what is reserved, so that this can be done only afterwards.
-    """
+    """A device for one use that is in use: Nova reserves it until it is cleaned."""
+    # The service grants no allocation on what is reserved, so that this can be done only
+    # afterwards.
     device = provider.devices[0]
     if provider.is_one_time and device.instance_uuid:
         reason = (

@@ -54,20 +54,18 @@ _STYLE = f"""\
 
 @dataclass(slots=True)
 class _Card:
-    """The position of a provider in the picture; ``y`` is the top.
-
-    :param top: of the card or of what is below it, whatever is higher
-    :param column: its number among the columns of trees, and the depth in the tree
-    :param stack: the height of all that is below it
-    """
+    """The position of a provider in the picture; ``y`` is the top."""
 
     node: Node
     width: float
     height: float
     x: float = 0.0
     y: float = 0.0
+    #: The top of the card or of what is below it, whatever is higher.
     top: float = 0.0
+    #: The number of the column of trees, and the depth in the tree.
     column: tuple[int, int] = 0, 0
+    #: The height of all that is below it.
     stack: float = 0.0
     breadth: float = 0.0
 

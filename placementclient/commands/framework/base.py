@@ -75,11 +75,9 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
         return self.prints
 
     def _check_columns(self, names: Sequence[str]) -> None:
-        """Refuse a column of ``-c`` that the table does not have.
-
-        Commands of endpoints only warn if other columns exist, as those of osc-placement do: their
-        columns depend on the microversion.
-        """
+        """Refuse a column of ``-c`` that the table does not have."""
+        # Commands of endpoints only warn if other columns exist, as those of osc-placement do:
+        # their columns depend on the microversion.
         normalized = set(map(_normalized, names))
         unknown = [name for name in self.args.columns if _normalized(name) not in normalized]
         if not unknown:

@@ -353,11 +353,9 @@ def _make_printable(record: logging.LogRecord) -> bool:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let SIGTERM stop a command as Ctrl-C does, and a second signal stop the process at once.
-
-    The first waits for answers to what was sent. Only the main thread gets signals; one that has a
-    handler of its own keeps it.
-    """
+    """Let SIGTERM stop a command as Ctrl-C does, and a second signal stop the process at once."""
+    # The first waits for answers to what was sent. Only the main thread gets signals; one that has
+    # a handler of its own keeps it.
     usual: dict[signal.Signals, Any] = {}
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -219,10 +219,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _words(content: bytes) -> list[str]:
-    """Return the words of a line, as a shell splits them, without the program's name.
-
-    :raises ValueError: if the line cannot be run
-    """
+    """Return the words of a line, as a shell splits them, without the program's name."""
     if len(content) > LONGEST:
         raise ValueError(f'the line is longer than {LONGEST >> 10} KiB')
     try:

@@ -140,10 +140,9 @@ def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iter
 
 
 def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) -> bool:
-    """Return True where a total may differ from what the hypervisor says.
-
-    Some releases count dedicated CPUs among ``vcpus``, and shared disks are no inventory of hosts.
-    """
+    """Return True where a total may differ from what the hypervisor says."""
+    # Some releases count dedicated CPUs among ``vcpus``, and shared disks are no inventory of
+    # hosts.
     if name == 'VCPU':
         tree = cloud.topology.trees[cloud.root_of(root)]
         return lacking == sum(s.inventories['PCPU'].total for s in tree if 'PCPU' in s.inventories)

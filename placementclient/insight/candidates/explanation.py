@@ -189,10 +189,8 @@ class _RequestDiagnosis:
         return self._ask(relaxed) if self._ask and relaxed else None
 
     def _distance(self, root: str, lacking: frozenset[Requirement]) -> tuple[int, bool]:
-        """Return how far a tree is, as something to sort by: first the ones that lack least.
-
-        Of those that lack as much, the ones for which some relaxation is enough.
-        """
+        """Return how far a tree is, as something to sort by: first the ones that lack least."""
+        # Of those that lack as much, the ones for which some relaxation is enough.
         return len(lacking), root not in self._relieved
 
     def _nearest(self, hosts: int) -> dict[str, frozenset[Requirement]]:

@@ -164,10 +164,8 @@ class Matcher:
 
 
 def _parsed(request: CandidateRequest, bare: Uuids) -> Request:
-    """Return the parts of a request that need not ask for resources.
-
-    :param bare: the groups that never asked for any, whose tree the service does not look at
-    """
+    """Return the parts of a request that need not ask for resources."""
+    # ``bare``: the groups that never asked for any, whose tree the service does not look at.
     common, lone = request.common, list[Filter]()
     trees = {'': common.in_tree} | {name: group.in_tree for name, group in request.groups.items()}
     if not common.resources:

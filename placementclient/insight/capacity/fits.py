@@ -30,10 +30,8 @@ def by_tree(topology: Topology, requests: Requests, trees: Trees = None) -> list
 
 
 def _either(first: list[Fits], second: list[Fits]) -> list[Fits]:
-    """Return how many servers fit if each may be of either request.
-
-    What both ask for, they share: of that there is not more than for one of them.
-    """
+    """Return how many servers fit if each may be of either request."""
+    # What both ask for, they share: of that there is not more than for one of them.
     *trees, one = first
     *others, other = second
     rows = {row.name: row for row in trees}

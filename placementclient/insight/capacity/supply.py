@@ -252,11 +252,9 @@ def _label(part: RequestPart) -> str:
 
 
 def _merged(site: Site, number: int) -> Site:
-    """Return a site that has as much as several that are alike.
-
-    As many servers fit there: dealt out evenly, no tree draws on a pool while another one still has
-    some of its own.
-    """
+    """Return a site that has as much as several that are alike."""
+    # As many servers fit there: dealt out evenly, no tree draws on a pool while another one still
+    # has some of its own.
     if number == 1:
         return site
     return replace(site, local=tuple(number * count for count in site.local))

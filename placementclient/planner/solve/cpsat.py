@@ -76,11 +76,10 @@ def core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
 
 
 class _Model:
-    """The problem in the solver's terms.
+    """The problem in the solver's terms."""
 
-    Items that are alike and stay whole are counted, so that symmetry costs nothing; what may be
-    divided has variables of its own.
-    """
+    # Items that are alike and stay whole are counted, so that symmetry costs nothing; what may be
+    # divided has variables of its own.
 
     def __init__(self, problem: Problem, budget: cpsat.Budget, undivided: bool = False) -> None:
         self._cp = cpsat.load('This assignment')

@@ -96,11 +96,9 @@ def add_hosts(cloud: Assumed, at: Cursor, names: Iterable[str], like: str) -> No
 
 
 def _copies(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderState]:
-    """Return the tree of a host as an empty one of another name.
-
-    The names of children that begin with that of the host, as those that Nova and Neutron make,
-    begin with the new one then; others get it in front.
-    """
+    """Return the tree of a host as an empty one of another name."""
+    # The names of children that begin with that of the host, as those that Nova and Neutron make,
+    # begin with the new one then; others get it in front.
     old = snapshot.providers[root_uuid].name
     new_root = str(uuid5(_NAMESPACE, name))
     copied: dict[str | None, str] = {}
