@@ -109,7 +109,6 @@ class Inspector:
         return Look(tree, is_there, str(obstacle), None if obstacle.is_drift else obstacle)
 
     def status(self, tree: TreeChange, reader: ScopeReader) -> TreeStatus:
-        """Return the status of a tree."""
         current, record = self.current(tree), self.journal.of(tree.root_provider_uuid)
         state, reason = self._status(reader, current)
         if state is Status.PENDING and record.ended == State.ROLLED_BACK:

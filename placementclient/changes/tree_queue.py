@@ -160,7 +160,6 @@ def unknown_outcomes() -> Iterator[None]:
 def result_of(
     tree: TreeChange, state: State, error: errors.PlacementError | None = None
 ) -> TreeResult:
-    """Return the result of a tree."""
     return TreeResult(
         tree.root_provider_uuid, tree.root_provider_name, state, str(error or ''), error
     )

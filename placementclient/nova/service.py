@@ -120,7 +120,6 @@ device_profiles = ServiceList('/device_profiles', 'device_profiles', _CYBORG)
 
 
 def ports_of(server_uuid: str) -> ServiceList:
-    """Return the ports of a server."""
     return ServiceList(f'/ports?device_id={quote(server_uuid)}', 'ports', _NEUTRON)
 
 

@@ -272,7 +272,6 @@ def _headroom(rooms: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
-    """Return a row for each move."""
     names = {uuid: state.name for uuid, state in cloud.snapshot.providers.items()}
     return MOVES, [
         (

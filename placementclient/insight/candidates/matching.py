@@ -36,7 +36,6 @@ class ProviderIndex(NamedTuple):
 
 
 def snapshot_index(snapshot: Snapshot) -> ProviderIndex:
-    """Return the index of the providers of a snapshot."""
     topology, states = Topology(snapshot), snapshot.providers
     return ProviderIndex(
         topology,
