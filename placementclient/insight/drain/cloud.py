@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from placementclient.client import errors
 from placementclient.insight.drain import requests
-from placementclient.insight.drain.departures import GONE, Departure, departure
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.packing import Kind, PackingProblem, TargetHost
 from placementclient.insight.selecting import ProviderSelector
@@ -25,6 +24,43 @@ from placementclient.placing.providers import HostProvider, is_sharing
 from placementclient.placing.requests import Request
 from placementclient.placing.shapes import Pool, Shape
 from placementclient.placing.topology import Topology
+
+
+class Departure(NamedTuple):
+    """The command that moves a server in some state off its host.
+
+    :param command: the command to run now, with the places ``{server}`` and ``{host}``
+    :param obstacle: why Nova does not move the server yet; empty: the command moves it
+    :param needs_place: False if the command frees all that the server holds
+    """
+
+    command: str
+    obstacle: str = ''
+    needs_place: bool = True
+
+
+#: Every state of ``nova/compute/vm_states.py`` (34), and the status that the API has for it. Nova
+#: migrates servers live that are active or paused, and cold that are active or stopped.
+_DEPARTURES = {
+    ('', 'active', 'paused'): Departure(
+        'openstack server migrate --live-migration --host {host} {server}'
+    ),
+    ('stopped', 'shutoff'): Departure('openstack server migrate --host {host} {server}'),
+    # "openstack server shelve --offload" passes over a server that is shelved already.
+    ('shelved',): Departure('nova shelve-offload {server}', needs_place=False),
+    ('suspended',): Departure('openstack server resume {server}', 'is suspended'),
+    ('rescued', 'rescue'): Departure('openstack server unrescue {server}', 'is rescued'),
+    ('resized', 'verify_resize'): Departure(
+        'openstack server resize confirm {server}', 'waits for its resize to end'
+    ),
+    ('error',): Departure('openstack server set --state active {server}', 'is in error'),
+    ('building', 'build'): Departure('openstack server show {server}', 'is being built'),
+    ('soft-delete', 'soft_deleted'): Departure(
+        'openstack server restore {server}', 'is deleted and can be restored'
+    ),
+}
+#: Servers in these states are on no host: what they hold there is left over.
+GONE = frozenset({'deleted', 'shelved_offloaded'})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +86,10 @@ class Knowledge:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def departure(self, server_uuid: str) -> Departure:
-        return departure(self.states.get(server_uuid))
+        """Return the command that moves a server off its host; of an active one if not known."""
+        state = self.states.get(server_uuid, '')
+        chosen = (leaving for states, leaving in _DEPARTURES.items() if state in states)
+        return next(chosen, Departure('openstack server show {server}', f'is {state}'))
 
 
 class Occupants(NamedTuple):

@@ -16,7 +16,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
 from placementclient.nova.server_parts import Refusal, ServerRequest
 from placementclient.nova.server_request import Scheduling
-from placementclient.placing.requests import NOWHERE, Request
+from placementclient.placing.requests import NOWHERE, Request, parsed
 
 #: The policies of server groups that Nova's scheduler enforces.
 _APART, _TOGETHER = 'anti-affinity', 'affinity'
@@ -68,12 +68,10 @@ def learn(
         stays = bool(zones) and server.zone is not None and server.is_pinned is not False
         # Hosts in no zone are in Nova's default zone, whatever its name is.
         name = zone(server.zone or '' if server.zone in zones else '')
-        request = requests.of_nova(
-            snapshot,
-            requested,
-            consumer.allocations,
-            frozenset({name} if stays else ()),
-            groups.get(server.uuid, ()),
+        request = parsed(requested)._replace(
+            root_member_of=(frozenset({name}),) if stays else (),
+            shared=requests.shared(snapshot, consumer.allocations),
+            limits=groups.get(server.uuid, ()),
         )
         if server.uuid in affine:
             request = request._replace(root_required=NOWHERE)

@@ -7,12 +7,9 @@ the lax one never does.
 
 from placementclient.model.consumers import Allocations, together
 from placementclient.model.nova import DISABLED
-from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
-from placementclient.placing.requests import Request, RequestPart, alternatives, parsed
-
-_NONE: frozenset[str] = frozenset()
+from placementclient.placing.requests import Request, RequestPart, alternatives
 
 
 def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) -> Request:
@@ -65,25 +62,6 @@ def lax(snapshot: Snapshot, allocations: Allocations) -> Request:
         root_forbidden=frozenset({DISABLED}),
         shared=shared(snapshot, allocations),
         is_lax=True,
-    )
-
-
-def of_nova(
-    snapshot: Snapshot,
-    requested: CandidateRequest,
-    allocations: Allocations,
-    zone: frozenset[str] = _NONE,
-    limits: tuple[str, ...] = (),
-) -> Request:
-    """Return the request that Nova's scheduler sends.
-
-    :param zone: aggregates of which the host is in one; none: any host
-    :param limits: the names of the server groups
-    """
-    return parsed(requested)._replace(
-        root_member_of=(zone,) if zone else (),
-        shared=shared(snapshot, allocations),
-        limits=limits,
     )
 
 

@@ -12,7 +12,6 @@ from placementclient.changes.tree_rebase import rebase_change
 from placementclient.client import errors
 from placementclient.client.wording import counted, first, listed, suggestion
 from placementclient.files.cursors import Cursor
-from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.unknown_names import Names
@@ -23,6 +22,7 @@ from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.providers import LONGEST_NAME, Provider
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.placing.requests import parsed
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
 
@@ -142,7 +142,7 @@ def add_servers(
     drain = DrainCloud(cloud.snapshot)
     roots = _roots(cloud.snapshot, on, at.inside('on')) if on else drain.topology.trees
     drain.hosts = list(roots)
-    requested = [requests.of_nova(cloud.snapshot, request, {}) for request in asks(cloud.snapshot)]
+    requested = [parsed(request) for request in asks(cloud.snapshot)]
     problem = drain.problem([(request, ()) for request in requested], ())
     servers: dict[str, Consumer] = {}
     for request in requested:

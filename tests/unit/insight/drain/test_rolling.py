@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from placementclient.insight.drain import host_failure
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge
 from placementclient.insight.drain.plan import DrainVerdict, decide
-from placementclient.insight.drain.requests import of_nova
+from placementclient.insight.drain.requests import shared
 from placementclient.insight.drain.rolling import batches, is_never, roll
 from placementclient.model.findings import Severity
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.placing.requests import parsed
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 from tests.unit.insight.drain import oracle
 
@@ -85,7 +86,8 @@ def test_a_server_that_comes_to_another_storage_frees_the_first():
     server = consumer('s', h1={'VCPU': 2}, nfs2={'DISK_GB': 9})
     snapshot = cloud(states, [server])
     request = CandidateRequest(Filter({'VCPU': 2, 'DISK_GB': 9}))
-    knowledge = Knowledge({'s': of_nova(snapshot, request, server.allocations)})
+    pools = shared(snapshot, server.allocations)
+    knowledge = Knowledge({'s': parsed(request)._replace(shared=pools)})
     rolling = roll(DrainCloud(snapshot, knowledge), [('h1',), ('h0',)])
     away = {'h0': {'VCPU': 2}, 'nfs1': {'DISK_GB': 9}}
     assert [move.after for move in rolling.moves] == [away, server.allocations]
@@ -172,7 +174,7 @@ def test_server_groups_prove_nothing_about_hosts_that_may_be_emptied():
     request = CandidateRequest(Filter({'VCPU': 1}))
     names = list(snapshot.consumers)
     knowledge = Knowledge(
-        {name: of_nova(snapshot, request, {}, limits=('g',)) for name in names[:2]},
+        {name: parsed(request)._replace(limits=('g',)) for name in names[:2]},
         limits={'g': 1},
         groups=dict.fromkeys(names[:2], ('g',)),
     )
