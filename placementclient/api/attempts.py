@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient.client import errors
-from placementclient.client.lost_answers import requested_pause
+from placementclient.client.retries import requested_pause
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client

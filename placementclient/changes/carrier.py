@@ -73,7 +73,7 @@ class Carrier(Inspector):
         check_allowed(self.client, chain.from_iterable(map(operations_of, trees)))
 
     def brought(self, tree: TreeChange, *, backward: bool) -> TreeResult:
-        """Apply or roll back a tree; report changes of others that undo it.
+        """Apply or roll back a tree; report the requests that other clients have undone meanwhile.
 
         Each time that the service refuses after a conflict, or does not answer, the tree is read
         again, which shows what is done.

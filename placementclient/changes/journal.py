@@ -47,8 +47,8 @@ class Record:
     :param ended_at: when that was noted, as ISO 8601
     :param begun: whether a request may ever have been sent for it
     :param plan: the last that was made for it again, from the live state
-    :param sent: the intents since it was begun that have all values and were not refused, as they
-        are in the file; ``None``: none had all values
+    :param sent: the records of the requests that were sent and not refused; ``None``: the journal
+        has no values, as that of a reshape
     """
 
     ended: str | None = None

@@ -60,8 +60,8 @@ def rebase(
     :param sent: operations of this change that were sent before: what they changed is its own;
         ``None``: they are not known
     :param is_atomic: whether an inventory that changes is compared whole, as it moves whole
-    :param is_back: whether this is the way back, on which a consumer gets nothing that others had
-        ended before the change was made
+    :param is_back: whether this is a rollback: it gives nothing to a consumer whose allocations
+        another client had deleted before the change was applied
     """
     rebase = _Rebase(before, after, live, OwnValues(sent), is_atomic, is_back)
     rebase.providers()
@@ -206,11 +206,10 @@ class _Rebase:
     def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
         """Return True if more would be used than there is, and than was planned."""
         planned = self._after.providers.get(state.uuid)
-        return self._used(state.uuid, name, gains) > max(
-            state.capacity(name),
-            planned.used(name) if planned else 0,
-            self._planned_for[state.uuid][name],
-        )
+        used = max(planned.used(name) if planned else 0, self._planned_for[state.uuid][name])
+        # Only what was reviewed as more than there is may be so now.
+        reviewed = used if planned is None or planned.capacity(name) < used else 0
+        return self._used(state.uuid, name, gains) > max(state.capacity(name), reviewed)
 
     def _gone(self, before: ProviderState | None, live: ProviderState | None) -> None:
         assert before is not None

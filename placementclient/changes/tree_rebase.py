@@ -39,7 +39,7 @@ def rebase_change(
 
 
 def unmade(change: TreeChange, live: Snapshot, *, backward: bool = False) -> TreeChange:
-    """Return the part of an atomic change that its inventories do not show to be made."""
+    """Return an atomic change, without its inventories if the live ones show that they are made."""
     is_made = phase_of(change, live) is (Phase.BEFORE if backward else Phase.AFTER)
     return surroundings(change) if change.is_atomic and is_made else change
 

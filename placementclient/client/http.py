@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from placementclient.client import decoding, endpoints, errors, lost_answers, microversion
+from placementclient.client import decoding, endpoints, errors, microversion, retries
 from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
 from placementclient.client.keystone import caller, translated
@@ -264,7 +264,7 @@ class Client:
                 ) from None
 
         if endpoint.is_read:
-            return lost_answers.repeated(once, self.max_retries, self._warn_once)
+            return retries.repeated(once, self.max_retries, self._warn_once)
         if self.session.auth is not None:
             # So that what fails from here on may have reached the service.
             with translated(self.session):
@@ -284,7 +284,7 @@ class Client:
             self._record(Change(request, is_done=True))
             return answer
 
-        return lost_answers.repeated(write, self.max_retries, self._warn_once, errors.NoConnection)
+        return retries.repeated(write, self.max_retries, self._warn_once, errors.NoConnection)
 
     @property
     def request_id(self) -> str:
@@ -309,7 +309,7 @@ class Client:
 
     def _warn_once(self, sentence: str) -> None:
         if not self._is_warned:
-            lost_answers.LOG.warning(printable(sentence))
+            retries.LOG.warning(printable(sentence))
         self._is_warned = True
 
     def _send(

@@ -140,7 +140,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     'named-twice': _named_twice,
     'no-consumer': 'unknown consumer {consumer_uuid}',
 }
-#: The kinds that tell neither a plan nor a proof that there is none.
+#: The kinds that prove neither a plan nor a proof that there is none.
 OPEN = frozenset({'undetermined', 'undecidable'})
 
 

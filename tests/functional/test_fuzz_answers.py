@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from keystoneauth1.session import Session
 
 from placementclient.api import attempts
-from placementclient.client import lost_answers
+from placementclient.client import retries
 from placementclient.embedded import Direct
 from tests.functional.fuzzed import POINTS, Program, check, examples_of, name
 from tests.fuzzing import VALUES, examples, replaced
@@ -70,7 +70,7 @@ def _no_pauses(monkeypatch):
         sleep = staticmethod(pauses.append)
         monotonic = staticmethod(lambda: sum(pauses))
 
-    monkeypatch.setattr(lost_answers, 'time', Time)
+    monkeypatch.setattr(retries, 'time', Time)
     monkeypatch.setattr(attempts, 'time', Time)
 
 

@@ -24,7 +24,7 @@ from placementclient.api import (
     trait,
 )
 from placementclient.cli import shell
-from placementclient.client import lost_answers
+from placementclient.client import retries
 from placementclient.files import disk
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import Snapshot
@@ -300,7 +300,7 @@ def pauses(monkeypatch):
         sleep = staticmethod(pauses.append)
         monotonic = staticmethod(lambda: sum(pauses))
 
-    monkeypatch.setattr(lost_answers, 'time', Time)
+    monkeypatch.setattr(retries, 'time', Time)
     monkeypatch.setattr(attempts, 'time', Time)
     return pauses
 

@@ -107,7 +107,7 @@ class Occupants(NamedTuple):
 
 
 def zone(name: str) -> str:
-    """Return the aggregates of a host that represent its availability zone."""
+    """Return the name that stands for an availability zone among the aggregates of a host."""
     return f'zone {name}'
 
 

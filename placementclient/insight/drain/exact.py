@@ -115,7 +115,7 @@ def _search(
 
 
 class _GroupShare(NamedTuple):
-    """How many servers a group gets, and the patterns of its hosts where these decide."""
+    """The number of servers of a group, and the patterns of its hosts where these decide."""
 
     number: int
     group: Group

@@ -29,14 +29,14 @@ def lay_out_return(
 
     :raises Refused: if a provider is gone, or what the plan made of one is not there any more
     """
-    layout = _Layout(snapshot, tree, roots)
+    layout = _ReturnLayout(snapshot, tree, roots)
     layout.build()
     if layout.causes:
         raise Refused(layout.causes)
     return layout.target_state, dict(layout.assigned())
 
 
-class _Layout:
+class _ReturnLayout:
     def __init__(
         self, snapshot: Snapshot, tree: TreeChange, roots: Sequence[ProviderState]
     ) -> None:

@@ -244,3 +244,14 @@ def test_a_host_that_has_filled_up_gets_nothing_beyond_its_capacity():
     full = {'VCPU': Inventory(8)}
     crowded = cloud(replace(host(full), usages={'VCPU': 12}), server={'VCPU': 12})
     assert rebase(cloud(host(full)), crowded, cloud(host(full))).obstacles == ()
+
+
+def test_room_that_another_client_has_taken_away_since_the_plan_is_no_room():
+    full = {'VCPU': Inventory(16)}
+    held = replace(host(full), usages={'VCPU': 12})
+    before = cloud(held, other={'VCPU': 12})
+    after = cloud(replace(held, usages={'VCPU': 16}), other={'VCPU': 12}, server={'VCPU': 4})
+    live = cloud(replace(held, inventories={'VCPU': Inventory(9)}), other={'VCPU': 12})
+    rebased = rebase(before, after, live)
+    assert rebased.operations == ()
+    assert obstacles(rebased) == [f'consumer {SERVER}: host has no room for its VCPU any more']

@@ -1,4 +1,4 @@
-"""Retries after lost answers, with pauses."""
+"""Retries after lost answers and temporary refusals (5xx, 429), with pauses."""
 
 import logging
 import random
@@ -25,7 +25,8 @@ def repeated(
 ) -> T:
     """Send a request; retry after growing pauses if a retry may succeed.
 
-    :param warn: is called with a sentence before each pause; there is none before the first retry
+    :param warn: is called with a sentence before each pause; there is none before the first
+        retry, unless the answer has Retry-After
     :param after: the failures after which the request may be sent again
     """
     pauses = [min(BACKOFF * 2**number, LONGEST_BACKOFF) for number in range(max_retries)]
