@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 from unittest import mock
 
 from placementclient.api import inventory
+from placementclient.changes import applier as appliers
 from placementclient.changes.applier import Applier
 from placementclient.changes.inspector import Inspector
-from placementclient.changes.operations import SetTraits
+from placementclient.changes.operations import SetInventories, SetTraits
 from placementclient.client import errors
 
 _check_position = Applier._check_position
 _perform = Applier.__dict__['_perform']
 _rest = Inspector._rest
-_set_all = inventory.set_all
+_facet, _set_all, _body = appliers._WRITERS[SetInventories]
 
 
 class Defect(NamedTuple):
@@ -29,7 +30,7 @@ class Defect(NamedTuple):
     scenario: str
     owner: Any
     name: str
-    replacement: Callable[..., Any]
+    replacement: Any
 
     @contextlib.contextmanager
     def planted(self) -> Iterator[None]:
@@ -62,6 +63,12 @@ def _forget_traits_on_the_way_back(inspector, tree, live, *, backward=False):
     return replace(rebased, operations=operations) if backward else rebased
 
 
+_BLIND_WRITERS = {
+    **appliers._WRITERS,
+    SetInventories: (_facet, _write_at_the_latest_generation, _body),
+}
+
+
 DEFECTS = {
     'a DELETE without a look': Defect(
         'purge', Applier, '_check_position', _look_before_a_rename_alone
@@ -70,7 +77,7 @@ DEFECTS = {
         'replace', Applier, '_check_position', _look_before_a_delete_alone
     ),
     'a generation read again just before the write': Defect(
-        'edit', inventory, 'set_all', _write_at_the_latest_generation
+        'edit', appliers, '_WRITERS', _BLIND_WRITERS
     ),
     'a lost answer taken for done': Defect('tag', Applier, '_perform', _take_no_answer_for_done),
     'a rollback that forgets traits': Defect(
