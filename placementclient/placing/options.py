@@ -104,7 +104,7 @@ class OptionSearch(PartSearch):
     ) -> None:
         super().__init__(request, shape.bins, suitable, self._is_granted)
         self._shape, self._room, self._pools = shape, room, pools
-        self._shared = {(uuid, name): amount for uuid, name, amount in request.shared}
+        self._shared = dict(request.shared)
 
     def first(self) -> HostOption | None:
         """Return the option that keeps large free amounts together."""

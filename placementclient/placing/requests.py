@@ -11,6 +11,8 @@ from placementclient.model.consumers import Resources, together
 from placementclient.model.requests import CandidateRequest, Filter
 
 _NONE: frozenset[str] = frozenset()
+#: A sharing provider and a class.
+Pool = tuple[str, str]
 #: Conditions that nothing meets.
 NOWHERE = (_NONE,)
 
@@ -41,7 +43,7 @@ class Request(NamedTuple):
     :param subtrees: sets of parts, by number: one of their providers is above the others
     :param ancestors: traits, and parts by number: a provider with all of the traits, which is not
         the root, is above those of the parts
-    :param shared: sharing provider, class and amount that a server holds now
+    :param shared: what a server holds on sharing providers now
     :param limits: the names of server groups that allow a host only so many of their servers
     :param is_lax: only the amounts count, which may be divided between the providers of a host
     """
@@ -54,7 +56,7 @@ class Request(NamedTuple):
     root_required: tuple[frozenset[str], ...] = ()
     root_forbidden: frozenset[str] = _NONE
     root_member_of: tuple[frozenset[str], ...] = ()
-    shared: tuple[tuple[str, str, int], ...] = ()
+    shared: tuple[tuple[Pool, int], ...] = ()
     limits: tuple[str, ...] = ()
     is_lax: bool = False
 

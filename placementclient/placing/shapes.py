@@ -8,10 +8,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from placementclient.placing.providers import Grants, HostProvider
-from placementclient.placing.requests import Request, RequestPart
+from placementclient.placing.requests import Pool, Request, RequestPart
 
-#: A sharing provider and a class.
-Pool = tuple[str, str]
 #: What is free, by sharing provider and class.
 Pools = Mapping[Pool, int]
 
@@ -79,7 +77,7 @@ class Shape:
         local, shared = [], []
         for name, amount in request.totals.items():
             pools = [self.bins[number].pool for number in self.members[name]]
-            amount -= sum(n for uuid, kind, n in request.shared if kind == name and uuid in pools)
+            amount -= sum(n for (uuid, kind), n in request.shared if kind == name and uuid in pools)
             local.append((self.totals[name], max(0, amount)))
             if len(pools) == 1 and pools[0] is not None and amount > 0:
                 shared.append(((pools[0], name), amount))

@@ -21,8 +21,8 @@ from placementclient.model.findings import Finding, Severity
 from placementclient.model.nova import COMPUTE_NODE, DISABLED, MIGRATION
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import HostProvider, is_sharing
-from placementclient.placing.requests import Request
-from placementclient.placing.shapes import Pool, Shape
+from placementclient.placing.requests import Pool, Request
+from placementclient.placing.shapes import Shape
 from placementclient.placing.topology import Topology
 
 
@@ -281,9 +281,9 @@ class DrainCloud:
             for name in state.inventories
         }
         left = [
-            (uuid, name, amount * len(servers))
+            (pool, amount * len(servers))
             for request, servers in leaving
-            for uuid, name, amount in request.shared
+            for pool, amount in request.shared
         ]
         if not left:
             return pools
@@ -292,7 +292,7 @@ class DrainCloud:
             for state in self.topology.serving(root):
                 for name in state.inventories:
                     serving[name].add(state.uuid)
-        for uuid, name, amount in left:
+        for (uuid, name), amount in left:
             if (uuid, name) in pools and serving[name] - {uuid}:
                 pools[uuid, name] += amount
         return pools

@@ -16,7 +16,8 @@ from placementclient.insight.drain import groups
 from placementclient.insight.drain.groups import Group, Item, Pattern
 from placementclient.insight.drain.packing import Filler, Packing, PackingProblem, Placed
 from placementclient.optimize import cpsat
-from placementclient.placing.shapes import Pool, Shape
+from placementclient.placing.requests import Pool
+from placementclient.placing.shapes import Shape
 
 #: How long to search, in seconds.
 EFFORT = 60.0

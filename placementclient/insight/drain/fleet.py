@@ -1,7 +1,8 @@
 """All hosts and their servers while servers move."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import DrainCloud
@@ -9,8 +10,7 @@ from placementclient.insight.drain.exact import pack
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.packing import Filler, Kind, Packing, PackingProblem, by_request
 from placementclient.model.consumers import Allocations
-from placementclient.placing.requests import Request
-from placementclient.placing.shapes import Pool
+from placementclient.placing.requests import Pool, Request
 
 
 class Fleet:
@@ -37,17 +37,15 @@ class Fleet:
     def servers(self, hosts: Iterable[str]) -> list[ServerMove]:
         return [server for uuid in hosts for server in self._on.get(uuid, {}).values()]
 
-    def take(self, hosts: Iterable[str]) -> None:
-        """Exclude hosts as targets until :meth:`give`."""
-        for uuid in hosts:
-            if uuid in self._number:
-                self._filler.take(self._number[uuid])
-
-    def give(self, hosts: Iterable[str]) -> None:
-        """Allow hosts as targets again."""
-        for uuid in hosts:
-            if uuid in self._number:
-                self._filler.give(self._number[uuid])
+    @contextmanager
+    def excluding(self, hosts: Iterable[str]) -> Iterator[None]:
+        """Exclude hosts as targets."""
+        numbers = [self._number[uuid] for uuid in hosts if uuid in self._number]
+        for number in numbers:
+            self._filler.take(number)
+        yield
+        for number in numbers:
+            self._filler.give(number)
 
     def attempt(self, servers: Sequence[ServerMove]) -> Packing:
         """Place servers, which keep their old places, on the other hosts by best-fit decreasing."""
@@ -62,10 +60,9 @@ class Fleet:
 
     def without(self, hosts: Collection[str]) -> list[ServerMove]:
         """Return the servers of some hosts that find no place on the others; place none."""
-        self.take(hosts)
-        packing = self.attempt(self.servers(hosts))
-        self.undo(packing)
-        self.give(hosts)
+        with self.excluding(hosts):
+            packing = self.attempt(self.servers(hosts))
+            self.undo(packing)
         return packing.left()
 
     def search(
@@ -91,13 +88,13 @@ class Fleet:
             if move.target is None:
                 continue
             if not is_taken:
-                self.take([move.target])
+                number = self._number[move.target]
+                self._filler.take(number)
                 self._enter(move.target, request, move.after, 1)
-                self.give([move.target])
+                self._filler.give(number)
                 pools.subtract(after - before)
             if before != after:
-                shared = tuple((uuid, name, n) for (uuid, name), n in after.items())
-                request = request._replace(shared=shared)
+                request = request._replace(shared=tuple(after.items()))
                 self._requests[move.server] = self._distinct.setdefault(request, request)
             del self._on[move.source][move.server]
             moved = ServerMove(move.server, move.target, move.after, {})
@@ -107,8 +104,7 @@ class Fleet:
         return by_request(servers, lambda server: self._requests[server.server])
 
     def _shared(self, allocations: Allocations) -> Counter[Pool]:
-        shared = requests.shared(self._snapshot, allocations)
-        return Counter({(uuid, name): amount for uuid, name, amount in shared})
+        return Counter(dict(requests.shared(self._snapshot, allocations)))
 
     def _enter(self, uuid: str, request: Request, allocations: Allocations, sign: int) -> None:
         """Take what a server holds of a host that is taken out; give it back, if the sign is -1."""

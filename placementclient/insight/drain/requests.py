@@ -9,7 +9,7 @@ from placementclient.model.consumers import Allocations, together
 from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
-from placementclient.placing.requests import Request, RequestPart, alternatives
+from placementclient.placing.requests import Pool, Request, RequestPart, alternatives
 
 
 def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) -> Request:
@@ -74,11 +74,11 @@ def _above(snapshot: Snapshot, state: ProviderState) -> list[str]:
     return ancestors
 
 
-def shared(snapshot: Snapshot, allocations: Allocations) -> tuple[tuple[str, str, int], ...]:
-    """Return the allocations on sharing providers: provider, class and amount, sorted."""
+def shared(snapshot: Snapshot, allocations: Allocations) -> tuple[tuple[Pool, int], ...]:
+    """Return the allocations on sharing providers, sorted."""
     return tuple(
         sorted(
-            (uuid, name, amount)
+            ((uuid, name), amount)
             for uuid, resources in allocations.items()
             if uuid in snapshot.providers and is_sharing(snapshot.providers[uuid])
             for name, amount in resources.items()

@@ -108,22 +108,20 @@ def _moves(
     fleet: Fleet, batch: Batch, ledger: Ledger, pace: Pace, first: int, effort: float
 ) -> list[ServerMove] | None:
     """Empty a batch, and return the moves from a first wave on; ``None`` if it is impossible."""
-    servers = fleet.servers(batch)
-    fleet.take(batch)
-    packing = fleet.attempt(servers)
-    is_taken = packing.is_complete
-    if not is_taken:
-        fleet.undo(packing)
-        packing = fleet.search(servers, batch, effort) if effort else packing
-    moves = None
-    if packing.is_complete:
-        offloaded = [server for uuid in batch for server in fleet.offloaded.get(uuid, ())]
-        moves = waves([*offloaded, *packing.moves()], ledger, pace, first)
-    if moves is not None:
-        fleet.commit(moves, is_taken=is_taken)
-    elif is_taken:
-        fleet.undo(packing)
-    fleet.give(batch)
+    servers, moves = fleet.servers(batch), None
+    with fleet.excluding(batch):
+        packing = fleet.attempt(servers)
+        is_taken = packing.is_complete
+        if not is_taken:
+            fleet.undo(packing)
+            packing = fleet.search(servers, batch, effort) if effort else packing
+        if packing.is_complete:
+            offloaded = [server for uuid in batch for server in fleet.offloaded.get(uuid, ())]
+            moves = waves([*offloaded, *packing.moves()], ledger, pace, first)
+        if moves is not None:
+            fleet.commit(moves, is_taken=is_taken)
+        elif is_taken:
+            fleet.undo(packing)
     return moves
 
 
