@@ -74,10 +74,8 @@ def _state(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[F
     if is_available and holding:
         building = _UNKNOWN
         if cloud.has('servers'):
-            present = (cloud.servers[uuid] for uuid in holding if uuid in cloud.servers)
-            building = next(filter(None, map(cloud.passed_over, present)), '')
-        finding = cloud.finding(root, {'holds': holding}, None, _HOLDER)
-        yield replace(finding, passed_over=building)
+            building = next(filter(None, map(cloud.passed_over, holding)), '')
+        yield cloud.finding(root, {'holds': holding}, None, _HOLDER, building)
     elif is_available and not node.is_withheld:
         for name, inventory in sorted(root.inventories.items()):
             if inventory.reserved:
@@ -85,13 +83,9 @@ def _state(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[F
                 remedy = amending(root.reference, name, {'reserved': 0})
                 yield cloud.finding(root, facts, remedy, f'{_REPORTED}. If the node can be used')
     elif node.state == 'active' and not holding:
-        server = cloud.servers.get(node.instance_uuid or '')
+        server = node.instance_uuid or ''
         if any(inventory.capacity > 0 for inventory in root.inventories.values()):
-            yield Finding(
-                root.name,
-                (root.uuid,),
-                {'holds': [], 'instance_uuid': node.instance_uuid},
-                HealServer(server.uuid) if server else None,
-                '' if server else _NO_SERVER,
-                cloud.passed_over(server) if server else '',
-            )
+            facts = {'holds': [], 'instance_uuid': node.instance_uuid}
+            heal = HealServer(server) if server in cloud.servers else None
+            reason = '' if heal else _NO_SERVER
+            yield cloud.finding(root, facts, heal, reason, cloud.passed_over(server))

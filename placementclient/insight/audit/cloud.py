@@ -111,9 +111,10 @@ class Cloud:
         facts: Mapping[str, Any],
         remedy: Remedy | None,
         reason: str = '',
+        passed_over: str = '',
     ) -> Finding:
         """Return a finding about a provider and its tree."""
-        return Finding(state.name, (self.root_of(state),), facts, remedy, reason)
+        return Finding(state.name, (self.root_of(state),), facts, remedy, reason, passed_over)
 
     def name(self, provider_uuid: str) -> str:
         return self.snapshot.providers[provider_uuid].name
@@ -162,11 +163,12 @@ class Cloud:
         shorts = dict.fromkeys(name.partition('.')[0] for name in names)
         return self.named([u for s in shorts for u in self._roots_by_short.get(s, ())], names)
 
-    def passed_over(self, server: Server) -> str:
+    def passed_over(self, consumer_uuid: str) -> str:
         """Return the reason to skip a server at this moment, or an empty string."""
-        if server.uuid in self._unsettled:
+        if consumer_uuid in self._unsettled:
             return CHANGED
-        return healing.under_way(server, self.migrating)
+        server = self.servers.get(consumer_uuid)
+        return healing.under_way(server, self.migrating) if server else ''
 
     def named(self, root_uuids: Sequence[str], names: Sequence[str]) -> list[str]:
         """Return the roots that a host's names fit: those with an exact name, or all similar."""

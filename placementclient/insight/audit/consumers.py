@@ -1,7 +1,6 @@
 """Faults of consumers: allocations that should be elsewhere, unknown owners and types."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from placementclient.insight.audit.cloud import Case, Cloud
@@ -66,8 +65,8 @@ def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
     Example: ``type INSTANCE, holds (compute1 (VCPU 4))``
     """
     for case in cloud.cases['left-by-shelving']:
-        fault = _finding(case, case.consumer.allocations, _unsettled(case))
-        yield replace(fault, passed_over=cloud.passed_over(cloud.servers[fault.subject]))
+        passed_over = cloud.passed_over(case.consumer.uuid)
+        yield _finding(case, case.consumer.allocations, _unsettled(case), passed_over)
 
 
 def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
@@ -193,9 +192,8 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
     for uuid, consumer in sorted(cloud.snapshot.consumers.items()):
         if not is_incomplete(consumer):
             continue
-        server = cloud.servers.get(uuid)
         # Heal asks Nova for the server itself.
-        may_be_server = server is not None or not cloud.has('servers')
+        may_be_server = uuid in cloud.servers or not cloud.has('servers')
         is_server = may_be_server and consumer.type in (None, INSTANCE)
         yield Finding(
             uuid,
@@ -203,7 +201,7 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
             {'project_id': consumer.project_id, 'user_id': consumer.user_id},
             HealServer(uuid) if is_server else None,
             '' if is_server else 'it is no server of Nova, and its owner is not known',
-            cloud.passed_over(server) if server else '',
+            cloud.passed_over(uuid),
         )
 
 
@@ -242,7 +240,7 @@ def _unsettled(case: Case) -> str:
     return _NEEDED if any(m.has_failed or not m.is_over for m in case.migrations) else ''
 
 
-def _finding(case: Case, superfluous: Iterable[str], reason: str) -> Finding:
+def _finding(case: Case, superfluous: Iterable[str], reason: str, passed_over: str = '') -> Finding:
     """Return the finding about a consumer that should hold nothing of some providers."""
     cloud, consumer, providers = case.cloud, case.consumer, tuple(superfluous)
     if not providers and not reason:
@@ -259,4 +257,4 @@ def _finding(case: Case, superfluous: Iterable[str], reason: str) -> Finding:
             {'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved
         ]
     remedy = FreeAllocations(consumer, providers) if providers else None
-    return Finding(consumer.uuid, cloud.roots_of(consumer), facts, remedy, reason)
+    return Finding(consumer.uuid, cloud.roots_of(consumer), facts, remedy, reason, passed_over)

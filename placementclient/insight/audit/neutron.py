@@ -142,8 +142,7 @@ def port_resources(cloud: Cloud) -> Iterator[Finding]:
         if consumer is None or not consumer.allocations:
             continue
         if facts := _missing(ports, consumer):
-            server = cloud.servers.get(uuid)
-            passed_over = cloud.passed_over(server) if server else ''
+            passed_over = cloud.passed_over(uuid)
             if uuid in cloud.migrating:
                 passed_over = passed_over or 'a migration is not over'
             facts = {'ports': [port.uuid for port in ports], **facts}

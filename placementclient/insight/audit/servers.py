@@ -175,5 +175,5 @@ def _fault(
     """A fault of a server, which concerns the trees of its host and perhaps another root's."""
     roots = [*cloud.host_roots(server.hosts), *([also] if also else [])]
     host = {'host': server.hosts[0]} if server.hosts else {}
-    passed_over = cloud.passed_over(server) or passed_over
+    passed_over = cloud.passed_over(server.uuid) or passed_over
     return Finding(server.uuid, tuple(roots), {**host, **facts}, remedy, reason, passed_over)
