@@ -1,7 +1,6 @@
 """The size of a snapshot in numbers. Pure."""
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from placementclient.insight.capacity import totals
@@ -60,10 +59,9 @@ def presences(snapshot: Snapshot, facet: str) -> dict[str, Presence]:
     for state in snapshot.providers.values():
         for name in getattr(state, facet):
             roots.setdefault(name, []).append(state.provider.root_uuid)
-    return {name: _presence(snapshot, uuids) for name, uuids in sorted(roots.items())}
-
-
-def _presence(snapshot: Snapshot, roots: Sequence[str]) -> Presence:
-    hosts = set(roots)
-    only_on = snapshot.providers[roots[0]].name if len(hosts) == 1 else ''
-    return Presence(len(roots), len(hosts), only_on)
+    result = {}
+    for name, uuids in sorted(roots.items()):
+        hosts = set(uuids)
+        only_on = snapshot.providers[uuids[0]].name if len(hosts) == 1 else ''
+        result[name] = Presence(len(uuids), len(hosts), only_on)
+    return result

@@ -3,11 +3,11 @@
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 from placementclient.insight.audit.checks import LABELS, Check
-from placementclient.render.columns import Column, Columns, Output
+from placementclient.render.columns import Output
 
+COLUMNS = ('id', 'severity', 'needs', *LABELS)
 _LITERAL = re.compile('``(.+?)``')
 
 
@@ -19,19 +19,11 @@ def _text(name: str, check: Check) -> str:
     return _LITERAL.sub(lambda match: f'"{match[1]}"' if ' ' in match[1] else match[1], text)
 
 
-#: Items are checks.
-_CHECK = Columns(
-    Column('id'),
-    Column('severity', lambda check: check.severity.value),
-    Column('needs', lambda check: list(check.needs)),
-    *(Column(name, partial(_text, name)) for name in LABELS),
-)
-#: The names of the columns of :func:`rows`.
-COLUMNS = _CHECK.names
-
-
 def rows(checks: Iterable[Check]) -> Output:
-    return _CHECK.rows(checks)
+    return COLUMNS, [
+        (c.id, c.severity.value, list(c.needs), *(_text(name, c) for name in LABELS))
+        for c in checks
+    ]
 
 
 def lines(check: Check, width: int) -> Iterator[str]:

@@ -19,14 +19,10 @@ _sized = functools.cache(size)
 
 
 def _amount(name: str) -> Column:
-    def value(line: TotalsLine) -> Facts:
-        return _sized(line.resource_class, getattr(line, name))
-
-    return Column(name, value)
+    return Column(name, lambda line: _sized(line.resource_class, getattr(line, name)))
 
 
-_ROOM = Columns(Column('providers'), *map(_amount, ('capacity', 'used', 'free', 'largest_fit')))
-
+_ROOM = (Column('providers'), *map(_amount, ('capacity', 'used', 'free', 'largest_fit')))
 _FITS = Columns(
     Column('fits', attrgetter('count')),
     Column('runs_out_first'),
@@ -35,12 +31,9 @@ _FITS = Columns(
 
 
 def lines(totals: Iterable[TotalsLine], by: str) -> Output:
-    columns = Columns(Column('resource_class'))
-    if by != 'class':
-        columns = Columns(Column(by, attrgetter('name'))) + columns
-    if by == 'tree':
-        columns += Columns(Column('shared_by', lambda line: line.shared_by or ''))
-    return (columns + _ROOM).rows(totals)
+    subject = [] if by == 'class' else [Column(by, attrgetter('name'))]
+    shared = [Column('shared_by', lambda line: line.shared_by or '')] if by == 'tree' else []
+    return Columns(*subject, Column('resource_class'), *shared, *_ROOM).rows(totals)
 
 
 def fits(items: Iterable[Fits], by: str) -> Output:

@@ -2,25 +2,18 @@
 
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import Any
 
 from placementclient.client.wording import counted
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding
-from placementclient.render.columns import Column, Columns, Output
+from placementclient.render.columns import Output
 from placementclient.render.facts import Facts, evidence
 from placementclient.render.repairs import Invocation, next_step
 
-_FINDING = Columns(
-    Column('id', attrgetter('kind')),
-    Column('severity', attrgetter('severity.value')),
-    Column('subject'),
-    Column('evidence', lambda finding: Facts(finding.facts, evidence)),
-)
-#: Columns after those, and the one that ``--fix`` adds.
-_NEXT = ('command', 'reason')
+#: The columns of a finding; ``--fix`` adds one.
+_COLUMNS = ('id', 'severity', 'subject', 'evidence', 'command', 'reason')
 #: The cell of a finding that --fix does not fix: the column reason says why.
 LEFT = 'left to you'
 #: What stands before the cells of these columns in a paragraph.
@@ -79,15 +72,14 @@ def rows(
 
     :param done: the results of ``--fix`` by the number of the finding
     """
-    names, values = _FINDING.rows(findings)
     cells = [
-        (*row, *next_step(finding, invocation))
-        for row, finding in zip(values, findings, strict=True)
+        (f.kind, f.severity.value, f.subject, Facts(f.facts, evidence), *next_step(f, invocation))
+        for f in findings
     ]
     if done is None:
-        return (*names, *_NEXT), cells
+        return _COLUMNS, cells
     fixed = [(*row, done.get(place, LEFT)) for place, row in enumerate(cells)]
-    return (*names, *_NEXT, 'fix'), fixed
+    return (*_COLUMNS, 'fix'), fixed
 
 
 def paragraphs(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:
