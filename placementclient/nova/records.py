@@ -168,7 +168,7 @@ def _server(place: RecordPlace, record: _ServerRecord, flavors: Mapping[str, Fla
         tuple(filter(None, (record.host, record.node))),
         record.task_state,
         record.updated_at,
-        _lower(record.vm_state or record.status),
+        (record.vm_state or record.status or '').lower() or None,
         record.name,
         flavor=flavor,
         image_properties=None if properties is None else _texts(properties),
@@ -249,22 +249,13 @@ def migrations(document: Any, path: str) -> list[ServerMigration]:
     return [migration for _, migration in decoded(document, path, ServerMigration)]
 
 
-def _lower(text: str | None) -> str | None:
-    return text and text.lower()
-
-
 def _texts(values: Mapping[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in values.items()}
 
 
 def aggregates(document: Any, path: str) -> list[HostAggregate]:
     """Return the host aggregates: ``GET /os-aggregates``, from compute API 2.41 on."""
-    result = []
-    for place, aggregate in decoded(document, path, HostAggregate):
-        if len(set(aggregate.hosts)) < len(aggregate.hosts):
-            raise place.error('has a host twice')
-        result.append(aggregate)
-    return result
+    return [aggregate for _, aggregate in decoded(document, path, HostAggregate)]
 
 
 def projects(document: Any, path: str) -> dict[str, str]:
