@@ -115,10 +115,7 @@ def _able(tree: Iterable[ProviderState], port: Port, group: PortGroup) -> list[P
 
 
 def under_way(server: Server, migrating: Collection[str]) -> str:
-    """Return the reason to leave a server alone, or an empty string.
-
-    :param migrating: as of :func:`heals`
-    """
+    """Return the reason to leave a server alone, or an empty string."""
     if server.task:
         return f'it is under way: {server.task}'
     if server.is_resized:

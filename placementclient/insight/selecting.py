@@ -24,10 +24,6 @@ CONDITIONS = ('match', 'with_trait', 'without_trait', 'with_class', 'member_of')
 class ProviderSelector:
     """Selects providers that meet all conditions.
 
-    :param match: a shell pattern that their names match
-    :param with_trait: a trait that they have
-    :param without_trait: a trait that they do not have
-    :param with_class: a class that they have inventory of
     :param member_of: each element is an aggregate, or some joined by commas of which one is enough
     :param at: the entry of the file that says it
     """

@@ -24,11 +24,7 @@ _IMAGE_TRAITS = {
 
 
 def _aggregates(draft: Draft, part: str, is_meant: Callable[[str, str], bool]) -> list[str]:
-    """Return the aggregates with a property that is meant, as one value of a query; or none.
-
-    :param part: of the request, which is unknown without the list of aggregates
-    :param is_meant: of the key and the value of a property
-    """
+    """Return the aggregates with a property that is meant, as one value of a query; or none."""
     if draft.sources.aggregates is None:
         draft.lack(part, 'aggregates')
         return []

@@ -31,7 +31,6 @@ class _CatalogService(NamedTuple):
     """A service of the catalog.
 
     :param kind: what it is, with an article
-    :param type: its type in the catalog
     :param major: the version of its API; empty where the catalog names that
     """
 

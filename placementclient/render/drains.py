@@ -1,4 +1,7 @@
-"""Drains: the rows of a plan, and the obstacles, as text and as data."""
+"""Drains: the rows of a plan, and the obstacles, as text and as data.
+
+Hosts are named by the UUIDs of the roots of their trees.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -41,10 +44,7 @@ class DrainAnswer(NamedTuple):
 def decided(
     cloud: DrainCloud, emptied: Sequence[str], decision: DrainDecision, remedies: Sequence[str]
 ) -> DrainAnswer:
-    """Return the answer to a drain.
-
-    :param emptied: the UUIDs of the roots of the hosts
-    """
+    """Return the answer to a drain."""
     strict, left = decision.strict, [server.server for server in decision.strict.left()]
     messages = [_summary(cloud.snapshot, emptied, decision), *_unsettled(decision.unsettled)]
     messages += _unlike(cloud, decision.moves)
@@ -71,10 +71,7 @@ def decided(
 
 
 def rolled(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> DrainAnswer:
-    """Return the answer to a rolling drain.
-
-    :param emptied: the UUIDs of the roots of the hosts
-    """
+    """Return the answer to a rolling drain."""
     snapshot, order, blocked = cloud.snapshot, rolling.order, rolling.blocked
     batches = 'batch' if len(order) + len(blocked) == 1 else 'batches'
     waves = rolling.moves[-1].wave if rolling.moves else 0
@@ -289,11 +286,7 @@ def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
 def document(
     cloud: DrainCloud, emptied: Sequence[str], answer: DrainAnswer, assuming: Sequence[str]
 ) -> dict[str, Any]:
-    """Return an answer as data.
-
-    :param emptied: the UUIDs of the roots of the hosts
-    :param assuming: the files of assumptions
-    """
+    """Return an answer as data, with the files of assumptions."""
     names, cells = rows(cloud, answer.moves)
     return {
         'format': 'placementclient/drain-plan',

@@ -100,8 +100,6 @@ def capacity(
     """Return the metrics of the capacity.
 
     :param fits: of each flavor how many fit, by tree and in all
-    :param projects: the names of projects, by ID
-    :param quotas: by the ID of the project
     :param assuming: the files of the assumptions under which the figures hold
     :param traits: patterns of the names of traits to export
     :raises errors.PlacementError: if prometheus_client is not installed
@@ -149,7 +147,6 @@ def reading(is_up: bool, read_at: float | None, seconds: float) -> list[Metric]:
 
     :param is_up: whether the last successful reading is younger than three intervals
     :param read_at: the time of the last successful reading, in seconds since 1970
-    :param seconds: the duration of the last reading, successful or not
     """
     prefix = 'openstack_placement_capacity'
     return _families(

@@ -37,10 +37,7 @@ def draw(
 def detailed(
     tree: Tree, style: Style = PLAIN, *, traits: bool = False, allocations: bool = False
 ) -> Iterator[str]:
-    """Return a tree with the usage of its inventories, and its sharing providers.
-
-    :param style: without bars, each provider and its inventories take one line
-    """
+    """Return a tree with the usage of its inventories, and its sharing providers."""
     snapshot = tree.snapshot
 
     def text(state: ProviderState) -> Iterator[str]:

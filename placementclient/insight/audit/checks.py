@@ -144,7 +144,6 @@ def audit(
 
     :param earlier: another reading, in the reverse order of services
     :param roots: only what concerns the trees of these roots, by UUID; none: all
-    :param ignored: the IDs of checks
     :param subjects: only what is found of these; none: all
     """
     shortfalls = completeness.shortfalls(cloud, earlier)

@@ -23,10 +23,7 @@ Slot = tuple[frozenset[int], tuple[tuple[str, int], ...]]
 
 @dataclass(frozen=True, slots=True)
 class TreeCandidates:
-    """The candidates in a tree.
-
-    :param is_exact: False where there are at least so many
-    """
+    """The candidates in a tree."""
 
     name: str
     count: int

@@ -46,10 +46,7 @@ class Fits(msgspec.Struct, frozen=True, gc=False):
 
 
 class Supply:
-    """All sites for servers of one shape, with their inventory.
-
-    :param trees: the UUIDs of the roots of the trees to look at; ``None``: all
-    """
+    """All sites for servers of one shape, with their inventory."""
 
     def __init__(
         self, topology: Topology, request: CandidateRequest, trees: Collection[str] | None = None

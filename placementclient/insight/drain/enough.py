@@ -28,10 +28,7 @@ _TRIED = 5
 
 
 def remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing) -> list[str]:
-    """Return changes with which every server has a place, the simplest first, in words.
-
-    :param packing: the places of the servers under their strict requests
-    """
+    """Return changes with which every server has a place, the simplest first, in words."""
     kinds = list(zip(packing.problem.kinds, packing.problem.servers, strict=True))
     search = _RemedySearch(cloud, set(emptied), kinds, packing.left())
     return [*search.hosts(), *search.enabled(), *search.ratios(), *search.fewer()]

@@ -56,7 +56,6 @@ def check(
 ) -> HostFailures:
     """Check for hosts that fail together whether their servers have a place on the others.
 
-    :param hosts: the UUIDs of the roots of those that may fail
     :param number: how many fail together; at most all
     :param effort: how long to search for what the packing by best fit does not find, for all
         failures, in seconds

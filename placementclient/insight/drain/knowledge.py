@@ -38,8 +38,6 @@ def learn(
 
     :param document: what ``GET /servers/detail`` answers, as a list or an object with ``servers``;
         the object may have ``aggregates`` and ``server_groups``, too
-    :param path: where it came from, for errors
-    :param scheduling: of servers, in any zone
     :raises errors.BadFile: if it is something else
     """
     lists = document if isinstance(document, Mapping) else {}

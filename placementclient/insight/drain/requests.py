@@ -13,10 +13,7 @@ from placementclient.placing.requests import Pool, Request, RequestPart, alterna
 
 
 def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) -> Request:
-    """Return a request for all that the old host has: traits, aggregates, shape of its tree.
-
-    :param allocations: of the server, on the old host and on sharing providers
-    """
+    """Return a request for all that the old host has: traits, aggregates, shape of its tree."""
     states = [snapshot.providers[uuid] for uuid in allocations]
     places = {uuid: place for place, uuid in enumerate(allocations)}
     below: dict[str, set[int]] = {}

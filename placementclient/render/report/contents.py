@@ -53,7 +53,6 @@ class Report:
 
     :param source: the name of the snapshot's file; empty: it was read just now
     :param made_at: UTC, as ISO 8601
-    :param made_by: name and version of the program
     :param assuming: the names of the files of assumptions under which all of it holds
     :param title: the title that the operator gave; empty: the page says what it has
     :param cloud_name: the name of the cloud and its region; empty if they are not known

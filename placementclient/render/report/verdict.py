@@ -29,7 +29,6 @@ def verdict(
 ) -> list[Statement]:
     """Return the first sentences: about the plan, the drain, the cloud.
 
-    :param rooms: the fill of each class
     :param changed: the amounts of each class before and after the plan
     """
     statements = [*_of_plan(report.plan, changed)] if report.plan else []
