@@ -1,7 +1,5 @@
 """The cloud, its accounts and the programs; see ``python -m tests.cloud``."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The hosts: what a test needs of them, how they die and come back."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import signal

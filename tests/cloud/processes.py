@@ -1,7 +1,5 @@
 """Processes that outlive the program that starts them, each with a file of its process ID."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The configuration files of the services."""
 
-from __future__ import annotations
-
 import configparser
 import json
 from collections.abc import Mapping

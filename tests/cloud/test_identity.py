@@ -1,7 +1,5 @@
 """The ways to authenticate at Keystone: each in both programs, with the same outcome."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """heal, sync and audit beside what ``nova-manage placement`` does with the same states."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

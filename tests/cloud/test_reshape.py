@@ -1,7 +1,5 @@
 """The reshape of the hosts of a live Nova."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Capacity and candidates, beside what Nova's scheduler really does."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ They have servers in all states, migrations under way, shared storage, nested tr
 hosts that are down, bare metal nodes, and ports with bandwidth.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

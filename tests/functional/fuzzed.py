@@ -1,7 +1,5 @@
 """Command lines of every command that is registered, and what may become of them."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import shlex

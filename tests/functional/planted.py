@@ -1,7 +1,5 @@
 """Clouds with the answers of other services; one that is sound, but for a fault of each kind."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Plans of drains, carried out on a real Placement as Nova does it."""
 
-from __future__ import annotations
-
 import uuid
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """Why requests have no candidates, as the real service has it and as a file has it."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import dataclass, replace

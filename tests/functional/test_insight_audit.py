@@ -1,7 +1,5 @@
 """The audit of a real Placement in which there is one fault of each kind."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections import Counter

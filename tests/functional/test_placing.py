@@ -3,8 +3,6 @@
 ``PLACING_REQUESTS=20000`` compares so many requests, from the cloud ``PLACING_FIRST`` on.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """The report in a real browser: what a person sees of it, without a refusal of its policy."""
 
-from __future__ import annotations
-
 import csv
 import json
 from typing import Any

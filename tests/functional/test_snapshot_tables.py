@@ -4,8 +4,6 @@ Other databases than SQLite are those of ``PLACEMENT_TEST_DATABASES``: URLs with
 each of a database that may be emptied.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import uuid

@@ -1,7 +1,5 @@
 """What Nova's test classes become when this program has reshaped before nova-compute starts."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The requests of Nova's own code: from the API's checks to the calls of its Placement client."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Random servers with all that Nova's request for them depends on, as plain documents."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PCI devices: inventory and allocations that Placement never had."""
 
-from __future__ import annotations
-
 import csv
 import io
 import unittest

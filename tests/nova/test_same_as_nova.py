@@ -1,7 +1,5 @@
 """Where Nova's driver does the reshape itself, it ends where ours does."""
 
-from __future__ import annotations
-
 import unittest
 from typing import Any
 

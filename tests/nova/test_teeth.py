@@ -1,7 +1,5 @@
 """That the judge sees what is wrong: flawed trees make Nova write."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from tests.nova import test_vgpu

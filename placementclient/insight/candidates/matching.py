@@ -1,7 +1,5 @@
 """The trees that satisfy some requirements of a request."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence

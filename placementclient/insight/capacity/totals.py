@@ -1,7 +1,5 @@
 """Capacity, usage, and the free amounts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec

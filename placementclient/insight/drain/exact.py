@@ -5,8 +5,6 @@ are alike, each as one large host with rounding cuts: its bound is a proof. What
 out to the hosts. A group for which that fails gets the patterns of its hosts instead of the cuts.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Clouds in a few words."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from placementclient.model.consumers import Consumer, gained

@@ -1,7 +1,5 @@
 """Lists of other services, in all the forms that they come in."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The compute service: asked page by page, and only where a catalog names it."""
 
-from __future__ import annotations
-
 import json
 from itertools import count
 from typing import Any

@@ -1,7 +1,5 @@
 """Plans as people read them."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

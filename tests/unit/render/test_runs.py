@@ -1,7 +1,5 @@
 """The rows of a run's trees: those that need a look come last."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

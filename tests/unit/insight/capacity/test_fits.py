@@ -1,7 +1,5 @@
 """How many servers fit: by hand, and by trying all ways."""
 
-from __future__ import annotations
-
 import sys
 from itertools import product
 from random import Random

@@ -3,8 +3,6 @@
 It knows nothing of groups, cuts or patterns, and takes no shortcut.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from itertools import product

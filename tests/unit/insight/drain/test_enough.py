@@ -1,7 +1,5 @@
 """Changes with which hosts can be emptied after all."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.insight.drain import enough

@@ -1,7 +1,5 @@
 """The answers of a drain are those of a search through everything that servers could do."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Hosts that are emptied one after the other, and the loss of hosts."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Reports of small clouds, and what stands in a page."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
