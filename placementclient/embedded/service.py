@@ -266,7 +266,7 @@ class Service:
         """Read the tables: see :class:`placementclient.model.snapshots.SnapshotReader`."""
         self._turn.writes = False
         with translated():
-            return tables.snapshot(self._engine, models, roots, types=types)
+            return tables.snapshot(self._engine, roots, types=types)
 
     def close(self) -> None:
         """Close the database and reset the server's modules."""

@@ -7,6 +7,7 @@ are the same: MariaDB takes capitals and small letters for one, SQLite and Postg
 from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any, TypeVar
 
+from placement.db.sqlalchemy import models
 from sqlalchemy import Connection, Engine, Select, select
 from sqlalchemy.orm import aliased
 
@@ -22,9 +23,7 @@ SELECTED = 500
 T = TypeVar('T')
 
 
-def snapshot(
-    engine: Engine, models: Any, roots: Collection[str] | None, *, types: bool
-) -> Snapshot:
+def snapshot(engine: Engine, roots: Collection[str] | None, *, types: bool) -> Snapshot:
     """Return the content of the tables of a database at one moment.
 
     :param roots: the UUIDs of the roots of the trees; one that does not exist is passed over;
@@ -36,32 +35,25 @@ def snapshot(
             # Where each statement would see its own moment. SQLite knows only one for all.
             connection.execution_options(isolation_level='REPEATABLE READ')
         with connection.begin():
-            return _TableReading(connection, models, roots, types).snapshot()
+            return _TableReading(connection, roots, types).snapshot()
 
 
 class _TableReading:
     """One transaction: a query for each table, and the values that are made of its rows."""
 
-    def __init__(
-        self, connection: Connection, models: Any, roots: Collection[str] | None, types: bool
-    ) -> None:
-        self._execute, self._models = connection.execute, models
-        self._roots, self._types = roots, types
+    def __init__(self, connection: Connection, roots: Collection[str] | None, types: bool) -> None:
+        self._execute, self._roots, self._types = connection.execute, roots, types
         self._shared: dict[Any, Any] = {}
         #: The ids of the roots of all that is read; ``None``: everything.
         self._root_ids: list[int] | None = None
 
     def snapshot(self) -> Snapshot:
         providers = self._providers()
-        models = self._models
         classes, traits = self._names(models.ResourceClass), self._names(models.Trait)
         inventories = self._inventories(classes)
         traits_of = self._sets(models.ResourceProviderTrait, 'trait_id', traits)
-        aggregates_of = self._sets(
-            models.ResourceProviderAggregate,
-            'aggregate_id',
-            self._names(models.PlacementAggregate, 'uuid'),
-        )
+        aggregates = self._names(models.PlacementAggregate, 'uuid')
+        aggregates_of = self._sets(models.ResourceProviderAggregate, 'aggregate_id', aggregates)
         used, allocated = self._allocations(classes)
         nothing: frozenset[str] = frozenset()
         return Snapshot(
@@ -80,7 +72,7 @@ class _TableReading:
         )
 
     def _providers(self) -> dict[int, Provider]:
-        rp = self._models.ResourceProvider
+        rp = models.ResourceProvider
         root, parent = aliased(rp), aliased(rp)
         query = (
             select(
@@ -107,7 +99,7 @@ class _TableReading:
         }
 
     def _inventories(self, classes: Mapping[int, str]) -> dict[int, dict[str, Inventory]]:
-        model, result = self._models.Inventory, dict[int, dict[str, Inventory]]()
+        model, result = models.Inventory, dict[int, dict[str, Inventory]]()
         query = select(
             model.resource_provider_id,
             model.resource_class_id,
@@ -132,11 +124,7 @@ class _TableReading:
         self, classes: Mapping[int, str]
     ) -> tuple[dict[tuple[int, str], int], dict[int, dict[str, dict[str, int]]]]:
         """Return the usage of each provider and class, and the holdings of each consumer."""
-        model, rp, consumer = (
-            self._models.Allocation,
-            self._models.ResourceProvider,
-            self._models.Consumer,
-        )
+        model, rp, consumer = models.Allocation, models.ResourceProvider, models.Consumer
         query = (
             select(rp.id, rp.uuid, consumer.id, model.resource_class_id, model.used)
             .join(rp, model.resource_provider_id == rp.id)
@@ -150,34 +138,22 @@ class _TableReading:
             name = classes[class_id]
             used[id, name] = used.get((id, name), 0) + amount
             if consumer_id is not None:
-                allocated.setdefault(consumer_id, {}).setdefault(self._once(uuid), {})[name] = (
-                    amount
-                )
+                holdings = allocated.setdefault(consumer_id, {})
+                holdings.setdefault(self._once(uuid), {})[name] = amount
         return used, allocated
 
     def _holders(self) -> Select[Any]:
         """Return the consumers that hold something of the trees, by the ids of allocations."""
-        return self._of_trees(select(self._models.Allocation.consumer_id), self._models.Allocation)
+        return self._of_trees(select(models.Allocation.consumer_id), models.Allocation)
 
     def _consumers(
         self, allocated: Mapping[int, dict[str, dict[str, int]]], providers: Container[str]
     ) -> Iterator[Consumer]:
         """Those that hold something of some providers, with all that they hold."""
-        consumer, project, user, kind = (
-            self._models.Consumer,
-            self._models.Project,
-            self._models.User,
-            self._models.ConsumerType,
-        )
+        consumer, project, user = models.Consumer, models.Project, models.User
+        owner, kind = (project.external_id, user.external_id), models.ConsumerType
         query = (
-            select(
-                consumer.id,
-                consumer.uuid,
-                project.external_id,
-                user.external_id,
-                consumer.generation,
-                kind.name,
-            )
+            select(consumer.id, consumer.uuid, *owner, consumer.generation, kind.name)
             .join(project, consumer.project_id == project.id)
             .join(user, consumer.user_id == user.id)
             .outerjoin(kind, consumer.consumer_type_id == kind.id)
@@ -200,7 +176,7 @@ class _TableReading:
         """A query of what belongs to providers, for those of the trees."""
         if self._root_ids is None:
             return query
-        rp = self._models.ResourceProvider
+        rp = models.ResourceProvider
         return query.join(rp, model.resource_provider_id == rp.id).where(
             rp.root_provider_id.in_(self._root_ids)
         )
