@@ -7,18 +7,19 @@ import codecs
 import contextlib
 import gzip
 import io
-import json
 import logging
 import os
 import sys
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
+import msgspec
+
 from placementclient.client import errors
 from placementclient.client.printable import printable
 from placementclient.client.wording import listed
 from placementclient.files import cursors, snapshots, system
-from placementclient.files.decoding import kind_of
+from placementclient.files.decoding import FileSource, kind_of
 from placementclient.files.documents import json_text, yaml_text
 from placementclient.model.snapshots import Snapshot
 
@@ -41,6 +42,7 @@ _MOST_PACKED, _SMALL = 300, 1 << 26
 #: How many objects and lists a document may have, and up to how many bytes one that is damaged is
 #: read as YAML too, which takes a hundred times as long.
 _MOST_OBJECTS, _BRIEF = 2_000_000, 1 << 20
+_JSON = msgspec.json.Decoder()
 
 
 def read_text(path: str, most: int = TYPED) -> str:
@@ -73,17 +75,16 @@ def write_document(path: str, document: Any) -> None:
 
 
 def read_document(path: str) -> Any:
-    text = read_text(path)
+    content = read_bytes(path, TYPED)
+    text, source = as_text(content, path), FileSource(path, content, 'document')
     if text.count('{') + text.count('[') > _MOST_OBJECTS:
         raise errors.BadFile(path, f'has more than {_MOST_OBJECTS} objects and lists')
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
-    except RecursionError:
-        raise errors.BadFile(path, 'nested too deeply') from None
-    except ValueError as reason:
+        value = source.decoded(_JSON)
+        source.check_keys()
+    except errors.BadFile:
         if len(text) > _BRIEF and text.lstrip()[:1] in ('{', '['):
-            line = getattr(reason, 'lineno', None)
-            raise errors.BadFile(path, f'not JSON, or not complete: {reason}', line) from None
+            raise
         # Also of files for which YAML has the better error: with its line.
         value = cursors.read(text, path).value
     _check_depth(value, path)
@@ -108,17 +109,6 @@ def write_snapshot(path: str, snapshot: Snapshot) -> None:
     """
     with written(path) as stream:
         stream.writelines(snapshots.encode(snapshot))
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError('a key is there twice')
-    return members
-
-
-def _refused(constant: str) -> None:
-    raise ValueError(f'{constant} is no JSON')
 
 
 def _check_depth(value: Any, path: str) -> None:

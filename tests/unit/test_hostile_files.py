@@ -170,7 +170,10 @@ def test_nothing_is_written_to_a_name_that_no_file_can_have():
 @pytest.mark.parametrize(
     ('content', 'said'),
     [
-        (b'[\n' + b'{"ID": "a", "Name": "b"},\n' * 200_000, r'file:20000\d: not JSON, or not com'),
+        (
+            b'[\n' + b'{"ID": "a", "Name": "b"},\n' * 200_000,
+            r'file:20000\d: damaged or not complete',
+        ),
         (b'[' + b'[],' * 2_000_000 + b'[]]', 'has more than 2000000 objects and lists'),
     ],
 )
