@@ -1,5 +1,6 @@
 """Documents that people edit, as YAML or JSON text; :mod:`files.cursors` reads both."""
 
+import functools
 import json
 import re
 from collections.abc import Mapping
@@ -22,52 +23,38 @@ def json_text(document: Any) -> str:
 
 def yaml_text(document: Any) -> str:
     """Return the same as YAML; its mappings are not changed meanwhile."""
-    return _Yaml().value(document, '\n', '\n')[1:] + '\n'
+    return _yaml(document, '\n', '\n', {})[1:] + '\n'
 
 
-class _Yaml:
-    """Writes YAML. What many have in common, such as an inventory, is laid out once."""
-
-    def __init__(self) -> None:
-        self._scalars: dict[tuple[type, Any], str] = {}
-        self._mappings: dict[tuple[int, str], str] = {}
-
-    def value(self, value: Any, mapping: str, items: str) -> str:
-        """Return what follows a colon or a hyphen.
-
-        :param mapping: a line break, and the indentation of the keys of a mapping
-        :param items: likewise, of the hyphens of a list
-        """
-        if isinstance(value, Mapping) and value:
-            return self._mapping(value, mapping)
-        if isinstance(value, list | tuple) and value:
-            inner = f'{items}  '
-            # What an item consists of begins behind its hyphen.
-            return ''.join(
-                f'{items}- {self.value(item, inner, inner).removeprefix(inner).lstrip(" ")}'
-                for item in value
-            )
-        if isinstance(value, Mapping | list | tuple):
-            return ' {}' if isinstance(value, Mapping) else ' []'
-        return f' {self._scalar(value)}'
-
-    def _mapping(self, value: Mapping[str, Any], indent: str) -> str:
-        key = id(value), indent
-        if key in self._mappings:
-            return self._mappings[key]
+def _yaml(value: Any, mapping: str, items: str, cache: dict[tuple[int, str], str]) -> str:
+    """Return what follows a colon or a hyphen, with the indentation of keys and of hyphens."""
+    if isinstance(value, Mapping) and value:
+        key = id(value), mapping
+        if key in cache:
+            return cache[key]
         text = ''.join(
-            f'{indent}{self._scalar(name)}:{self.value(item, f"{indent}  ", indent)}'
+            f'{mapping}{_scalar(name)}:{_yaml(item, f"{mapping}  ", mapping, cache)}'
             for name, item in value.items()
         )
+        # What many have in common, such as an inventory, is laid out once.
         if not any(isinstance(item, Mapping | list | tuple) for item in value.values()):
-            self._mappings[key] = text
+            cache[key] = text
         return text
+    if isinstance(value, list | tuple) and value:
+        inner = f'{items}  '
+        # What an item consists of begins behind its hyphen.
+        return ''.join(
+            f'{items}- {_yaml(item, inner, inner, cache).removeprefix(inner).lstrip(" ")}'
+            for item in value
+        )
+    if isinstance(value, Mapping | list | tuple):
+        return ' {}' if isinstance(value, Mapping) else ' []'
+    return f' {_scalar(value)}'
 
-    def _scalar(self, value: Any) -> str:
-        key = type(value), value
-        if key not in self._scalars:
-            self._scalars[key] = _quoted(value) if isinstance(value, str) else _number(value)
-        return self._scalars[key]
+
+@functools.lru_cache(maxsize=1 << 16, typed=True)
+def _scalar(value: Any) -> str:
+    return _quoted(value) if isinstance(value, str) else _number(value)
 
 
 def _quoted(text: str) -> str:
