@@ -25,13 +25,6 @@ DEADLINE = 60.0
 LONGEST_PAUSE = 2.0
 
 
-class Stale(errors.PlacementError):
-    """The generation has changed since the change was decided."""
-
-    def __init__(self, expected: int, current: int | None) -> None:
-        super().__init__(f'The generation is {current}, not {expected}: read again what is there')
-
-
 def retried(
     client: Client,
     attempt: Callable[[], T],
@@ -121,7 +114,7 @@ def edited(
     """Read an object with a generation, edit it, and write it if it has changed.
 
     :param change: returns the wanted value
-    :raises Stale: if the generation is not the one that was given
+    :raises errors.PlacementError: if the generation is not the one that was given
     """
     is_sent = False
 
@@ -135,7 +128,8 @@ def edited(
             and current.generation != generation
             and not (is_sent and is_reached)
         ):
-            raise Stale(generation, current.generation)
+            wrong = f'The generation is {current.generation}, not {generation}'
+            raise errors.PlacementError(f'{wrong}: read again what is there')
         if is_reached:
             return current
         assert current.generation is not None

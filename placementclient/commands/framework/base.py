@@ -44,14 +44,9 @@ class NameCommand(PlacementCommand):
     functions: tuple[Callable[[Client, str], object], Callable[[Client, str], Read[Any]]]
     deletes = False
 
-    @property
-    def subject(self) -> str:
-        """The UUID of the argument ``<provider>``, or the argument ``<name>``."""
-        return self.provider_uuid if 'provider' in self.args else self.args.name
-
     def execute(self) -> None:
         write, show = self.functions
-        subject = self.subject
+        subject = self.provider_uuid if 'provider' in self.args else self.args.name
         attempts.confirmed(
             self.client,
             lambda: write(self.client, subject),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import argparse
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,8 +61,9 @@ class DocumentCommand(base.ShowOne):
         data = {**({'assuming': assume} if assume else {}), **text.data}
         return tuple(data), tuple(data.values())
 
+    @abc.abstractmethod
     def text(self) -> Text:
-        raise NotImplementedError
+        """Return the text to print."""
 
 
 class LineLister(base.Lister):

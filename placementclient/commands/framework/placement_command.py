@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import argparse
 import contextlib
 import functools
@@ -141,9 +142,9 @@ class PlacementCommand(command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         return self.execute()
 
+    @abc.abstractmethod
     def execute(self) -> Any:
         """Do the work of the command; return the names of the columns and the values."""
-        raise NotImplementedError
 
     def _run(self) -> int:
         try:

@@ -196,7 +196,8 @@ class CommandLine(NamedTuple):
 
 def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
     """Yield the command lines of a file, without comments and empty lines."""
-    for number, content in enumerate(_lines(file), 1):
+    for number, line in enumerate(file, 1):
+        content = line.removesuffix(b'\n').removesuffix(b'\r')
         if number == 1:
             content = content.removeprefix(codecs.BOM_UTF8)
         text, words, refusal = content.decode(errors='backslashreplace').strip(' \t'), [], ''
@@ -207,15 +208,6 @@ def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
             refusal = f'{errors.BadFile(path, str(reason), number)}\n'
         if words or refusal:
             yield CommandLine(number, text, words, refusal)
-
-
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file without their ends; of one that is too long no more than shows it."""
-    size = LONGEST + len(b'\r\n')
-    while line := file.readline(size):
-        yield line.removesuffix(b'\n').removesuffix(b'\r') if line.endswith(b'\n') else line
-        while len(line) == size and not line.endswith(b'\n'):
-            line = file.readline(size)
 
 
 def _words(content: bytes) -> list[str]:
