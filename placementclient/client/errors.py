@@ -76,23 +76,17 @@ class BadFile(PlacementError):
         self.path, self.reason, self.line, self.column = path, reason, line, column
         where = ''.join(f':{number}' for number in (line, column) if number)
         super().__init__(f'{path or "(no name)"}{where}: {reason}')
-
-    @property
-    def faults(self) -> tuple[BadFile, ...]:
-        return (self,)
+        #: The faults, to be fixed together, in the order of the file.
+        self.faults: Sequence[BadFile] = (self,)
 
 
 class BadFiles(BadFile):
-    """Several faults, to be fixed together, in the order of the file."""
+    """One or several faults of files."""
 
     def __init__(self, faults: Sequence[BadFile]) -> None:
-        first, self._faults = faults[0], tuple(faults)
+        first = faults[0]
         super().__init__(first.path, first.reason, first.line, first.column)
-        self.args = ('; '.join(map(str, faults)),)
-
-    @property
-    def faults(self) -> tuple[BadFile, ...]:
-        return self._faults
+        self.args, self.faults = ('; '.join(map(str, faults)),), faults
 
 
 class DirectError(PlacementError):

@@ -10,7 +10,7 @@ import itertools
 from oslo_config import cfg
 from oslo_db import exception
 from sqlalchemy import URL, make_url
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 #: What has names of files and options alone.
 _OF_THE_FILE = (
@@ -48,7 +48,7 @@ def reason(failure: Exception, url: str) -> str:
 def _parsed(url: str | URL) -> URL | None:
     try:
         parsed = make_url(url)
-    except Exception:
+    except (ArgumentError, ValueError):
         return None
     # An @ in a password that is not quoted makes the rest of the password a part of the host.
     return None if '@' in (parsed.host or '') else parsed

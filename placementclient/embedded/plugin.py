@@ -109,13 +109,10 @@ class Direct(plugin.FixedEndpointPlugin):
 
         :param folder: where the database is made, and stays
         """
-        direct = cls()
-        made = folder or Path(tempfile.mkdtemp(prefix='placement-'))
-        direct._transport = _Transport(lambda service: service.start_scratch(made))
+        direct, made = cls(), folder or Path(tempfile.mkdtemp(prefix='placement-'))
+        direct._transport = transport = _Transport(lambda service: service.start_scratch(made))
         if folder is None:
-            direct._transport.remove = weakref.finalize(
-                direct._transport, shutil.rmtree, made, ignore_errors=True
-            )
+            transport.remove = weakref.finalize(transport, shutil.rmtree, made, ignore_errors=True)
         return direct
 
     @property

@@ -247,10 +247,6 @@ class Service:
             self._turn.writes, self._turn.writer = method not in _READING, None
         try:
             return self._transactions.answer(request)
-        except Exception as error:
-            LOG.exception('The embedded Placement failed')
-            fault = {'status': 500, 'title': 'Internal Server Error', 'detail': str(error)}
-            return webob.Response(status=500, json_body={'errors': [fault]})
         finally:
             if caller:
                 caller.update_store()  # the server has put its own in place of the thread's

@@ -56,30 +56,23 @@ class _Loader(yaml.SafeLoader):
         self._weight = self._depth = 0
         self._weights: dict[yaml.Node, int] = {}
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> Any:
         mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-        is_alias = self.check_event(yaml.AliasEvent)
-        before = self._weight
+        is_alias, before = self.check_event(yaml.AliasEvent), self._weight
         self._depth += 1
         if self._depth > MOST_LEVELS:
-            raise yaml.MarkedYAMLError(problem='nested too deeply', problem_mark=mark)
-        node = super().compose_node(parent, index)
+            raise _fault('nested too deeply', mark)
+        node: Any = super().compose_node(parent, index)
         self._depth -= 1
-        if node is None:
-            return None
-        if not is_alias:
-            text = node.value if isinstance(node, yaml.ScalarNode) else ''
-            if node.tag in _NUMBERS and len(text) > _LONGEST_NUMBER:
-                problem = f'too large: a number has at most {_LONGEST_NUMBER} characters'
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
-            self._weight += NODE_WEIGHT + len(text)
-            self._weights[node] = self._weight - before
-        elif node not in self._weights:
-            raise yaml.MarkedYAMLError(problem='contains itself', problem_mark=mark)
-        else:
-            self._weight += self._weights[node]
+        text = node.value if isinstance(node, yaml.ScalarNode) else ''
+        if is_alias and node not in self._weights:
+            raise _fault('contains itself', mark)
+        if node.tag in _NUMBERS and len(text) > _LONGEST_NUMBER:
+            raise _fault(f'too large: a number has at most {_LONGEST_NUMBER} characters', mark)
+        self._weight += self._weights[node] if is_alias else NODE_WEIGHT + len(text)
+        self._weights[node] = self._weight - before
         if self._weight > MOST_WEIGHT:
-            raise yaml.MarkedYAMLError(problem='too large', problem_mark=mark)
+            raise _fault('too large', mark)
         return node
 
 
@@ -93,11 +86,9 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> _MarkedDict:
             # YAML takes on, off, yes and no for truth values; as keys they are words.
             key = key_node.value
         if not isinstance(key, Hashable):
-            raise yaml.MarkedYAMLError(problem='not a key', problem_mark=key_node.start_mark)
+            raise _fault('not a key', key_node.start_mark)
         if key in result:
-            raise yaml.MarkedYAMLError(
-                problem=f'{key} is there twice', problem_mark=key_node.start_mark
-            )
+            raise _fault(f'{key} is there twice', key_node.start_mark)
         result[key] = loader.construct_object(value_node, deep=True)
         result.places[key] = _place(key_node.start_mark)
     return result
@@ -107,6 +98,10 @@ def _sequence(loader: _Loader, node: yaml.SequenceNode) -> _MarkedList:
     result = _MarkedList(loader.construct_object(item, deep=True) for item in node.value)
     result.places = {index: _place(item.start_mark) for index, item in enumerate(node.value)}
     return result
+
+
+def _fault(problem: str, mark: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
 
 def _place(mark: Any) -> _Place:
@@ -139,7 +134,7 @@ class Faults:
     def raise_any(self) -> None:
         self.found.sort(key=lambda fault: (fault.path, fault.line or 0))
         if self.found:
-            raise self.found[0] if len(self.found) == 1 else errors.BadFiles(self.found)
+            raise errors.BadFiles(self.found)
 
 
 @dataclass(frozen=True, slots=True)
