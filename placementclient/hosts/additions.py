@@ -36,7 +36,7 @@ def of_devices(
     devices: Sequence[Device],
     specs: Mapping[str, Sequence[DeviceSpec]],
     snapshot: Snapshot | None = None,
-) -> tuple[list[Entry], list[Misfit]]:
+) -> Iterator[Entry | Misfit]:
     """Return the section ``additions`` of a specification, and the devices that it leaves out.
 
     :param specs: the entries of each host; those of ``''`` are of all others
@@ -48,20 +48,11 @@ def of_devices(
     for device in devices:
         if device.status != REMOVED:
             by_host[device.host].append(device)
-    entries: list[Entry] = []
-    misfits: list[Misfit] = []
     for host, local in sorted(by_host.items()):
-        for result in _of_host(host, local, specs.get(host, specs.get('', ())), snapshot):
-            if isinstance(result, Misfit):
-                misfits.append(result)
-            else:
-                entries.append(result)
-    misfits += [
-        Misfit(host, 'has a device_spec of its own, and no device is listed', '')
-        for host in specs
-        if host and host not in by_host
-    ]
-    return entries, misfits
+        yield from _of_host(host, local, specs.get(host, specs.get('', ())), snapshot)
+    for host in specs:
+        if host and host not in by_host:
+            yield Misfit(host, 'has a device_spec of its own, and no device is listed', '')
 
 
 def _of_host(

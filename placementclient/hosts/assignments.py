@@ -3,9 +3,9 @@
 import csv
 import io
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TypeVar
 
 from placementclient.hosts.libvirt import Domain, HostFacts
 from placementclient.model.assignments import COLUMNS, TO_CLASS, AssignmentRow
@@ -14,6 +14,7 @@ from placementclient.model.snapshots import Snapshot
 VGPU = 'VGPU'
 #: What is bound to a NUMA cell.
 CELL_CLASSES = ('VCPU', 'PCPU', 'MEMORY_MB')
+T = TypeVar('T')
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,27 +29,22 @@ class Misfit:
     path: str
 
 
-@dataclass(slots=True)
-class Assignments:
-    """The rows that are certain, and the contradictions."""
-
-    rows: list[AssignmentRow]
-    misfits: list[Misfit]
-
-    @classmethod
-    def of(cls, results: Iterable[AssignmentRow | Misfit]) -> Self:
-        assignments = cls([], [])
-        for result in results:
-            if isinstance(result, Misfit):
-                assignments.misfits.append(result)
-            else:
-                assignments.rows.append(result)
-        return assignments
-
-
+#: What is certain, or contradicts itself.
 Results = Iterator[AssignmentRow | Misfit]
 #: What each consumer holds in the tree of a host.
 _Allocated = Mapping[str, Mapping[str, int]]
+
+
+def divided(results: Iterable[T | Misfit]) -> tuple[list[T], list[Misfit]]:
+    """Return the results that are certain, and the contradictions."""
+    certain: list[T] = []
+    misfits: list[Misfit] = []
+    for result in results:
+        if isinstance(result, Misfit):
+            misfits.append(result)
+        else:
+            certain.append(result)
+    return certain, misfits
 
 
 def of_mediated_devices(
@@ -56,32 +52,29 @@ def of_mediated_devices(
     snapshot: Snapshot | None = None,
     classes: Mapping[str, str] | None = None,
     default: str = VGPU,
-) -> Assignments:
+) -> Results:
     """Return the physical GPU of each server.
 
     :param snapshot: to compare with what is allocated; without it nothing is compared
     :param classes: the resource class of each mdev type, as Nova's ``mdev_class`` says
     """
     by_type = classes or {}
-
-    def results(facts: HostFacts, domains: Sequence[Domain], allocated: _Allocated) -> Results:
+    for facts, domains, allocated in _single(hosts, snapshot):
         for domain in domains:
-            proved = Assignments.of(_of_domain(facts, domain, by_type, default))
-            if snapshot is not None and proved.rows and not proved.misfits:
-                proved.misfits += _compared(allocated, facts, domain, proved.rows)
-            yield from proved.misfits or proved.rows
+            rows, misfits = divided(_of_domain(facts, domain, by_type, default))
+            if snapshot is not None and rows and not misfits:
+                misfits += _compared(allocated, facts, domain, rows)
+            yield from misfits or rows
         yield from _without_device(allocated, facts, domains, {default, *by_type.values()})
+    yield from _on_several(hosts)
 
-    return _of_hosts(hosts, snapshot, results)
 
-
-def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Assignments:
+def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Results:
     """Return the NUMA cell that each server is bound to.
 
     :param snapshot: has the classes that a server holds; without it VCPU and MEMORY_MB are meant
     """
-
-    def results(facts: HostFacts, domains: Sequence[Domain], allocated: _Allocated) -> Results:
+    for facts, domains, allocated in _single(hosts, snapshot):
         for domain in domains:
             resources = allocated.get(domain.uuid, {})
             cells = domain.nodeset
@@ -102,8 +95,7 @@ def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> As
                 names = [name for name in CELL_CLASSES if name in resources]
                 for name in names or ['VCPU', 'MEMORY_MB']:
                     yield AssignmentRow(domain.uuid, name, None, target, evidence)
-
-    return _of_hosts(hosts, snapshot, results)
+    yield from _on_several(hosts)
 
 
 def written(rows: Iterable[AssignmentRow]) -> str:
@@ -116,40 +108,43 @@ def written(rows: Iterable[AssignmentRow]) -> str:
     return out.getvalue()
 
 
-def _of_hosts(
-    hosts: Sequence[HostFacts],
-    snapshot: Snapshot | None,
-    results: Callable[[HostFacts, Sequence[Domain], _Allocated], Results],
-) -> Assignments:
-    """Return the results of all hosts; a server that several hosts have is a misfit."""
+def _paths(hosts: Sequence[HostFacts]) -> dict[str, list[str]]:
+    """Return the files about each server, one of each of its hosts."""
     paths = defaultdict[str, list[str]](list)
     for facts in hosts:
         for domain in facts.domains:
             paths[domain.uuid].append(domain.path)
+    return paths
 
-    def every() -> Results:
-        for facts in hosts:
-            domains = [domain for domain in facts.domains if len(paths[domain.uuid]) == 1]
-            allocated = {
-                uuid: resources
-                for uuid, resources in _allocated(snapshot, facts.hostname).items()
-                if len(paths.get(uuid, ())) < 2
-            }
-            yield from results(facts, domains, allocated)
-        for uuid, files in paths.items():
-            if len(files) > 1:
-                reason = f'is on several hosts, as in a migration: {", ".join(files)}'
-                yield Misfit(uuid, reason, files[0])
 
-    return Assignments.of(every())
+def _single(
+    hosts: Sequence[HostFacts], snapshot: Snapshot | None
+) -> Iterator[tuple[HostFacts, Sequence[Domain], _Allocated]]:
+    """Return each host with its servers and consumers, but those that several hosts have."""
+    several = {uuid for uuid, paths in _paths(hosts).items() if len(paths) > 1}
+    for facts in hosts:
+        allocated = _allocated(snapshot, facts.hostname)
+        yield (
+            facts,
+            [domain for domain in facts.domains if domain.uuid not in several],
+            {uuid: resources for uuid, resources in allocated.items() if uuid not in several},
+        )
+
+
+def _on_several(hosts: Sequence[HostFacts]) -> Iterator[Misfit]:
+    for uuid, paths in _paths(hosts).items():
+        if len(paths) > 1:
+            reason = f'is on several hosts, as in a migration: {", ".join(paths)}'
+            yield Misfit(uuid, reason, paths[0])
 
 
 def _allocated(snapshot: Snapshot | None, hostname: str) -> _Allocated:
     root = snapshot.find(hostname) if snapshot is not None else None
     allocated = defaultdict[str, Counter[str]](Counter)
-    for state in snapshot.tree(root.uuid) if snapshot is not None and root is not None else ():
-        for consumer in snapshot.consumers_on(state.uuid) if snapshot is not None else ():
-            allocated[consumer.uuid].update(consumer.allocations[state.uuid])
+    if snapshot is not None and root is not None:
+        for state in snapshot.tree(root.uuid):
+            for consumer in snapshot.consumers_on(state.uuid):
+                allocated[consumer.uuid].update(consumer.allocations[state.uuid])
     return allocated
 
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from placementclient.client import errors
-from placementclient.hosts.assignments import Assignments, Misfit, Results
+from placementclient.hosts.assignments import Misfit, Results
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.servers import Server, ServerMigration
 from placementclient.model.snapshots import Snapshot
@@ -18,7 +18,7 @@ def of_servers(
     path: str,
     snapshot: Snapshot,
     migrations: Sequence[ServerMigration] = (),
-) -> Assignments:
+) -> Results:
     """Return the rows of servers with dedicated CPUs, and of their migrations.
 
     :raises errors.BadFile: if the list does not say the extra specs of flavors
@@ -27,22 +27,16 @@ def of_servers(
     for migration in migrations:
         if migration.uuid and not migration.is_over:
             moving[migration.server_uuid].append(migration.uuid)
-
-    def results() -> Results:
-        for uuid, server in servers.items():
-            policy, source = _policy(server, path)
-            if policy == 'mixed':
-                reason = (
-                    f'has the CPU policy "mixed" ({source}): some of its VCPU are PCPU, say which'
-                )
-                yield Misfit(uuid, reason, path)
-            elif policy == 'dedicated':
-                yield from _rows(snapshot, uuid, source)
-                evidence = f'{source}, migration of server {uuid}'
-                for migration_uuid in moving[uuid]:
-                    yield from _rows(snapshot, migration_uuid, evidence)
-
-    return Assignments.of(results())
+    for uuid, server in servers.items():
+        policy, source = _policy(server, path)
+        if policy == 'mixed':
+            reason = f'has the CPU policy "mixed" ({source}): some of its VCPU are PCPU, say which'
+            yield Misfit(uuid, reason, path)
+        elif policy == 'dedicated':
+            yield from _rows(snapshot, uuid, source)
+            evidence = f'{source}, migration of server {uuid}'
+            for migration_uuid in moving[uuid]:
+                yield from _rows(snapshot, migration_uuid, evidence)
 
 
 def _policy(server: Server, path: str) -> tuple[str, str]:

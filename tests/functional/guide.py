@@ -194,7 +194,8 @@ def hosts():
 def write_map(path):
     """The assignments of the upgrade guide, from the facts that are shipped with it."""
     facts = [archive.read(str(HOSTS / name)) for name in ('gpu1', 'gpu2')]
-    path.write_text(assignments.written(assignments.of_mediated_devices(facts, hosts()).rows))
+    rows, _ = assignments.divided(assignments.of_mediated_devices(facts, hosts()))
+    path.write_text(assignments.written(rows))
 
 
 def other_hosts(servers):

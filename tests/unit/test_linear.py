@@ -344,7 +344,7 @@ def of_devices(n: int) -> Read:
     rows = devices.parse(text, 'pci')
     specs = {'': device_spec.parse('{"address": {"bus": "[0-9a-f]*"}}', 'spec')}
     snapshot = tree(())
-    return lambda: additions.of_devices(rows, specs, snapshot)
+    return lambda: list(additions.of_devices(rows, specs, snapshot))
 
 
 def of_cells(n: int) -> Read:
@@ -353,8 +353,8 @@ def of_cells(n: int) -> Read:
     snapshot = tree(servers, n)
     host = HostFacts('gpu1', 'f', tuple(Domain(s, 'd', (), frozenset({0})) for s in servers))
     return lambda: (
-        assignments.of_cells([host], snapshot),
-        assignments.of_mediated_devices([host], snapshot, default='VCPU'),
+        list(assignments.of_cells([host], snapshot)),
+        list(assignments.of_mediated_devices([host], snapshot, default='VCPU')),
     )
 
 
@@ -364,7 +364,7 @@ def of_pinned(n: int) -> Read:
     servers = {uuid(i): Server(uuid(i), flavor=flavor) for i in range(n)}
     moves = [ServerMigration(uuid(i), 'running', uuid(n + i)) for i in range(n)]
     snapshot = tree([uuid(i) for i in range(2 * n)])
-    return lambda: pinned.of_servers(servers, 's.json', snapshot, moves)
+    return lambda: list(pinned.of_servers(servers, 's.json', snapshot, moves))
 
 
 def of_pins(n: int) -> Read:

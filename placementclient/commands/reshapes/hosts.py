@@ -11,7 +11,7 @@ from placementclient.commands.framework.option import Flag, Option
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from placementclient.hosts.assignments import Assignments, Misfit
+    from placementclient.hosts.assignments import Misfit, Results
     from placementclient.model.snapshots import Snapshot
 
 
@@ -98,11 +98,12 @@ class AssignmentsReshape(_Fitting):
             raise errors.UsageError('Either --host-facts or --servers is needed')
         if bool(self.args.servers) != self.args.pinned:
             raise errors.UsageError('--servers and --pinned go together')
-        outcome = self._pinned() if self.args.pinned else self._of_hosts()
-        disk.write_text(self.args.output, assignments.written(outcome.rows))
-        return self.misfits(outcome.misfits)
+        results = self._pinned() if self.args.pinned else self._of_hosts()
+        rows, misfits = assignments.divided(results)
+        disk.write_text(self.args.output, assignments.written(rows))
+        return self.misfits(misfits)
 
-    def _of_hosts(self) -> Assignments:
+    def _of_hosts(self) -> Results:
         from placementclient.hosts import archive, assignments
 
         hosts, snapshot = archive.read_all(self.args.host_facts), self.snapshot()
@@ -113,7 +114,7 @@ class AssignmentsReshape(_Fitting):
         default = by_type.pop('', assignments.VGPU)
         return assignments.of_mediated_devices(hosts, snapshot, by_type, default)
 
-    def _pinned(self) -> Assignments:
+    def _pinned(self) -> Results:
         from placementclient.hosts import pinned
 
         snapshot = self.args.snapshot and self.snapshot()
@@ -150,7 +151,7 @@ class DevicesReshape(_Fitting):
 
     def execute(self) -> base.Output:
         from placementclient.files import disk
-        from placementclient.hosts import additions, device_spec, devices
+        from placementclient.hosts import additions, assignments, device_spec, devices
 
         rows = [
             device
@@ -161,6 +162,7 @@ class DevicesReshape(_Fitting):
         for text in self.args.device_spec:
             host, _, path = text.rpartition('=')
             specs[host] = device_spec.parse(disk.read_text(path), path)
-        entries, misfits = additions.of_devices(rows, specs, self.snapshot())
+        results = additions.of_devices(rows, specs, self.snapshot())
+        entries, misfits = assignments.divided(results)
         disk.write_document(self.args.output, {'additions': entries})
         return self.misfits(misfits)

@@ -4,6 +4,7 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.hosts import additions, device_spec
+from placementclient.hosts.assignments import divided
 from placementclient.hosts.devices import Device
 from tests.unit.hosts.libvirt_output import SERVERS
 from tests.unit.hosts.test_assignments import snapshot
@@ -19,7 +20,7 @@ def device(address, kind='type-PCI', parent='', used=''):
 
 def made(devices, *specs, of=None):
     entries = device_spec.parse(json.dumps(list(specs) or [{}]), 'spec')
-    added, misfits = additions.of_devices(devices, {'': entries}, of)
+    added, misfits = divided(additions.of_devices(devices, {'': entries}, of))
     return (
         {entry['resource_provider']: entry for entry in added},
         [f'{misfit.subject} {misfit.reason}' for misfit in misfits],

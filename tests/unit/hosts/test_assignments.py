@@ -22,7 +22,7 @@ def facts(*domains, host='gpu1', **parents):
 
 
 def snapshot(**allocated):
-    """:param held: what the servers hold on the host, ``s0`` for the first"""
+    """:param allocated: what the servers hold on the host, ``s0`` for the first"""
     state = ProviderState(
         Provider(ROOT, 'gpu1', 1, None, ROOT),
         {'VGPU': Inventory(8), 'VCPU': Inventory(64), 'MEMORY_MB': Inventory(65536)},
@@ -30,38 +30,43 @@ def snapshot(**allocated):
     return Snapshot(
         [state],
         [
-            Consumer(SERVERS[int(name[1])], {ROOT: allocated})
-            for name, allocated in allocated.items()
+            Consumer(SERVERS[int(name[1])], {ROOT: resources})
+            for name, resources in allocated.items()
         ],
     )
 
 
-def messages(outcome):
-    return [(misfit.subject, misfit.reason) for misfit in outcome.misfits]
+def outcome(prove, *facts):
+    rows, misfits = assignments.divided(prove(*facts))
+    return rows, [(misfit.subject, misfit.reason) for misfit in misfits]
 
 
 def test_two_devices_on_one_card_and_two_cards():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0], MDEVS[1]))
     two = Domain(SERVERS[1], 's1.xml', (MDEVS[2], MDEVS[3]))
-    outcome = assignments.of_mediated_devices(
+    rows, misfits = outcome(
+        assignments.of_mediated_devices,
         [facts(one, two, m0=GPU0, m1=GPU0, m2=GPU0, m3=GPU1)],
         snapshot(s0={'VGPU': 2}, s1={'VGPU': 2}),
     )
-    assert [(row.consumer_uuid, row.amount, row.to_provider) for row in outcome.rows] == [
+    assert [(row.consumer_uuid, row.amount, row.to_provider) for row in rows] == [
         (SERVERS[0], 2, f'gpu1_{GPU0}'),
         (SERVERS[1], 1, f'gpu1_{GPU0}'),
         (SERVERS[1], 1, f'gpu1_{GPU1}'),
     ]
-    assert outcome.rows[0].evidence == f'mdev {MDEVS[0]}, {MDEVS[1]} on gpu1'
-    assert outcome.misfits == []
+    assert rows[0].evidence == f'mdev {MDEVS[0]}, {MDEVS[1]} on gpu1'
+    assert misfits == []
 
 
 def test_the_class_of_a_type():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
-    outcome = assignments.of_mediated_devices(
-        [facts(one, m0='pci_0000_84_00_4')], None, {'nvidia-699': 'CUSTOM_A40_16Q'}
+    rows, _ = outcome(
+        assignments.of_mediated_devices,
+        [facts(one, m0='pci_0000_84_00_4')],
+        None,
+        {'nvidia-699': 'CUSTOM_A40_16Q'},
     )
-    (row,) = outcome.rows
+    (row,) = rows
     assert (row.resource_class, row.to_provider) == ('CUSTOM_A40_16Q', 'gpu1_pci_0000_84_00_4')
 
 
@@ -69,12 +74,13 @@ def test_every_misfit_is_named_and_the_rest_is_written():
     certain = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     nowhere = Domain(SERVERS[1], 's1.xml', (MDEVS[1],))
     unknown = Domain('99999999-23e4-44d7-b7ab-15cbc5b5e5a8', 's9.xml', (MDEVS[2],))
-    outcome = assignments.of_mediated_devices(
+    rows, misfits = outcome(
+        assignments.of_mediated_devices,
         [facts(certain, nowhere, unknown, m0=GPU0, m2=GPU1)],
         snapshot(s0={'VGPU': 1}, s1={'VGPU': 1}, s2={'VGPU': 1}),
     )
-    assert [row.consumer_uuid for row in outcome.rows] == [SERVERS[0]]
-    assert messages(outcome) == [
+    assert [row.consumer_uuid for row in rows] == [SERVERS[0]]
+    assert misfits == [
         (MDEVS[1], f'is attached to server {SERVERS[1]}, and nothing says where it is'),
         (unknown.uuid, 'is defined on gpu1, and holds nothing there in Placement'),
         (
@@ -87,9 +93,11 @@ def test_every_misfit_is_named_and_the_rest_is_written():
 
 def test_a_count_that_is_not_what_is_allocated():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
-    outcome = assignments.of_mediated_devices([facts(one, m0=GPU0)], snapshot(s0={'VGPU': 2}))
-    assert outcome.rows == []
-    assert messages(outcome) == [
+    rows, misfits = outcome(
+        assignments.of_mediated_devices, [facts(one, m0=GPU0)], snapshot(s0={'VGPU': 2})
+    )
+    assert rows == []
+    assert misfits == [
         (SERVERS[0], 'has 1 mediated devices of VGPU, and 2 VGPU is allocated to it')
     ]
 
@@ -98,9 +106,9 @@ def test_one_device_on_two_cards():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     devices = tuple(MediatedDevice(MDEVS[0], gpu, '', f'{gpu}.xml') for gpu in (GPU0, GPU1))
     host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: devices})
-    outcome = assignments.of_mediated_devices([host])
-    assert outcome.rows == []
-    assert messages(outcome) == [
+    rows, misfits = outcome(assignments.of_mediated_devices, [host])
+    assert rows == []
+    assert misfits == [
         (
             MDEVS[0],
             f'is on several devices of gpu1: {GPU0}, {GPU1}; it is attached to server {SERVERS[0]}',
@@ -110,13 +118,12 @@ def test_one_device_on_two_cards():
 
 def test_a_server_on_two_hosts():
     here, elsewhere = (Domain(SERVERS[0], f'{host}/s0.xml', (MDEVS[0],)) for host in ('a', 'b'))
-    outcome = assignments.of_mediated_devices(
-        [facts(here, host='a', m0=GPU0), facts(elsewhere, host='b', m0=GPU0)]
+    rows, misfits = outcome(
+        assignments.of_mediated_devices,
+        [facts(here, host='a', m0=GPU0), facts(elsewhere, host='b', m0=GPU0)],
     )
-    assert outcome.rows == []
-    assert messages(outcome) == [
-        (SERVERS[0], 'is on several hosts, as in a migration: a/s0.xml, b/s0.xml')
-    ]
+    assert rows == []
+    assert misfits == [(SERVERS[0], 'is on several hosts, as in a migration: a/s0.xml, b/s0.xml')]
 
 
 def test_numa_cells():
@@ -125,17 +132,18 @@ def test_numa_cells():
     spanning = Domain(SERVERS[2], 's2.xml', nodeset=frozenset({0, 1}))
     loose = Domain(SERVERS[3], 's3.xml')
     allocated = {'VCPU': 4, 'MEMORY_MB': 512}
-    outcome = assignments.of_cells(
+    rows, misfits = outcome(
+        assignments.of_cells,
         [facts(bound, pinned, spanning, loose)],
         snapshot(s0=allocated, s1=allocated, s2=allocated, s3=allocated),
     )
-    assert [(row.consumer_uuid, row.resource_class, row.to_provider) for row in outcome.rows] == [
+    assert [(row.consumer_uuid, row.resource_class, row.to_provider) for row in rows] == [
         (SERVERS[0], 'VCPU', 'gpu1_NUMA1'),
         (SERVERS[0], 'MEMORY_MB', 'gpu1_NUMA1'),
         (SERVERS[1], 'VCPU', 'gpu1_NUMA0'),
         (SERVERS[1], 'MEMORY_MB', 'gpu1_NUMA0'),
     ]
-    assert messages(outcome) == [
+    assert misfits == [
         (SERVERS[2], 'spans the NUMA cells 0, 1'),
         (SERVERS[3], 'is not bound to a NUMA cell'),
     ]
@@ -143,8 +151,8 @@ def test_numa_cells():
 
 def test_what_is_written_is_what_a_plan_reads():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
-    outcome = assignments.of_mediated_devices([facts(one, m0=GPU0)])
-    (row,) = rows_of_files.parse(assignments.written(outcome.rows), 'gpu-map.csv')
+    rows, _ = outcome(assignments.of_mediated_devices, [facts(one, m0=GPU0)])
+    (row,) = rows_of_files.parse(assignments.written(rows), 'gpu-map.csv')
     assert (row.consumer_uuid, row.resource_class, row.amount, row.to_provider, row.evidence) == (
         SERVERS[0],
         'VGPU',

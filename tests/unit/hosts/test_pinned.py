@@ -4,7 +4,7 @@ from placementclient.client import errors
 from placementclient.hosts import pinned
 from placementclient.model.servers import Flavor, Server, ServerMigration
 from tests.unit.hosts.libvirt_output import SERVERS
-from tests.unit.hosts.test_assignments import snapshot
+from tests.unit.hosts.test_assignments import outcome, snapshot
 
 
 def servers(*policies):
@@ -23,31 +23,34 @@ def test_flavor_image_and_migration():
     listed = servers(('dedicated', ''), ('', 'dedicated'), ('', ''))
     migration = ServerMigration(SERVERS[0], 'finished', SERVERS[3], 'gpu1', type='resize')
     allocated = {'VCPU': 4}
-    outcome = pinned.of_servers(
+    rows, misfits = outcome(
+        pinned.of_servers,
         listed,
         's.json',
         snapshot(s0=allocated, s1=allocated, s2=allocated, s3=allocated),
         [migration],
     )
-    assert [(row.consumer_uuid, row.evidence) for row in outcome.rows] == [
+    assert [(row.consumer_uuid, row.evidence) for row in rows] == [
         (SERVERS[0], 'hw:cpu_policy=dedicated'),
         (SERVERS[3], f'hw:cpu_policy=dedicated, migration of server {SERVERS[0]}'),
         (SERVERS[1], 'hw_cpu_policy=dedicated'),
     ]
-    assert {
-        (row.to_provider, row.resource_class, row.to_resource_class) for row in outcome.rows
-    } == {('gpu1', 'VCPU', 'PCPU')}
-    assert outcome.misfits == []
+    assert {(row.to_provider, row.resource_class, row.to_resource_class) for row in rows} == {
+        ('gpu1', 'VCPU', 'PCPU')
+    }
+    assert misfits == []
 
 
 def test_mixed_is_refused_by_name():
-    outcome = pinned.of_servers(servers(('mixed', '')), 's.json', snapshot(s0={'VCPU': 4}))
-    (misfit,) = outcome.misfits
-    assert misfit.subject == SERVERS[0]
-    assert '"mixed"' in misfit.reason
+    rows, misfits = outcome(
+        pinned.of_servers, servers(('mixed', '')), 's.json', snapshot(s0={'VCPU': 4})
+    )
+    ((subject, reason),) = misfits
+    assert (rows, subject) == ([], SERVERS[0])
+    assert '"mixed"' in reason
 
 
 def test_servers_without_extra_specs_are_refused():
     unknown = {SERVERS[0]: Server(SERVERS[0])}
     with pytest.raises(errors.BadFile, match=f'^s.json: server {SERVERS[0]} does not say'):
-        pinned.of_servers(unknown, 's.json', snapshot())
+        outcome(pinned.of_servers, unknown, 's.json', snapshot())
