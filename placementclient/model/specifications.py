@@ -264,7 +264,4 @@ class SpecNames:
         }
         self.moved = {name for pair in self.renamed for name in pair}
         self.stated = {name for entry in entries for name in entry.inventories}
-        self.moved_traits = {trait for move in spec.moves for trait in move.traits}
-        self.stated_traits = {trait for entry in entries for trait in entry.traits}
-        self.aggregates = {uuid for entry in entries for uuid in entry.aggregates}
         self.added_consumers = {uuid for entry in spec.additions for uuid in entry.consumers}

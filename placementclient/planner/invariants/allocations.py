@@ -5,19 +5,19 @@ from collections.abc import Iterator
 
 from placementclient.model.plans import ConsumerChange, PlannedRow, ProviderChange
 from placementclient.model.specifications import Addition
-from placementclient.planner.invariants.subject import Amounts, Subject, amounts_of, new_amounts
+from placementclient.planner.invariants.subject import Amounts, Subject
 
 
 def faults(subject: Subject) -> Iterator[str]:
     """Check that the rows account for all changes of allocations, and that every place has room."""
-    moved: dict[str, Amounts] = defaultdict(new_amounts)
+    moved = defaultdict[str, Amounts](lambda: Amounts(int))
     yield from _moved(subject, moved)
-    gains = new_amounts()
+    gains = Amounts(int)
     for amounts in moved.values():
         for key, amount in amounts.items():
             gains[key] += amount
     for consumer in subject.tree.consumers:
-        yield from _consumer(subject, consumer, moved.pop(consumer.uuid, {}))
+        yield from _consumer(subject, consumer, moved.pop(consumer.uuid, Amounts(int)))
     for uuid, amounts in moved.items():
         if any(amounts.values()):
             yield f'{uuid} has rows, but is not among the consumers'
@@ -94,21 +94,20 @@ def _added(
 
 
 def _consumer(subject: Subject, consumer: ConsumerChange, moved: Amounts) -> Iterator[str]:
-    expected, after = (amounts_of(side.allocations) for side in consumer)
-    for key, amount in moved.items():
-        expected[key] = expected.get(key, 0) + amount
-    if {key: amount for key, amount in expected.items() if amount} != after:
+    gains = {(uuid, name): gain for uuid, name, gain in consumer.gains() if gain}
+    if gains != {key: amount for key, amount in moved.items() if amount}:
         yield f'what {consumer.uuid} is to hold is not what it holds and its rows move'
     if not consumer.keeps_owner:
         yield f'{consumer.uuid} is to get another project, user or type'
     if consumer.before.generation is None:
         yield f'{consumer.uuid} has no generation'
     # The service judges all that is written, not only what changes.
-    for (provider_uuid, name), amount in after.items():
+    for provider_uuid, resources in consumer.after.allocations.items():
         change = subject.by_uuid.get(provider_uuid)
-        inventory = change.content_after.inventories.get(name) if change else None
-        if amount <= 0 or (change and not (inventory and inventory.admits(amount))):
-            yield f'{consumer.uuid} is to hold {amount} {name} of {provider_uuid}'
+        for name, amount in resources.items():
+            inventory = change.content_after.inventories.get(name) if change else None
+            if amount <= 0 or (change and not (inventory and inventory.admits(amount))):
+                yield f'{consumer.uuid} is to hold {amount} {name} of {provider_uuid}'
 
 
 def _room(subject: Subject, change: ProviderChange, gains: Amounts) -> Iterator[str]:

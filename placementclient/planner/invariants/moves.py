@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.plans import InventoryMove, Label, PlannedRow, Recipe
 from placementclient.model.specifications import ALL
-from placementclient.planner.invariants.subject import Subject, new_amounts
+from placementclient.planner.invariants.subject import Amounts, Subject
 
 #: An assignment, and the name of the source that it is about; ``None``: any.
 _Assigned = tuple[AssignmentRow, str | None]
@@ -30,7 +30,7 @@ def faults(subject: Subject) -> Iterator[str]:
 
 
 def _specified(subject: Subject) -> Iterator[InventoryMove]:
-    taken = new_amounts()
+    taken = Amounts(int)
     for move, source, _ in subject.moves:
         for name, amount in move.resources.items():
             taken[source.uuid, name] += 0 if amount == ALL else amount

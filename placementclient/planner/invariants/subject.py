@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.model import patterns
-from placementclient.model.consumers import Allocations
 from placementclient.model.plans import ProviderChange, TreeChange
 from placementclient.model.providers import normalized
 from placementclient.model.specifications import SOURCE, Move, Named, ProviderSpec, Spec, filled
 
 #: Amounts by provider UUID and class.
-Amounts = dict[tuple[str, str], int]
+Amounts = defaultdict[tuple[str, str], int]
 
 
 class SourcedMove(NamedTuple):
@@ -107,16 +106,3 @@ class Subject:
             change = self.find(filled(template, root, (source.uuid, source.name)))
             if move.moves_anything and change is self.find(target):
                 yield change
-
-
-def new_amounts() -> Amounts:
-    return defaultdict(int)
-
-
-def amounts_of(allocations: Allocations) -> Amounts:
-    """Return the allocated amounts of a consumer."""
-    return {
-        (provider_uuid, name): amount
-        for provider_uuid, resources in allocations.items()
-        for name, amount in resources.items()
-    }

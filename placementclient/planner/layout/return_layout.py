@@ -62,8 +62,8 @@ class _ReturnLayout:
         self.causes.append(Cause(kind, self._tree.root_provider_name, **values))
 
     def _provider(self, change: ProviderChange, state: ProviderState) -> TargetProvider:
-        before, after = change.content_before, change.content_after
-        provider = TargetProvider(
+        """Return a provider with its inventories of before; the rest is taken back afterwards."""
+        return TargetProvider(
             change.uuid,
             change.name,
             state.provider.parent_provider_uuid,
@@ -73,11 +73,6 @@ class _ReturnLayout:
             set(state.traits),
             set(state.aggregates),
         )
-        if not change.is_created:  # what is created disappears altogether
-            provider.traits -= after.traits - before.traits
-            provider.traits |= before.traits - after.traits
-            provider.aggregates -= after.aggregates - before.aggregates
-        return provider
 
     def _inventories(
         self, change: ProviderChange, state: ProviderState
