@@ -108,6 +108,7 @@ def test_nova_conf(before):
         ('{"address": 7}', 'nova.conf:1: 7 is not an address'),
         ('{}\n{', 'nova.conf:2: not JSON'),
         ('{}\n\n{}\n{}{', 'nova.conf:4: not JSON'),
+        ('{"a":\n"b"}\n{', 'nova.conf:3: not JSON'),
         ('{"vendor_id": ["8086"]}', 'nova.conf:1: not an entry, nor a list: [...]: expected'),
         ('{"traits": {"a": "b"}}', 'nova.conf:1: traits is an object: a text is expected'),
         ('{"address": {"bus": 81}}', 'nova.conf:1: not an entry, nor a list: [...][...]: expected'),

@@ -135,6 +135,20 @@ def test_a_sharing_provider_has_a_line_to_each_tree_that_it_serves():
     assert ends == {(left, (top + bottom) / 2) for left, top, _, bottom in cards[:3]}
 
 
+def test_a_sharing_provider_among_the_trees_is_drawn_with_all_that_it_has():
+    pool = state('pool', 'storage', 'storage', DISK_GB=4)
+    pool = msgspec.structs.replace(pool, traits=frozenset(['CUSTOM_SSD']))
+    both = [tree(state('root'), sharing=[pool]), tree(state('storage', root='storage'), pool)]
+    drawn = graphs.dot(graphs.of_trees(both, [], traits=True, allocations=False))
+    assert [line.strip() for line in drawn.splitlines()[5:-1]] == [
+        '"uuid of root" [label="root"];',
+        '"uuid of storage" [label="storage"];',
+        '"uuid of pool" [label="pool\\nDISK_GB 4 GiB/12 GiB\\nCUSTOM_SSD"];',
+        '"uuid of storage" -> "uuid of pool";',
+        '"uuid of pool" -> "uuid of root" [style=dashed, label="shares"];',
+    ]
+
+
 def test_a_legend_says_what_lines_and_colours_mean():
     shared = [text.text for text in svg([WHOLE]).iter(f'{SVG}text')]
     assert shared[-7:] == [

@@ -89,6 +89,34 @@ def test_cells_and_what_is_below_them_stay_together():
     assert drained(apart, [server, resident]).verdict is DrainVerdict.DEPENDS
 
 
+@pytest.mark.parametrize(
+    ('states', 'verdict'),
+    [
+        (
+            [
+                host('new'),
+                provider('cell', 'new', traits=['CUSTOM_CELL']),
+                provider('card', 'cell', 'new', VGPU=1),
+            ],
+            DrainVerdict.YES,
+        ),
+        (
+            [host('new'), provider('card', 'new', traits=['CUSTOM_CELL'], VGPU=1)],
+            DrainVerdict.DEPENDS,
+        ),
+        ([host('new', 'CUSTOM_CELL'), provider('card', 'new', VGPU=1)], DrainVerdict.DEPENDS),
+    ],
+    ids=['a cell', 'the card', 'the host'],
+)
+def test_what_is_between_a_host_and_a_card_has_its_traits(states, verdict):
+    old = [
+        host('old'),
+        provider('old_cell', 'old', traits=['CUSTOM_CELL']),
+        provider('old_card', 'old_cell', 'old', VGPU=1),
+    ]
+    assert drained([*old, *states], [consumer('s', old_card={'VGPU': 1})]).verdict is verdict
+
+
 @pytest.mark.parametrize(('total', 'verdict'), [(40, DrainVerdict.YES), (39, DrainVerdict.NO)])
 def test_shared_storage_has_what_moves_twice(total, verdict):
     states = [
