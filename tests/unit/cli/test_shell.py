@@ -28,10 +28,6 @@ HOSTILE = {
         Reply(200, {'name': 'keystone'}),
         INVALID.format('200: object missing required field resource_classes'),
     ),
-    'an error of many lines': (
-        Reply(400, {'errors': [{'detail': 'a\nb', 'code': 'c\nd', 'request_id': 'e\u2028f'}]}),
-        'a b (HTTP 400) [c d, e f]',
-    ),
     'a very long page': (
         Reply(500, '<p>' * 1_000_000, reason='Internal Server Error'),
         f'Internal Server Error: {FOREIGN} (HTTP 500)',

@@ -55,12 +55,6 @@ def test_a_query_is_encoded(client, service, query, sent):
     assert service.last.url == f'{URL}/traits{sent}'
 
 
-def test_an_unsafe_part_is_refused_before_anything_is_sent(client, service):
-    with pytest.raises(errors.UnsafePath):
-        client.send(endpoints.DELETE_TRAIT, trait='..')
-    assert service.requests == []
-
-
 # What is raised where no answer comes
 
 

@@ -9,7 +9,7 @@ from keystoneauth1.exceptions import NotFound
 from keystoneauth1.identity.v3 import Password
 from keystoneauth1.session import Session
 
-from placementclient.api import reshaper, trait
+from placementclient.api import trait
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.nova import service as nova
@@ -66,12 +66,6 @@ def test_a_refusal_of_the_policy_says_who_asks(service, scope, words):
         'Policy does not allow placement:traits:list. The default policy requires the role admin '
         f'or service; you are user bob, roles member, reader, {words}'
     )
-
-
-def test_the_reshaper_requires_another_role(service):
-    service.answer(token('project'), fault(403, 'No'))
-    with pytest.raises(errors.Forbidden, match='requires the role service; you are user bob, '):
-        reshaper.submit(client_of('project'), {})
 
 
 def test_a_refusal_of_nova_says_who_asks(service):

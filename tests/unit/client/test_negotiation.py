@@ -79,39 +79,6 @@ def test_query_and_body_survive_the_negotiation(client, service):
     assert second == Sent('POST /allocations?x=1&x=2', '1.20', {'a': 1})
 
 
-def test_an_endpoint_that_the_settled_version_lacks_is_not_asked_again(client, service):
-    service.answer(fault(406, 'No'), version_document('1.29'))
-    with pytest.raises(errors.UnsupportedVersion) as refusal:
-        client.send(endpoints.RESHAPE, body={})
-    assert str(refusal.value) == (
-        'POST /reshaper: Operation or argument is not supported with '
-        'version 1.29; requires at least version 1.30'
-    )
-    assert lines(service) == ['1.39 POST /reshaper', 'None GET /']
-
-
-def test_requirements_are_checked_again_at_the_version_that_is_settled(client, service):
-    client.require('--in-tree', Microversion(1, 14))
-    service.answer(fault(406, 'No'), version_document('1.13'))
-    with pytest.raises(errors.UnsupportedVersion) as refusal:
-        client.send(endpoints.LIST_PROVIDERS, answer=dict)
-    assert str(refusal.value) == (
-        '--in-tree: Operation or argument is not supported with '
-        'version 1.13; requires at least version 1.14'
-    )
-    assert lines(service) == ['1.39 GET /resource_providers', 'None GET /']
-
-
-@pytest.mark.parametrize('minor', [7, 39])
-def test_what_a_later_version_took_away_is_refused(session, minor):
-    with pytest.raises(errors.UnsupportedVersion) as refusal:
-        at(session, minor).require('--name', Microversion(1, 2), Microversion(1, 6))
-    assert str(refusal.value) == (
-        '--name: Operation or argument is not supported with '
-        f'version 1.{minor}; requires at most version 1.6'
-    )
-
-
 def test_a_chosen_version_that_the_service_lacks_is_told_with_its_range(session, service):
     service.answer(fault(406, 'No'), version_document('1.20'))
     with pytest.raises(errors.UnsupportedVersion) as refusal:

@@ -78,10 +78,3 @@ def test_a_provider_of_any_name_is_found_by_the_query_alone(placement, service, 
     search, deletion = service.requests
     assert search.line == f'GET /resource_providers?name={name}'
     assert deletion.line == f'DELETE /resource_providers/{PARTS["provider"]}'
-
-
-def test_an_empty_name_does_not_stand_for_the_first_of_all_providers(placement, service):
-    service.always(everything('compute1'))
-    result = placement('resource', 'provider', 'delete', '')
-    assert (result.status, result.stderr) == (1, "No resource provider has the name ''\n")
-    assert [request.line for request in service.requests] == ['GET /resource_providers?name=']

@@ -73,36 +73,6 @@ ONE = {RP: {'VCPU': 2}}
 
 
 SETTING = {
-    'from 1.28 on the generation guards it': Case(
-        OWNED,
-        [read(), put(PATH, to_write(ONE, consumer_generation=3), NOTHING), read()],
-        '7\n9\n',
-        version='1.28',
-    ),
-    'a new consumer has no generation': Case(
-        OWNED,
-        [
-            get(PATH, {'allocations': {}}),
-            put(PATH, to_write(ONE, consumer_generation=None), NOTHING),
-            read(0),
-        ],
-        '7\n9\n',
-        version='1.37',
-    ),
-    'without a type it is written at 1.37, which keeps it': Case(
-        OWNED,
-        [read(), put(PATH, to_write(ONE, consumer_generation=3), NOTHING, version='1.37'), read()],
-        '7\n9\n',
-    ),
-    'with a type it is written at the version in use': Case(
-        f'{OWNED} --consumer-type INSTANCE',
-        [
-            read(),
-            put(PATH, to_write(ONE, consumer_generation=3, consumer_type='INSTANCE'), NOTHING),
-            read(),
-        ],
-        '7\n9\n',
-    ),
     'providers have names, and several options for one are one': Case(
         f'{OWNED} --allocation VGPU=1,rp=compute1 --allocation rp=storage,DISK_GB=5 '
         f'--consumer-type INSTANCE --mapping =compute1 --mapping 1={ROOT} --mapping 1={RP2}',
@@ -187,23 +157,6 @@ UNSETTING = {
         ],
         '7\n9\n',
         f'Consumer {CONSUMER} holds nothing of that\n',
-    ),
-    'after a lost answer it is looked at': Case(
-        f'{LEFT}',
-        [
-            read(),
-            put(PATH, to_write(REST, **GUARD), Reply(504)),
-            get(PATH, {'allocations': {}}),
-            get(PATH, {'allocations': {}}),
-        ],
-    ),
-    'a consumer whose type was never set keeps that': Case(
-        LEFT,
-        [
-            get(PATH, allocated(type='unknown')),
-            put(PATH, to_write(REST, consumer_generation=3), NOTHING, version='1.37'),
-            get(PATH, {'allocations': {}}),
-        ],
     ),
     'below 1.28 a consumer that is left with nothing is deleted': Case(
         f'{UNSET} -f value', [read(), delete(PATH), get(PATH, {'allocations': {}})], version='1.27'
