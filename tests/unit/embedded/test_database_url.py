@@ -45,6 +45,7 @@ def test_no_failure_tells_it(url, capfd, caplog, recwarn):
     caplog.set_level('DEBUG')
     with pytest.raises(errors.DirectError) as failure:
         service.start(url, None)
+    assert '\n' not in str(failure.value)
     told = [*traceback.format_exception(failure.value), *capfd.readouterr(), caplog.text]
     assert SECRET not in ''.join([*told, *(str(warning.message) for warning in recwarn)])
 
