@@ -1,7 +1,5 @@
 """Values as the JSON that their files hold."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

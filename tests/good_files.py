@@ -1,7 +1,5 @@
 """A good file of every kind that is read, and what reads it."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

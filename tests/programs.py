@@ -1,7 +1,5 @@
 """The program ``placement``, run in this process, and how it ended."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

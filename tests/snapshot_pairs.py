@@ -1,7 +1,5 @@
 """Random pairs of snapshots, for tests of what leads from one to the other."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """A Placement over HTTP of its own, which goes away and comes back."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """A Placement filled at once, past the service: with a great deal, and with what it refuses."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from sqlalchemy.engine import make_url

@@ -1,7 +1,5 @@
 """Small clouds in a scratch Placement, and plans for them that are made without the planner."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The real Placement service, in this process and over HTTP."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What pages show: their blocks, and the clouds of the reshape that they show it on."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

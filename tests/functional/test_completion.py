@@ -1,7 +1,5 @@
 """Completion as a user meets it: in each shell, with names of a service over HTTP."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """The service in this process: on which database, for whom, and what it leaves alone."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import gc
 import sqlite3

@@ -1,7 +1,5 @@
 """Requests of the embedded service as one transaction, and the reshape that is made of them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Every command on a service that answers something else: a line that says so."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import closing

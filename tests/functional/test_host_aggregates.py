@@ -1,7 +1,5 @@
 """Aggregates as Nova has them, in the real service."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From hosts to a plan: the collector under real shells, and what its archives become."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Capacity against a count by hand, and against claims until Placement refuses."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from typing import Any

@@ -1,7 +1,5 @@
 """The IDs under which the service's log has the requests of a run."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

@@ -1,7 +1,5 @@
 """One tree or several, what goes wrong while they are carried out, and how each ends."""
 
-from __future__ import annotations
-
 import functools
 import re
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The pages of the reshape print what they say, and say what the program prints."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import inspect

@@ -1,7 +1,5 @@
 """Another operator writes between the reading of a command and its requests: nothing is lost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Snapshots of a service that others write to."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Every command that writes, on a bad network: done once, or an error that says what is known."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """A proxy with real sockets that does to a request what networks and load balancers do."""
 
-from __future__ import annotations
-
 import re
 import socket
 import socketserver

@@ -4,8 +4,6 @@ A line for each command, with the numbers of its runs and states. A failure prin
 its shortest trace, and the option that runs it again.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import multiprocessing

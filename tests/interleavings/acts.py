@@ -1,7 +1,5 @@
 """The tree of three providers, and the acts of other clients on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 

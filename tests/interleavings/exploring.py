@@ -1,7 +1,5 @@
 """All traces of one command, each of which is run and judged."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The invariants of one run, of the same command again, and of its way back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

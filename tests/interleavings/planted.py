@@ -1,7 +1,5 @@
 """Defects that the enumeration has to find, planted in the product of this process."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The real service, which is asked the same about the same database only once."""
 
-from __future__ import annotations
-
 import datetime
 import os
 import random

@@ -1,7 +1,5 @@
 """The command lines that are run: at least one for each command that writes."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from dataclasses import dataclass

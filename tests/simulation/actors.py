@@ -1,7 +1,5 @@
 """Operators, each a thread of which only one runs at a time, and the order in which they do."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import sys

@@ -1,7 +1,5 @@
 """Virtual time, and chance that a seed decides, for everything in this process."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import datetime
 import os

@@ -1,7 +1,5 @@
 """What happens to requests on their way, as a seed decides."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

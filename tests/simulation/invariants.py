@@ -1,7 +1,5 @@
 """What holds after each write, and at the end of each command."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, NamedTuple
 

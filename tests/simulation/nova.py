@@ -3,8 +3,6 @@
 Each is a generator that yields between two requests, where anything else may happen.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """One seed: a cloud, some steps in which operators type commands, and what holds after each."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import tempfile

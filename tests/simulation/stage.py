@@ -1,7 +1,5 @@
 """Who has the turn, what passes meanwhile, and what every write has changed."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """All that a Placement has, as one flat mapping, and the difference between two of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cached_property
 from typing import Any

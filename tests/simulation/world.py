@@ -1,7 +1,5 @@
 """The real service on one database, and the wires on which something happens to requests."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """A service of recorded answers, and the program that is run against it."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import re

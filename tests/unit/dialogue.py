@@ -1,7 +1,5 @@
 """Commands as dialogues: the requests that must come, in order, and what each is answered."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

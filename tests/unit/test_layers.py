@@ -1,7 +1,5 @@
 """The layers of the package: which part may import which, walked in the source of every file."""
 
-from __future__ import annotations
-
 import ast
 import re
 from graphlib import TopologicalSorter

@@ -1,7 +1,5 @@
 """Every file and every answer: four times as much takes four times the work and the memory."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

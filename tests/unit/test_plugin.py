@@ -1,7 +1,5 @@
 """What OpenStackClient finds: an option, and a client."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from argparse import ArgumentParser

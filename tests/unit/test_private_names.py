@@ -1,7 +1,5 @@
 """What other packages do not promise: each name in one module, with an upper bound, and there."""
 
-from __future__ import annotations
-
 import ast
 import re
 from configparser import ConfigParser

@@ -1,7 +1,5 @@
 """The prose of the documentation: short sentences, plain openings, no words to avoid."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Allocations, in the form of every microversion."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Reading and writing again where somebody else came between, or where no answer came."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The values that a run has written: taken back in their order, and written again."""
 
-from __future__ import annotations
-
 from placementclient.changes.operations import (
     CreateProvider,
     Position,

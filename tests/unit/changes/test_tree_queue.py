@@ -1,7 +1,5 @@
 """The trees of a run: which begin, and when none begins any more."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from types import MappingProxyType

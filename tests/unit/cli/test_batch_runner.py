@@ -1,7 +1,5 @@
 """Commands that a command types: which can run beside others, and who prints what."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

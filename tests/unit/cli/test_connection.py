@@ -1,7 +1,5 @@
 """How the program authenticates: options, environment, clouds.yaml."""
 
-from __future__ import annotations
-
 import os
 from urllib import request
 

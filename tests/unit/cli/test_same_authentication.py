@@ -4,8 +4,6 @@ Both programs run in this process, against one Keystone that grants everything: 
 reach Keystone and Placement shows what a program has made of options, variables and clouds.yaml.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple

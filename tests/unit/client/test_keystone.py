@@ -1,7 +1,5 @@
 """Who asks, in the refusals of a policy; and what Keystone refuses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

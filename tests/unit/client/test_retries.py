@@ -1,7 +1,5 @@
 """What is asked again, and when."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import endpoints, errors

@@ -1,7 +1,5 @@
 """The rules for requests and answers: by real sockets, as nobody mocks what they do."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import threading

@@ -1,7 +1,5 @@
 """What is said where there is no connection: by real sockets, as nobody mocks what they say."""
 
-from __future__ import annotations
-
 import socket
 import threading
 

@@ -1,7 +1,5 @@
 """The commands as they are registered: endpoints, help and examples."""
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import re

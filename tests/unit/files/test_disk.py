@@ -1,7 +1,5 @@
 """Files: what they hold, how they are written, and what can be wrong with them."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

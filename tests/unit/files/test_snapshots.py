@@ -1,7 +1,5 @@
 """Snapshots as bytes: what comes back, and how each fault is told."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

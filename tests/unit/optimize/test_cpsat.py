@@ -1,7 +1,5 @@
 """The behaviour of OR-tools that searches rely on: bounded, deterministic, interruptible."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Small clouds for the planner's tests, from a notation that reads well."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter, defaultdict
 

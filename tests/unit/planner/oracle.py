@@ -6,8 +6,6 @@ A reshape of this size has few assignments. Each is carried out on a service of 
 judges as Placement does.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import itertools

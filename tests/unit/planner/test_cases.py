@@ -3,8 +3,6 @@
 ``$name`` is the UUID of a consumer or a provider, ``$NAME`` the same in capitals.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The independent check finds every way in which a plan can be wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

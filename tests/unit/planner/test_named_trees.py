@@ -1,7 +1,5 @@
 """Specifications that name providers of several trees: each tree gets what is its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Random reshapes, against trying every assignment of them: :mod:`tests.unit.planner.oracle`."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

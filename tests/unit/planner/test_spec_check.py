@@ -1,7 +1,5 @@
 """A specification that suits no tree: every fault at once, with its line and what was meant."""
 
-from __future__ import annotations
-
 import pytest
 
 from placementclient.client import errors

@@ -1,7 +1,5 @@
 """Plans and journals that somebody has edited, with a digest or a checksum that is right."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Allocation candidates: what is asked, and the rows of what is found."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

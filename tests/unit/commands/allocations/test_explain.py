@@ -1,7 +1,5 @@
 """The request of a server: what the options and the files of other services make of it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A signal while a change is under way: what is told of it, and the exit status."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

@@ -1,7 +1,5 @@
 """``resource provider audit``: what it is told, what it prints, how it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -1,7 +1,5 @@
 """``resource capacity export``: what dashboards of other exporters look for."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

@@ -1,7 +1,5 @@
 """``resource provider drain plan``: on a file, without any cloud."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Many commands in one process: what each prints, where it ends, and how."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import dataclass, field

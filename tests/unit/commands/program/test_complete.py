@@ -1,7 +1,5 @@
 """The completion: its scripts, and the values that are cache for it."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """Inventories: what each command sends and prints."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

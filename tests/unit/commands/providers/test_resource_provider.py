@@ -1,7 +1,5 @@
 """Resource providers: what each command sends and prints."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Plans as bytes: what comes back, what identifies them, and what was edited."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace
