@@ -35,10 +35,10 @@ def test_the_service_takes_trees_that_share_targets_and_their_way_back(kind, end
         if case is None or plan is None:
             continue
         rehearsal = rehearse(plan, case.snapshot)
-        assert {tree.state for tree in rehearsal.applied.trees} == {State.APPLIED}, case.notation()
+        assert {tree.state for tree in rehearsal.applied.trees} == {State.APPLIED}, case.notation
         assert not rehearsal.differences
         states = {tree.state for tree in rehearsal.rolled_back.trees}
-        assert states <= ends, case.notation()
+        assert states <= ends, case.notation
         assert not rehearsal.remains or State.LEFT_ALONE in states
         tried += 1
     assert tried >= 4

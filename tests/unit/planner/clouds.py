@@ -5,6 +5,8 @@ from collections import Counter, defaultdict
 
 from msgspec.structs import replace
 
+from placementclient.changes.diff import operations_of
+from placementclient.changes.simulation import simulate
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider, is_uuid
@@ -62,15 +64,7 @@ def _providers(trees, parent, root, used):
 
 def applied(snapshot, tree):
     """What a snapshot becomes when the plan of one tree is carried out."""
-    consumers = dict(snapshot.consumers)
-    for change in tree.consumers:
-        consumers[change.uuid] = replace(change.after, generation=4)
-    states = dict(snapshot.providers)
-    for change in tree.providers:
-        position = change.parent_provider_uuid, change.root_provider_uuid
-        provider = Provider(change.uuid, change.name, 9, *position)
-        states[change.uuid] = replace(change.content_after, provider=provider)
-    return with_usages(states.values(), consumers.values())
+    return simulate(snapshot, operations_of(tree))
 
 
 def with_usages(states, consumers):

@@ -2,12 +2,13 @@
 
     python -m tests.unit.planner.oracle --kind wild --seed 0 --count 60000
 
-A reshape of this size has few assignments. Each is carried out on a service of a few lines that
-judges as Placement does.
+A reshape of this size has few assignments. Each is sent to a service of a few lines that judges as
+Placement does.
 """
 
 import argparse
 import contextlib
+import functools
 import itertools
 import random
 import sys
@@ -28,7 +29,7 @@ from placementclient.planner.infeasibility import Refused
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.target_state import InventoryKey
 from placementclient.planner.specification import specification
-from tests.unit.planner.clouds import cloud, uuid_of
+from tests.unit.planner.clouds import cloud, uuid_of, with_usages
 
 #: A consumer, and the provider and the class of what it holds.
 Holding = tuple[str, str, str]
@@ -46,53 +47,41 @@ class TooMany(Exception):
     """There are too many assignments to try."""
 
 
-class Service:
-    """Inventories and allocations, and the rules of ``POST /reshaper``."""
+def reshaped(snapshot, inventories, allocations):
+    """Return a snapshot after a ``POST /reshaper``, of whose rules a few lines are here.
 
-    def __init__(self, snapshot):
-        self.snapshot = snapshot
+    :raises NotAccepted: if the service refuses the request
+    """
+    states, consumers = snapshot.providers, snapshot.consumers
+    after = {uuid: state.inventories for uuid, state in states.items()} | inventories
+    before = allocations_of(snapshot)
+    was, used = usages(before), usages(before | allocations)
+    for uuid, changed in allocations.items():
+        for (provider, name), amount in usages({uuid: changed}).items():
+            inventory, now = after.get(provider, {}).get(name), used[provider, name]
+            if inventory is None or not inventory.admits(amount):
+                raise NotAccepted(f'{amount} {name} at {provider}')
+            if now > inventory.capacity and now > was[provider, name]:
+                raise NotAccepted(f'{now} {name} at {provider}')
+    for provider, name in used:
+        if name not in after.get(provider, {}):
+            raise NotAccepted(f'{name} of {provider} is in use')
+    return with_usages(
+        [replace(state, inventories=dict(after[uuid])) for uuid, state in states.items()],
+        [
+            replace(consumer, allocations=allocations.get(uuid, consumer.allocations))
+            for uuid, consumer in consumers.items()
+        ],
+    )
 
-    def reshape(self, inventories, allocations):
-        """Return the service after the request.
 
-        :raises NotAccepted: if it refuses the request
-        """
-        providers, consumers = self.snapshot.providers, self.snapshot.consumers
-        after = {uuid: state.inventories for uuid, state in providers.items()} | inventories
-        before = allocations_of(self)
-        was, used = usages(before), usages(before | allocations)
-        for uuid, changed in allocations.items():
-            for (provider, name), amount in usages({uuid: changed}).items():
-                inventory, now = after.get(provider, {}).get(name), used[provider, name]
-                if inventory is None or not inventory.admits(amount):
-                    raise NotAccepted(f'{amount} {name} at {provider}')
-                if now > inventory.capacity and now > was[provider, name]:
-                    raise NotAccepted(f'{now} {name} at {provider}')
-        for provider, name in used:
-            if name not in after.get(provider, {}):
-                raise NotAccepted(f'{name} of {provider} is in use')
-        by_provider = {uuid: {} for uuid in providers}
-        for (provider, name), amount in used.items():
-            by_provider[provider][name] = amount
-        return Service(
-            Snapshot(
-                [
-                    replace(state, inventories=dict(after[uuid]), usages=by_provider[uuid])
-                    for uuid, state in providers.items()
-                ],
-                [
-                    replace(consumer, allocations=allocations.get(uuid, consumer.allocations))
-                    for uuid, consumer in consumers.items()
-                ],
-            )
-        )
-
-    def carry_out(self, tree):
-        """Return the service after the plan of a tree."""
-        return Service(with_empty(self.snapshot, tree.created())).reshape(
-            {change.uuid: change.content_after.inventories for change in tree.providers},
-            {change.uuid: change.after.allocations for change in tree.consumers},
-        )
+def carried_out(snapshot, tree):
+    """Return a snapshot after the plan of a tree."""
+    return reshaped(
+        with_empty(snapshot, tree.created()),
+        {change.uuid: change.content_after.inventories for change in tree.providers},
+        {change.uuid: change.after.allocations for change in tree.consumers},
+    )
 
 
 def with_empty(snapshot, providers):
@@ -123,138 +112,122 @@ def usages(allocations):
     return sums
 
 
-def allocations_of(service):
+def allocations_of(snapshot):
     """Return the allocations of all consumers, by UUID."""
-    consumers = service.snapshot.consumers
-    return {uuid: consumer.allocations for uuid, consumer in consumers.items()}
+    return {uuid: consumer.allocations for uuid, consumer in snapshot.consumers.items()}
 
 
 class Case:
     """One reshape: a cloud, a specification, and what is known of who goes where."""
 
-    def __init__(self, trees, consumers, document, assigned):
-        self.trees, self.consumers = trees, consumers
-        self.document, self.assigned = document, assigned
-        self.snapshot = cloud(trees, consumers)
+    def __init__(self, trees, consumers, document, rows):
+        self.notation = trees, consumers, document, rows
+        self.snapshot, self.rows = cloud(trees, consumers), rows
         self.spec: Spec = specification.from_document(document, 'spec')
-        self.rows: list[AssignmentRow] = [
-            AssignmentRow(
-                uuid_of(row['consumer']),
-                row['class'],
-                row['amount'],
-                row['to'],
-                None,
-                'rows',
-                to_resource_class=row.get('as'),
-            )
-            for row in assigned
-        ]
 
 
-class Truth:
-    """Every assignment of a case, by trying.
+#: More assignments are not tried.
+MOST = 6000
+
+
+def solutions_of(case):
+    """Return every assignment of a case that the service accepts, by trying.
 
     Trees that share nothing may be carried out as one, as well as those that do.
     """
+    roots = planner.selected(case.snapshot, case.spec)
+    for root in roots:
+        build_target_state(case.snapshot, case.spec, [root])  # each has to be right by itself
+    target = build_target_state(case.snapshot, case.spec, roots)
+    solutions: list[Solution] = []
+    for number, solution in enumerate(_assignments(case, target)):
+        if number == MOST:
+            raise TooMany
+        with contextlib.suppress(NotAccepted):
+            _try(case, target, solution)
+            solutions.append(solution)
+    return solutions
 
-    MOST = 6000
 
-    def __init__(self, case):
-        self._case, self._tried = case, 0
-        self._together = [set(group) for group in case.spec.together]
-        roots = planner.selected(case.snapshot, case.spec)
-        service = Service(case.snapshot)
-        for root in roots:
-            build_target_state(case.snapshot, case.spec, [root])  # each has to be right by itself
-        target = build_target_state(case.snapshot, case.spec, roots)
-        self.solutions: list[Solution] = []
-        for chosen in self._assignments(case.snapshot, target):
-            self._tried += 1
-            if self._tried > self.MOST:
-                raise TooMany
-            with contextlib.suppress(NotAccepted):
-                self._carried_out(service, target, chosen)
-                self.solutions.append(chosen)
+def _assignments(case, target):
+    by_source: dict[tuple[str, str], list[Holding]] = {}
+    for source, name in target.targets:
+        for consumer in case.snapshot.consumers_on(source):
+            if consumer.amount(source, name):
+                holdings = by_source.setdefault((consumer.uuid, source), [])
+                holdings.append((consumer.uuid, source, name))
+    options = [list(_options(case, target, holdings)) for holdings in by_source.values()]
+    for chosen in itertools.product(*options):
+        yield {holding: parts for option in chosen for holding, parts in option.items()}
 
-    def _assignments(self, snapshot, target):
-        by_source: dict[tuple[str, str], list[Holding]] = {}
-        for source, name in target.targets:
-            for consumer in snapshot.consumers_on(source):
-                if consumer.amount(source, name):
-                    holdings = by_source.setdefault((consumer.uuid, source), [])
-                    holdings.append((consumer.uuid, source, name))
-        options = [
-            list(self._options(snapshot, target, holdings)) for holdings in by_source.values()
+
+def _options(case, target, holdings):
+    """Yield where the allocations of one consumer on one source may go."""
+    groups, choices = [set(group) for group in case.spec.together], []
+    names = {name for _, _, name in holdings}
+    for uuid, source, name in holdings:
+        amount = case.snapshot.consumers[uuid].amount(source, name)
+        targets = target.targets[InventoryKey(source, name)]
+        rows = [
+            row
+            for row in case.rows
+            if (row.consumer_uuid, row.resource_class) == (uuid, name)
+            and any(row.to_provider == target.provider for target in targets)
         ]
-        for chosen in itertools.product(*options):
-            yield {holding: parts for option in chosen for holding, parts in option.items()}
+        is_grouped = any(name in group and len(group & names) > 1 for group in groups)
+        is_whole = not case.spec.split or is_grouped
+        if rows:
+            choices.append([assigned_parts(rows, targets, amount)])
+        else:
+            choices.append(list(parts_of(targets, amount, is_whole)))
+    for chosen in itertools.product(*choices):
+        solution = dict(zip(holdings, chosen, strict=True))
+        if all(_is_together(solution, group) for group in groups):
+            yield solution
 
-    def _options(self, snapshot, target, holdings):
-        """Yield where the allocations of one consumer on one source may go."""
-        names, choices = [name for _, _, name in holdings], []
-        for uuid, source, name in holdings:
-            amount = snapshot.consumers[uuid].amount(source, name)
-            targets = target.targets[InventoryKey(source, name)]
-            rows = [
-                row
-                for row in self._case.rows
-                if (row.consumer_uuid, row.resource_class) == (uuid, name)
-                and any(row.to_provider == target.provider for target in targets)
-            ]
-            groups = [group for group in self._together if name in group]
-            is_grouped = any(len(group.intersection(names)) > 1 for group in groups)
-            is_whole = not self._case.spec.split or is_grouped
-            if rows:
-                choices.append([assigned_parts(rows, targets, amount)])
-            else:
-                choices.append(list(parts_of(targets, amount, is_whole)))
-        for chosen in itertools.product(*choices):
-            solution = dict(zip(holdings, chosen, strict=True))
-            if self._is_together(solution):
-                yield solution
 
-    def _is_together(self, solution):
-        for group in self._together:
-            places = {
-                frozenset(provider for provider, _, _ in parts)
-                for (_, _, name), parts in solution.items()
-                if name in group
-            }
-            if len(places) > 1:
-                return False
-        return True
+def _is_together(solution, group):
+    places = {
+        frozenset(provider for provider, _, _ in parts)
+        for (_, _, name), parts in solution.items()
+        if name in group
+    }
+    return len(places) < 2
 
-    def _carried_out(self, service, target, chosen):
-        before, moving = service.snapshot, set(target.additions)
-        amounts = {
-            uuid: Counter(usages({uuid: consumer.allocations}))
-            for uuid, consumer in before.consumers.items()
-        }
-        for (uuid, source, name), parts in chosen.items():
-            if [part[:2] for part in parts] != [(source, name)]:
-                moving.add(uuid)
-            for provider, to_name, amount in parts:
-                amounts[uuid][source, name] -= amount
-                amounts[uuid][provider, to_name] += amount
-        for uuid, added in target.additions.items():
-            amounts[uuid].update(added)
-        allocations: dict[str, dict[str, dict[str, int]]] = {uuid: {} for uuid in moving}
-        for uuid in moving:
-            for (provider, name), amount in amounts[uuid].items():
-                if amount:
-                    allocations[uuid].setdefault(provider, {})[name] = amount
-        start = Service(with_empty(before, target.providers.values()))
-        inventories = {
-            provider.uuid: provider.inventories
-            for provider in target.providers.values()
-            if start.snapshot.providers[provider.uuid].inventories != provider.inventories
-        }
-        after = start.reshape(inventories, allocations)
-        check_rooms(start, after, target, self._case.spec.names.moved)
 
-    def places(self, holding):
-        """Where a holding goes in any of the solutions."""
-        return {solution[holding] for solution in self.solutions if holding in solution}
+def _try(case, target, solution):
+    """Carry out an assignment.
+
+    :raises NotAccepted: if the service refuses it, or a plan would
+    """
+    before, moving = allocations_of(case.snapshot), set(target.additions)
+    amounts = {uuid: usages({uuid: allocations}) for uuid, allocations in before.items()}
+    for (uuid, source, name), parts in solution.items():
+        if [part[:2] for part in parts] != [(source, name)]:
+            moving.add(uuid)
+        for provider, to_name, amount in parts:
+            amounts[uuid][source, name] -= amount
+            amounts[uuid][provider, to_name] += amount
+    for uuid, added in target.additions.items():
+        amounts[uuid].update(added)
+    allocations: dict[str, dict[str, dict[str, int]]] = {uuid: {} for uuid in moving}
+    for uuid in moving:
+        for (provider, name), amount in amounts[uuid].items():
+            if amount:
+                allocations[uuid].setdefault(provider, {})[name] = amount
+    start = with_empty(case.snapshot, target.providers.values())
+    inventories = {
+        provider.uuid: provider.inventories
+        for provider in target.providers.values()
+        if start.providers[provider.uuid].inventories != provider.inventories
+    }
+    after = reshaped(start, inventories, allocations)
+    check_rooms(start, after, target, case.spec.names.moved)
+
+
+def places(solutions, holding):
+    """Where a holding goes in any of the solutions."""
+    return {solution[holding] for solution in solutions if holding in solution}
 
 
 def check_rooms(before, after, target, moved):
@@ -263,15 +236,13 @@ def check_rooms(before, after, target, moved):
     :raises NotAccepted: if somebody is
     """
     for uuid in target.providers:
-        was, now = before.snapshot.providers[uuid], after.snapshot.providers[uuid]
+        was, now = before.providers[uuid], after.providers[uuid]
         for name in was.inventories.keys() | now.inventories.keys():
             old, new = was.inventories.get(name), now.inventories.get(name)
-            used, had = now.usages.get(name, 0), was.usages.get(name, 0)
-            if old == new and used == had:
+            if old == new and now.used(name) == was.used(name):
                 continue
-            room = new.capacity if new else 0
-            over = had - (old.capacity if old else 0)
-            excess = max(0, over) if used <= had and new else 0
+            used, had, room = now.used(name), was.used(name), now.capacity(name)
+            excess = max(0, had - was.capacity(name)) if used <= had and new else 0
             is_short = used > room + excess and (used != had or name in moved)
             if is_short or room < 0:
                 raise NotAccepted(f'{used} of {name} at {uuid}')
@@ -390,9 +361,9 @@ class _Draw:
             document['together'] = [list(self.CLASSES)]
         if self._is(25):
             document['split'] = True
-        assigned = self._draw_assigned(document)
+        rows = self._draw_rows()
         self._draw_more(document)
-        return Case(self._trees, self._allocations, document, assigned)
+        return Case(self._trees, self._allocations, document, rows)
 
     def _draw_more(self, document):
         """Add, now and then, devices, and units of what stays."""
@@ -513,24 +484,22 @@ class _Draw:
             unit = self._chance.choice(['max_unit', 'min_unit', 'step_size'])
             entry['inventories'].setdefault(name, {unit: self._chance.randint(1, 3)})
 
-    def _draw_assigned(self, document):
-        assigned = []
-        for uuid, allocations in self._allocations.items():
+    def _draw_rows(self):
+        rows = []
+        for consumer, allocations in self._allocations.items():
             for source, resources in allocations.items():
                 for name, amount in resources.items():
                     targets = [
-                        (move['to_resource_provider'], move.get('as', {}).get(name))
+                        (move['to_resource_provider'], move.get('as', {}).get(name, name))
                         for move in self._moves
                         if move['from_resource_provider'] == source
                         and name in move['moved_resources']
                     ]
-                    if not targets or not self._is(20):
-                        continue
-                    target, renamed = self._chance.choice(targets)
-                    row = {'consumer': uuid, 'class': name, 'amount': amount, 'to': target}
-                    row['as'] = renamed or name
-                    assigned.append(row)
-        return assigned
+                    if targets and self._is(20):
+                        target, renamed = self._chance.choice(targets)
+                        holding = uuid_of(consumer), name, amount
+                        rows.append(AssignmentRow(*holding, target, None, 'rows', None, renamed))
+        return rows
 
 
 # --- what the planner says -----------------------------------------------------------------------
@@ -539,11 +508,11 @@ class _Draw:
 def disagreement(case, counts=None):
     """What the planner says of a case that is not so; ``None``: it is right, or does not know.
 
-    :param said: counts what the planner says
+    :param counts: of the planner's answers
     """
     counts = Counter() if counts is None else counts
     try:
-        truth = Truth(case)
+        solutions = solutions_of(case)
     except Refused:
         counts['(the specification does not suit the cloud)'] += 1
         return None
@@ -560,12 +529,16 @@ def disagreement(case, counts=None):
         return None
     except errors.Infeasible:
         counts['infeasible'] += 1
-        return 'false infeasible' if truth.solutions else None
+        return 'false infeasible' if solutions else None
     except errors.PlacementError as failure:
         counts['failed'] += 1
         return f'failed: {failure}'
     counts['planned'] += 1
-    return wrong_plan(case, plan, truth) or wrong_choices(case, truth) or wrong_way_back(case, plan)
+    return (
+        wrong_plan(case, plan, solutions)
+        or wrong_choices(case, solutions)
+        or wrong_way_back(case, plan)
+    )
 
 
 def rows_of(plan):
@@ -588,30 +561,30 @@ def rows_of(plan):
     return solution, labels
 
 
-def wrong_plan(case, plan, truth):
+def wrong_plan(case, plan, solutions):
     """What is wrong with a plan."""
-    service = Service(case.snapshot)
+    live = case.snapshot
     for tree in plan.trees:
         try:
-            service = service.carry_out(tree)
+            live = carried_out(live, tree)
         except NotAccepted as reason:
             return f'the service refuses the plan of {tree.root_provider_name}: {reason}'
     solution, labels = rows_of(plan)
     if not any(
         all(solution.get(holding) == parts for holding, parts in accepted.items())
-        for accepted in truth.solutions
+        for accepted in solutions
     ):
         return 'no such assignment'
     for holding, certainty in labels.items():
         if certainty == {Label.MAPPED}:
             continue
-        is_forced = len(truth.places(holding)) == 1
+        is_forced = len(places(solutions, holding)) == 1
         if Label.FORCED in certainty and not is_forced:
             return f'false forced: {holding}'
     return None
 
 
-def wrong_choices(case, truth):
+def wrong_choices(case, solutions):
     """What is wrong with the choices that rows are said to have."""
     try:
         plan = planner.make(case.snapshot, case.spec, case.rows, migrations=())
@@ -619,9 +592,10 @@ def wrong_choices(case, truth):
         for row in undecided.rows:
             source = case.snapshot.find(row.from_provider)
             assert source is not None
-            places = truth.places((row.consumer_uuid, source.uuid, row.resource_class))
-            providers = {part[0] for parts in places for part in parts}
-            if len(places) == 1 or len(providers) < len(row.choices):
+            holding = row.consumer_uuid, source.uuid, row.resource_class
+            accepted = places(solutions, holding)
+            providers = {part[0] for parts in accepted for part in parts}
+            if len(accepted) == 1 or len(providers) < len(row.choices):
                 return f'false choice: {row}'
     except errors.Undetermined:
         pass
@@ -633,35 +607,34 @@ def wrong_choices(case, truth):
 
 def wrong_way_back(case, plan):
     """Return what is wrong with the way back, each tree while those after it stay."""
-    service = Service(case.snapshot)
-    for tree in plan.trees:
-        service = service.carry_out(tree)
+    live = functools.reduce(carried_out, plan.trees, case.snapshot)
     for tree in plan.trees:
         try:
-            back = replan.rollback(service.snapshot, plan, tree)
+            back = replan.rollback(live, plan, tree)
         except (errors.Infeasible, errors.Undecided, errors.Undetermined) as reason:
-            if is_accepted_back(service, tree):
+            if is_accepted_back(live, tree):
                 return f'there is a way back of {tree.root_provider_name}: {reason}'
             return None
         except errors.PlacementError as failure:
             return f'the way back failed: {failure}'
         try:
-            service = service.carry_out(back)
+            live = carried_out(live, back)
         except NotAccepted as refusal:
             return f'the service refuses the way back of {tree.root_provider_name}: {refusal}'
-    if allocations_of(service) != allocations_of(Service(case.snapshot)):
+    if allocations_of(live) != allocations_of(case.snapshot):
         return 'the way back leads elsewhere'
-    for uuid, state in service.snapshot.providers.items():
+    for uuid, state in live.providers.items():
         was = case.snapshot.providers.get(uuid)
         if state.inventories != (was.inventories if was else {}):
             return f'the way back leaves other inventories of {state.name}'
     return None
 
 
-def is_accepted_back(service, tree):
+def is_accepted_back(live, tree):
     """Return whether the service would take what a tree was before its plan."""
     try:
-        service.reshape(
+        reshaped(
+            live,
             {change.uuid: change.content_before.inventories for change in tree.providers},
             {change.uuid: change.before.allocations for change in tree.consumers},
         )
@@ -685,18 +658,10 @@ def main():
     parser.add_argument('--kind', choices=KINDS, default='wild')
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--count', type=int, default=1000)
-    parser.add_argument('--show', type=int, metavar='NUMBER')
     options = parser.parse_args()
     counts: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
     start = time.perf_counter()
-    if options.show is not None:
-        ((_, case),) = cases(options.kind, options.show, 1)
-        assert case is not None
-        print(
-            case.trees, case.consumers, case.document, case.assigned, disagreement(case), sep='\n'
-        )
-        return
     for number, case in cases(options.kind, options.seed, options.count):
         if case is None:
             counts['bad specification'] += 1
@@ -707,7 +672,7 @@ def main():
             result = f'raised: {type(failure).__name__} {failure}'
         if result:
             wrong[result.split(':')[0]] += 1
-            print(number, result[:200], flush=True)
+            print(number, result[:200], *case.notation, sep='\n', flush=True)
     print(f'{options.count} in {time.perf_counter() - start:.0f} seconds')
     for tally in (counts, wrong):
         print(dict(tally))

@@ -30,10 +30,9 @@ def test_trying_every_assignment_says_the_same(kind, seed, count):
 def test_a_service_refuses_as_placement_does():
     ((_, case),) = oracle.cases('tame', 0, 1)
     assert case is not None
-    service = oracle.Service(case.snapshot)
-    allocations = {uuid: consumer.allocations for uuid, consumer in case.snapshot.consumers.items()}
+    allocations = oracle.allocations_of(case.snapshot)
     provider = next(iter(next(iter(allocations.values()))))
     with pytest.raises(oracle.NotAccepted, match='in use'):
-        service.reshape({provider: {}}, {})
+        oracle.reshaped(case.snapshot, {provider: {}}, {})
     with pytest.raises(oracle.NotAccepted):
-        service.reshape({provider: {}}, allocations)
+        oracle.reshaped(case.snapshot, {provider: {}}, allocations)
