@@ -99,11 +99,11 @@ PLAN = planner.make(
 )
 
 
-def tar():
+def tar(files=FACTS):
     """The archive of a host."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode='w') as stream:
-        for name, text in FACTS.items():
+        for name, text in files.items():
             entry = tarfile.TarInfo(name)
             entry.size = len(text.encode())
             stream.addfile(entry, io.BytesIO(text.encode()))
@@ -133,18 +133,23 @@ def of_json(document):
 Reader = Callable[[str], Any]
 
 
-def of_journal():
-    """Return the journal of a tree that was planned again, and left alone."""
-    tree = PLAN.trees[0]
+def of_journal(plan=PLAN):
+    """Return the journal of trees that were planned again, and left alone."""
     facts: list[dict[str, Any]] = [
-        {'journal': journals.FORMAT, 'version': journals.VERSION, 'plan': plans.identity(PLAN)},
-        {'tree': tree.root_provider_uuid, 'intent': {'operation': 'reshape'}},
-        {'tree': tree.root_provider_uuid, 'outcome': 'done'},
-        {'tree': tree.root_provider_uuid, 'plan': changes.record(tree)},
-        {'tree': tree.root_provider_uuid, 'end': 'left alone', 'reason': 'ü'},
+        {'journal': journals.FORMAT, 'version': journals.VERSION, 'plan': plans.identity(plan)}
     ]
+    for tree in plan.trees:
+        facts += (
+            {'tree': tree.root_provider_uuid, **fact}
+            for fact in (
+                {'intent': {'operation': 'reshape'}},
+                {'outcome': 'done'},
+                {'plan': changes.record(tree)},
+                {'end': 'left alone', 'reason': 'ü'},
+            )
+        )
     at = '2026-11-21T14:00:00.000+00:00'
-    return b''.join(journals.encode(JournalEntry(at=at, **each)) for each in facts)
+    return b''.join(journals.encode(JournalEntry(at=at, **fact)) for fact in facts)
 
 
 GOOD: dict[str, tuple[Reader, list[bytes]]] = {

@@ -1,14 +1,11 @@
 """Every file and every answer: four times as much takes four times the work and the memory."""
 
-import csv
-import io
+import functools
 import json
 import sys
-import tarfile
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,17 +16,15 @@ from placementclient.api import (
     resource_provider,
 )
 from placementclient.changes import journal
-from placementclient.changes.diff import operations_of
-from placementclient.changes.records import operations
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.files import snapshots
-from placementclient.hosts import additions, assignments, device_spec, devices, libvirt, pinned
+from placementclient.hosts import additions, assignments, device_spec, libvirt, pinned
+from placementclient.hosts.devices import Device
 from placementclient.hosts.libvirt import Domain, HostFacts
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import Plan
 from placementclient.model.providers import Provider
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor, Server, ServerMigration
@@ -37,21 +32,8 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
-from placementclient.reshape import storage
 from tests.functional.clouds import cloud, plan_of, used
-from tests.good_files import (
-    AGGREGATES,
-    DEVICE,
-    FACTS,
-    FLAVOR,
-    GOOD,
-    HYPERVISOR,
-    MIGRATIONS,
-    NODE,
-    PORT,
-    ROW,
-    SERVERS,
-)
+from tests.good_files import FACTS, GOOD, of_journal, tar
 from tests.unit.dialogue import RP, get, provider
 from tests.unit.hosts.libvirt_output import domain
 
@@ -59,6 +41,9 @@ from tests.unit.hosts.libvirt_output import domain
 MOST, MOST_TIME = 4.6, 8
 #: Memory that does not count, in bytes: what is made once; and time that is too short, in seconds.
 ONCE, SHORT = 1 << 17, 0.02
+
+#: The fields that tell records apart.
+IDENTIFYING = ('id', 'uuid', 'name', 'consumer_uuid', 'instance_uuid', 'hypervisor_hostname')
 
 Read = Callable[[], object]
 
@@ -103,13 +88,24 @@ def check_linear(measured, size):
     assert large[2] <= MOST_TIME * max(small[2], SHORT), f'{small[2]} s become {large[2]}'
 
 
-def listed(record, *keys):
-    """A list of records that differ in some keys."""
+def records(kind, n):
+    """Records as the one of a good list, which differ in all that tells records apart."""
+    document = json.loads(GOOD[kind][1][-1])
+    [record] = document if isinstance(document, list) else next(iter(document.values()))
+    keys = [key for key in IDENTIFYING if key in record]
+    return [record | dict.fromkeys(keys, uuid(i)) for i in range(n)]
 
+
+def listed(kind):
+    return lambda n: json.dumps(records(kind, n)).encode()
+
+
+def separated(kind, by):
     def content(n):
-        return json.dumps([record | {key: uuid(i) for key in keys} for i in range(n)]).encode()
+        lines = records(kind, n)
+        return '\n'.join(by.join(map(str, line)) for line in (lines[0], *map(dict.values, lines)))
 
-    return content
+    return lambda n: content(n).encode()
 
 
 def specified(n):
@@ -129,14 +125,6 @@ def specified(n):
     }
 
 
-def rows(n):
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ROW)
-    writer.writeheader()
-    writer.writerows(ROW | {'consumer_uuid': uuid(i)} for i in range(n))
-    return text.getvalue().encode()
-
-
 def declaration(n):
     return '\n'.join(
         f'- {{name: host{i}, inventories: {{VCPU: {{total: 8}}}}, traits: [CUSTOM_A]}}'
@@ -146,15 +134,8 @@ def declaration(n):
 
 def facts(n):
     """A host that says more and more about its servers."""
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode='w') as stream:
-        for name, text in FACTS.items():
-            many = [f'{name}.{i}' for i in range(n)] if name.endswith('.xml') else []
-            for path in (name, *many):
-                entry = tarfile.TarInfo(path)
-                entry.size = len(text.encode())
-                stream.addfile(entry, io.BytesIO(text.encode()))
-    return content.getvalue()
+    many = {f'{name}.{i}': text for name, text in FACTS.items() for i in range(n)}
+    return tar(FACTS | {name: text for name, text in many.items() if '.xml.' in name})
 
 
 def conf(n):
@@ -162,57 +143,16 @@ def conf(n):
     return '\n'.join(('[pci]', *lines)).encode()
 
 
-PLANS: dict[int, Plan] = {}
-
-
+@functools.cache
 def planned(n):
     """A plan of ``n`` hosts."""
-    if n not in PLANS:
-        PLANS[n] = plan_of(used(cloud(hosts=n, servers=2)))
-    return PLANS[n]
-
-
-def in_a_plan(n):
-    return _written(lambda path: storage.write_plan(path, planned(n)))
-
-
-def _written(write):
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, 'file.json')
-        write(str(path))
-        return path.read_bytes()
-
-
-def in_a_journal(n):
-    def write(path):
-        with journal.opened(path, plans.identity(planned(n))) as opened:
-            for tree in planned(n).trees:
-                for operation in operations_of(tree):
-                    opened.intend(tree.root_provider_uuid, operations.record(operation))
-                opened.end(tree.root_provider_uuid, 'applied')
-
-    return _written(write)
-
-
-def device_rows(n):
-    addresses = (f'{i >> 13:04x}:{i >> 5 & 255:02x}:{i & 31:02x}.0' for i in range(n))
-    return [DEVICE | {'address': address, 'instance_uuid': ''} for address in addresses]
-
-
-def separated(by):
-    def content(n):
-        lines = (DEVICE, *(row.values() for row in device_rows(n)))
-        return '\n'.join(by.join(line) for line in lines).encode()
-
-    return content
+    return plan_of(used(cloud(hosts=n, servers=2)))
 
 
 def xml(n):
     rows = (
         ''.join(f'<field name="{name}">{value}</field>' for name, value in row.items())
-        for row in device_rows(n)
+        for row in records('devices', n)
     )
     return f'<r>{"".join(f"<row>{row}</row>" for row in rows)}</r>'.encode()
 
@@ -255,27 +195,19 @@ def deep(n):
 #: The kind of each file, its content of a size, and the size; some files are refused.
 FILES: dict[str, tuple[Callable[[int], bytes], int]] = {
     'snapshot': (lambda n: b''.join(snapshots.encode(cloud(hosts=n, servers=2))), 50),
-    'plan': (in_a_plan, 10),
-    'journal': (in_a_journal, 10),
+    'plan': (lambda n: b''.join(plans.encode(planned(n))), 10),
+    'journal': (lambda n: of_journal(planned(n)), 10),
     'specification': (lambda n: json.dumps(specified(n)).encode(), 10),
-    'assignments': (rows, 200),
-    'document': (listed(ROW, 'consumer_uuid'), 200),
+    'assignments': (separated('assignments', ','), 200),
+    'document': (listed('assignments'), 200),
     'declaration': (declaration, 15),
-    'servers': (listed(SERVERS[0], 'id'), 200),
-    'server details': (listed(SERVERS[0], 'id'), 200),
-    'migrations': (listed(MIGRATIONS[0], 'uuid', 'instance_uuid'), 200),
-    'aggregates': (listed(AGGREGATES[0], 'uuid'), 200),
-    'flavors': (listed(FLAVOR, 'id', 'name'), 200),
-    'devices': (listed(DEVICE, 'instance_uuid', 'hypervisor_hostname'), 200),
-    'services': (listed({'host': 'h', 'status': 'enabled', 'state': 'up'}, 'id'), 200),
-    'hypervisors': (listed(HYPERVISOR, 'id'), 200),
-    'limits': (listed({'resource_name': 'class:VCPU'}, 'id'), 200),
-    'nodes': (listed(NODE, 'uuid'), 200),
-    'ports': (listed(PORT, 'id'), 200),
     'device spec': (conf, 100),
     'host facts': (facts, 50),
-    'devices, as CSV': (separated(','), 2_000),
-    'devices, of mysql --batch': (separated('\t'), 1_000),
+}
+FILES |= {kind: (listed(kind), 200) for kind in GOOD if kind not in FILES}
+FILES |= {
+    'devices, as CSV': (separated('devices', ','), 2_000),
+    'devices, of mysql --batch': (separated('devices', '\t'), 1_000),
     'devices, as XML': (xml, 500),
     'device spec, of lists': (lambda n: b'[]\n' * n, 20_000),
     'device spec, over many lines': (continued, 20_000),
@@ -288,10 +220,6 @@ REFUSED: dict[str, tuple[Callable[[int], bytes], str]] = {
     'a fault at the end': (in_a_snapshot(generation='x'), 'expected int, got str'),
     'depth': (deep, 'nested too deeply'),
 }
-
-
-def test_every_kind_of_file_is_there():
-    assert {kind.partition(',')[0] for kind in FILES} == GOOD.keys()
 
 
 @pytest.mark.slow
@@ -338,8 +266,10 @@ def tree(allocated: Sequence[str], children: int = 0) -> Snapshot:
 
 def of_devices(n: int) -> Read:
     """Virtual functions of one device, whose servers hold nothing in Placement."""
-    text = json.dumps([row | {'instance_uuid': uuid(i)} for i, row in enumerate(device_rows(n))])
-    rows = devices.parse(text, 'pci')
+    kinds = ('8086', '1572', 'type-VF', 'allocated')
+    rows = [
+        Device('gpu1', f'{i:04x}:81:00.1', '0000:81:00.0', *kinds, uuid(i), 'pci') for i in range(n)
+    ]
     specs = {'': device_spec.parse('{"address": {"bus": "[0-9a-f]*"}}', 'spec')}
     snapshot = tree(())
     return lambda: list(additions.of_devices(rows, specs, snapshot))
