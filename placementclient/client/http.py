@@ -26,15 +26,12 @@ Query = Mapping[str, str | int | list[str] | None]
 
 USER_AGENT = 'python-placementclient'
 
-#: A microversion as the service writes it.
-_Version = Annotated[str, msgspec.Meta(pattern=r'^\d{1,4}\.\d{1,4}\Z')]
-
 
 class VersionRange(msgspec.Struct):
     """The microversions of an API version."""
 
-    min_version: _Version
-    max_version: _Version
+    min_version: str
+    max_version: str
 
 
 class VersionDocument(msgspec.Struct):

@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import msgspec
 
@@ -125,42 +125,30 @@ def _check_depth(value: Any, path: str) -> None:
     raise errors.BadFile(path, 'nested too deeply')
 
 
-class _Counted:
-    """A compressed stream, and how much of it was read."""
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._raw, self.count = raw, 0
-
-    def read(self, size: int) -> bytes:
-        chunk = self._raw.read(size)
-        self.count += len(chunk)
-        return chunk
-
-
 def read_bytes(path: str, most: int) -> bytes:
     """Return the content of a file, decompressed, of a limited number of bytes."""
-    content = io.BytesIO()
     with system.explained(path), contextlib.ExitStack() as stack:
-        if path == STANDARD:
-            raw: Any = sys.stdin.buffer
-        else:
-            raw = stack.enter_context(open(path, 'rb'))
-            if os.fstat(raw.fileno()).st_size > most:
-                raise system.too_large(path, most)
-        counted = _Counted(raw)
+        is_named = path != STANDARD
+        raw = stack.enter_context(open(path, 'rb')) if is_named else sys.stdin.buffer
+        content = _beginning(raw, most)
         # By its content: the name of a pipe says nothing.
-        is_packed = raw.peek(2)[:2] == _GZIP
-        stream: Any = counted
-        if is_packed:
-            stream = stack.enter_context(gzip.GzipFile(fileobj=cast(IO[bytes], counted)))
-        while chunk := stream.read(_CHUNK):
-            content.write(chunk)
-            size = content.tell()
-            if size > most:
-                raise system.too_large(path, most)
-            if is_packed and size > max(_SMALL, _MOST_PACKED * counted.count):
+        if content.startswith(_GZIP):
+            largest = max(_SMALL, _MOST_PACKED * len(content))
+            packed = gzip.GzipFile(fileobj=io.BytesIO(content))
+            content = _beginning(packed, min(most, largest))
+            if len(content) > largest:
                 raise errors.BadFile(path, 'is compressed as no file of this kind can be')
-    return content.getvalue().removeprefix(codecs.BOM_UTF8)
+        if len(content) > most:
+            raise system.too_large(path, most)
+    return content.removeprefix(codecs.BOM_UTF8)
+
+
+def _beginning(stream: IO[bytes] | gzip.GzipFile, most: int) -> bytes:
+    """Return a stream, or a little more than a number of bytes of it."""
+    content = io.BytesIO()
+    while content.tell() <= most and (chunk := stream.read(_CHUNK)):
+        content.write(chunk)
+    return content.getvalue()
 
 
 @contextlib.contextmanager

@@ -8,7 +8,6 @@ import contextlib
 import functools
 import logging
 import os
-import re
 import signal
 import sys
 import textwrap
@@ -328,13 +327,11 @@ class PlacementCommand(command.Command):
 
 
 def _example(line: str) -> str:
-    """Return a command line as indented lines, broken before options as a shell takes them."""
-    space = '\N{NO-BREAK SPACE}'
-    unbroken = re.sub(' (?!-)', space, line.rstrip())
+    """Return a command line as indented lines, broken as a shell takes them."""
     lines = textwrap.wrap(
-        unbroken, 96, initial_indent='  ', subsequent_indent='    ', break_on_hyphens=False
+        line, 96, initial_indent='  ', subsequent_indent='    ', break_on_hyphens=False
     )
-    return ' \\\n'.join(lines).replace(space, ' ')
+    return ' \\\n'.join(lines)
 
 
 def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:

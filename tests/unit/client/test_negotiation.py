@@ -113,7 +113,6 @@ def test_a_version_of_its_own_gives_way_to_an_older_service_alone(
 GARBAGE = {
     'nothing': Reply(200),
     'HTML': Reply(200, '<html>'),
-    'a range of words': Reply(200, {'versions': [{'min_version': '', 'max_version': 'latest'}]}),
     'the document of another service': Reply(200, {'versions': {'values': []}}),
 }
 
