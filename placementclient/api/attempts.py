@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from placementclient.model.freshness import Read
 
 T = TypeVar('T')
-G = TypeVar('G')
 
 #: How long a change is tried where other writers come first; in seconds. As long as a load balancer
 #: of a busy cloud lets one request wait.
@@ -89,13 +88,6 @@ def confirmed(
     return retried(client, attempt, generation)
 
 
-def guarded(
-    client: Client, write: Callable[[G], T], generation: G | None, read: Callable[[], G]
-) -> T:
-    """Replace an object with the operator's generation, or the one that is read before each try."""
-    return retried(client, lambda: write(read() if generation is None else generation), generation)
-
-
 def is_gone(read: Callable[[], Read[Any]]) -> bool:
     """Return whether the service says that the object does not exist, or is empty."""
     try:
@@ -113,7 +105,6 @@ def edited(
 ) -> Read[T]:
     """Read an object with a generation, edit it, and write it if it has changed.
 
-    :param change: returns the wanted value
     :raises errors.PlacementError: if the generation is not the one that was given
     """
     is_sent = False

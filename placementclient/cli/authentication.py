@@ -7,7 +7,7 @@ service, or where the command line has an option of authentication.
 import argparse
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from placementclient import plugin
@@ -31,16 +31,15 @@ HINT = (
 
 
 class TypedOptions:
-    """The session of keystoneauth's options and environment variables.
+    """The session of keystoneauth's options and environment variables."""
 
-    :ivar selection: what selects the service, where that is not what the command line says
-    """
+    #: What selects the service, where that is not what the command line says.
+    selection: Mapping[str, Any] = {}
 
     def __init__(self, argv: list[str]) -> None:
         from keystoneauth1 import exceptions, loading
 
         self._argv, self.parser = argv, _parser()
-        self.selection: dict[str, Any] = {}
         try:
             way = 'password' if _variables() else _way(argv)
             loading.register_auth_argparse_arguments(self.parser, argv, default=way)
@@ -61,10 +60,7 @@ class TypedOptions:
 
 
 class NamedCloud:
-    """The session of a cloud of ``clouds.yaml``; options and ``OS_*`` variables win.
-
-    :ivar selection: what selects the service, once the session is there
-    """
+    """The session of a cloud of ``clouds.yaml``; options and ``OS_*`` variables win."""
 
     def __init__(self, argv: list[str]) -> None:
         from openstack import exceptions
@@ -73,7 +69,6 @@ class NamedCloud:
         from osc_lib.cli import client_config
 
         self._argv, self.parser = argv, _parser()
-        self.selection: dict[str, Any] = {}
         self._unusable = (exceptions.ConfigException,)
         self.parser.add_argument('--verify', action='store_true', default=None)
         self.parser.add_argument('--os-auth-plugin', dest='auth_type', default=argparse.SUPPRESS)
@@ -113,6 +108,7 @@ class NamedCloud:
             if values.cloud not in names:
                 hint = suggestion(values.cloud or '', names) or f'. {_existing_clouds(names)}'
             raise errors.PlacementError(f'{str(unusable).rstrip(".")}{hint}') from None
+        #: What selects the service.
         self.selection = {
             'interface': region.config.get('interface'),
             'region_name': region.region_name,

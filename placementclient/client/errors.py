@@ -157,11 +157,9 @@ class Undetermined(PlacementError):
 
 
 class AuthenticationFailed(PlacementError):
-    """There is no token or no endpoint, so no request was sent to the service.
+    """There is no token or no endpoint, so no request was sent to the service."""
 
-    :ivar url: the URL of Keystone, where it gives no answer
-    """
-
+    #: The URL of Keystone, where it gives no answer.
     url: str | None = None
 
 
@@ -170,13 +168,11 @@ class NoEndpoint(AuthenticationFailed):
 
 
 class NoAnswer(PlacementError):
-    """It is unknown whether the service carried out the request.
+    """It is unknown whether the service carried out the request."""
 
-    :ivar may_be_done: whether it would have changed something, so that it may have
-    :ivar url: the URL of the request, where no connection was made
-    """
-
+    #: Whether it would have changed something, so that it may have.
     may_be_done = False
+    #: The URL of the request, where no connection was made.
     url: str | None = None
 
     def __str__(self) -> str:
@@ -185,11 +181,9 @@ class NoAnswer(PlacementError):
 
 
 class Transient(NoAnswer):
-    """A retry may succeed.
+    """A retry may succeed."""
 
-    :ivar retry_after: how long to wait until then, as the Retry-After header has it
-    """
-
+    #: How long to wait until then, as the Retry-After header has it.
     retry_after: str | None = None
 
 

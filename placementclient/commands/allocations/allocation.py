@@ -119,19 +119,20 @@ class SetAllocation(ConsumerLister):
         allocations = _parsed(self.client, self.args.allocation)
         mappings = _mappings(self.client, self.args.mapping)
 
-        def write(generation: int | None) -> None:
+        expected = self.args.generation
+
+        def write() -> None:
             consumer = Consumer(
                 self.args.consumer,
                 allocations,
                 self.args.project_id,
                 self.args.user_id,
-                generation,
+                self.shown().value.generation if expected is None else expected,
                 self.args.consumer_type,
             )
             api.allocation.set(self.client, consumer, mappings=mappings)
 
-        expected = self.args.generation
-        attempts.guarded(self.client, write, expected, lambda: self.shown().value.generation)
+        attempts.retried(self.client, write, expected)
         return self.output(self.shown())
 
     def _warn(self) -> None:

@@ -19,13 +19,11 @@ _WIDEST = 100
 
 
 class Text(NamedTuple):
-    """A printable text, and its fields for ``-f json`` and ``-f yaml``.
-
-    :param painted: whether there are colours in it
-    """
+    """A printable text, and its fields for ``-f json`` and ``-f yaml``."""
 
     data: Mapping[str, Any]
     lines: Iterable[str]
+    #: Whether there are colours in it.
     painted: bool = False
 
 

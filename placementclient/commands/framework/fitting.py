@@ -28,10 +28,7 @@ _PART = re.compile(
 
 
 class Fitted:
-    """A formatter of cliff that prints rows no wider than a terminal, if words allow that.
-
-    :param warn: called with a sentence on the columns that are left out
-    """
+    """A formatter of cliff that prints rows no wider than a terminal, if words allow that."""
 
     def __init__(self, formatter: Any, width: int, warn: Callable[[str], None]) -> None:
         self._formatter, self._width, self._warn = formatter, width, warn

@@ -56,17 +56,14 @@ def _captured(
 
 
 def cloud(command: base.PlacementCommand, warn: Callable[[str], None] | None = None) -> Assumed:
-    """Return the cloud of the options :data:`OPTIONS`; for the arguments see :func:`assumed`."""
+    """Return the cloud of the options :data:`OPTIONS`."""
     return assumed(command, read(command, command.args.snapshot), warn)
 
 
 def assumed(
     command: base.PlacementCommand, snapshot: Snapshot, warn: Callable[[str], None] | None = None
 ) -> Assumed:
-    """Return a snapshot under the assumptions of ``--assume``, and log them.
-
-    :param warn: called with each assumption and its effects; default: the log
-    """
+    """Return a snapshot under the assumptions of ``--assume``; warn of them and their effects."""
     from placementclient.producers.assuming import Assumed
 
     paths = command.args.assume

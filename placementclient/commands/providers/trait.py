@@ -113,16 +113,13 @@ class SetProviderTrait(base.Lister):
     )
 
     def execute(self) -> columns.Output:
-        uuid = self.provider_uuid
+        client, uuid, expected = self.client, self.provider_uuid, self.args.generation
 
-        def write(generation: int) -> Read[list[str]]:
-            return api.trait.set_on_provider(self.client, uuid, self.args.trait, generation)
+        def write() -> Read[list[str]]:
+            live = api.resource_provider.generation(client, uuid) if expected is None else expected
+            return api.trait.set_on_provider(client, uuid, self.args.trait, live)
 
-        def read() -> int:
-            return api.resource_provider.generation(self.client, uuid)
-
-        written = attempts.guarded(self.client, write, self.args.generation, read)
-        return columns.NAME.rows(written.value)
+        return columns.NAME.rows(attempts.retried(client, write, expected).value)
 
 
 class AddProviderTrait(NamesEditing):

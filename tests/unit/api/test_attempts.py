@@ -159,14 +159,3 @@ def test_an_edit_that_was_carried_out_without_an_answer_is_done(clock, generatio
 
     written = edited(lambda: stored[0], lambda traits: sorted({*traits, 'B'}), write, generation)
     assert (written.value, written.generation) == (['A', 'B'], 4)
-
-
-def test_a_guarded_write_is_repeated_with_what_is_read_then(clock):
-    generations = iter([1, 2, 3])
-
-    def write(generation):
-        if generation < 3:
-            raise STALE
-        return generation
-
-    assert attempts.guarded(CLIENT, write, None, lambda: next(generations)) == 3
