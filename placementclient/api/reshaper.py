@@ -3,14 +3,10 @@
 from typing import Any
 
 from placementclient.api.attempts import retried
-from placementclient.client import endpoints, errors
+from placementclient.client import errors
+from placementclient.client.endpoints import RESHAPE
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
-
-#: The first microversion that has it.
-SINCE = endpoints.RESHAPE.since
-#: The role that the service's default policy asks for.
-ROLE = endpoints.RESHAPE.roles
 
 
 def submit(client: Client, body: Any, *, version: Microversion | None = None) -> None:
@@ -24,7 +20,7 @@ def submit(client: Client, body: Any, *, version: Microversion | None = None) ->
     :raises errors.ConcurrentUpdate: if a generation has moved; nothing was changed then
     :raises errors.Forbidden: if the role is missing
     """
-    client.send(endpoints.RESHAPE, body=body, version=version)
+    client.send(RESHAPE, body=body, version=version)
 
 
 def allowed(client: Client) -> bool:
@@ -34,7 +30,7 @@ def allowed(client: Client) -> bool:
     with 403 or with 400.
     """
     try:
-        retried(client, lambda: client.send(endpoints.RESHAPE, body={}, version=SINCE))
+        retried(client, lambda: client.send(RESHAPE, body={}, version=RESHAPE.since))
     except errors.Forbidden:
         return False
     except errors.BadRequest:
@@ -48,8 +44,8 @@ def check_allowed(client: Client) -> None:
     :raises errors.UnsupportedVersion: if the service is older
     :raises errors.Forbidden: if the policy does not allow it
     """
-    client.require('a reshape', SINCE)
+    client.require('a reshape', RESHAPE.since)
     if not allowed(client):
         raise errors.Forbidden(
-            403, f'The policy does not allow to reshape: the role {ROLE!r} is needed'
+            403, f'The policy does not allow to reshape: the role {RESHAPE.roles!r} is needed'
         )

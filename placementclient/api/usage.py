@@ -6,12 +6,10 @@ import msgspec
 
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
-from placementclient.client.microversion import Microversion
+from placementclient.client.microversion import TYPED, Microversion
 from placementclient.client.strict_json import Integer
 from placementclient.model.consumers import Resources, Usage
 from placementclient.model.freshness import Read, guarded
-
-_BY_TYPE = Microversion(1, 38)
 
 
 class _ProviderUsages(msgspec.Struct):
@@ -56,7 +54,7 @@ def of_project(
         version=version,
     )
     usages: dict[str, Any] = answer.body.usages
-    is_by_type = (version or client.microversion) >= _BY_TYPE
+    is_by_type = (version or client.microversion) >= TYPED
     if any(isinstance(record, dict) is not is_by_type for record in usages.values()):
         raise errors.InvalidAnswer('The answer with the usages is of another microversion')
     if not is_by_type:

@@ -4,6 +4,7 @@ The source is the service's own table (``placement.handler.ROUTE_DECLARATIONS``)
 the two, and proves each ``since`` against the real service.
 """
 
+import functools
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -54,9 +55,7 @@ def _quoted(part: str) -> str:
     return quote(part, safe='')
 
 
-def _since(minor: int) -> Microversion:
-    return Microversion(1, minor)
-
+_since = functools.partial(Microversion, 1)
 
 _CLASSES = '/resource_classes'
 _CLASS = '/resource_classes/{resource_class}'

@@ -79,12 +79,10 @@ FILTERS: tuple[Option, ...] = (
     Option('--root-required <trait>...', since='1.35', help='Trait that a root must have'),
     Option('--root-forbidden <trait>...', since='1.35', help='Trait that a root must not have'),
 )
-_LIMIT: Mapping[str, Any] = {
-    'metavar': '<limit>',
-    'since': '1.16',
-    'help': 'Return at most this number of candidates; default: all',
-}
-LIMIT = Option('--limit', type=int, **_LIMIT)
+# Of a value that is no number scripts expect an error, not a usage error.
+LIMIT = Option(
+    '--limit', since='1.16', help='Return at most this number of candidates; default: all'
+)
 
 
 class ListCandidate(base.Lister):
@@ -102,8 +100,7 @@ class ListCandidate(base.Lister):
     options = (
         *FILTERS,
         filters.aggregate_uuid(since='1.21', action=_InGroup, default=None),
-        # Of a value that is no number scripts expect an error, not a usage error.
-        Option('--limit', **_LIMIT),
+        LIMIT,
         Flag('--long', since='1.34', help='Also print groups, parent, root and name of a provider'),
     )
 

@@ -122,9 +122,7 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.producers import inquiry
 
         self.client.require('allocation candidate explain', _NESTED)
-        for option in self.options:
-            if option.is_given(self.args):
-                self.client.require(option.flags[-1], option.since)
+        self._check()
 
         def is_owned() -> bool:
             try:

@@ -51,7 +51,7 @@ class CheckApi(base.Lister):
         rows = [(name, str(since), str(highest), highest >= since) for name, since in needs.items()]
         if highest >= endpoints.RESHAPE.since:
             is_allowed = api.reshaper.allowed(self.client)
-            role = f'role {api.reshaper.ROLE}'
+            role = f'role {endpoints.RESHAPE.roles}'
             rows.append(('reshape as this user', role, role if is_allowed else 'no', is_allowed))
         if not all(is_met for *_, is_met in rows):
             self.exit_status = errors.ExitStatus.DIFFERS

@@ -4,13 +4,11 @@ import itertools
 
 from placementclient import api
 from placementclient.client import endpoints
-from placementclient.client.microversion import Microversion
+from placementclient.client.microversion import TYPED
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Option
 from placementclient.model.consumers import Usage
 from placementclient.render import columns
-
-_BY_TYPE = Microversion(1, 38)
 
 
 class ShowProviderUsage(base.Lister):
@@ -57,7 +55,7 @@ class ShowUsage(base.Lister):
         )
         if typed:
             output = columns.usage_by_type(used.value)
-        elif version >= _BY_TYPE:
+        elif version >= TYPED:
             output = columns.USAGE.rows((kind.consumer_type, _as_sent(kind)) for kind in used.value)
         else:
             output = columns.USAGE.rows(used.value[0].resources.items())
