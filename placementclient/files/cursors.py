@@ -324,24 +324,9 @@ def read(text: str, path: str, *, columns: bool = False) -> Cursor:
     return Cursor(document, path, '', *((1, 1) if columns else ()))
 
 
-#: What PyYAML says, and what a person would.
-_PROBLEMS = {
-    'but found another document': 'a second document begins here, where there can be one only',
-    "found character '\\t' that cannot start any token": 'a tab: YAML is indented with spaces',
-    'mapping values are not allowed here': 'a colon where none can be: quote a text that has one',
-    "could not find expected ':'": 'a key without its colon',
-}
-#: What begins at one place and is missed at another, by what PyYAML was about when it found out.
-_UNCLOSED = {
-    'while scanning a quoted scalar': 'the quote that opens here is not closed',
-    'while parsing a flow sequence': 'the bracket that opens here is not closed',
-    'while parsing a flow mapping': 'the brace that opens here is not closed',
-}
-
-
 def _in_words(reason: yaml.MarkedYAMLError) -> tuple[str, Any]:
-    """Return the fault, and the mark of its beginning."""
+    """Return the fault, and the mark of its place: what is not closed is faulty where it opens."""
     problem = reason.problem or 'neither YAML nor JSON'
-    if reason.context in _UNCLOSED and ('end of stream' in problem or 'stream end' in problem):
-        return _UNCLOSED[reason.context], reason.context_mark
-    return _PROBLEMS.get(problem, problem), reason.problem_mark
+    is_open = reason.context_mark and 'stream' in problem
+    message = f'{reason.context}: {problem}' if reason.context else problem
+    return message, reason.context_mark if is_open else reason.problem_mark

@@ -19,12 +19,16 @@ MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {V
 BAD_SPECS = {
     '': 'spec: is empty',
     '# to be written\n\n': 'spec: is empty',
-    'a: 1\n---\nb: 2\n': ('spec:2: a second document begins here, where there can be one only'),
-    'a: 1\n\nb: "open\n': 'spec:3: the quote that opens here is not closed',
-    'a: 1\nb: [1, 2\n': 'spec:2: the bracket that opens here is not closed',
-    '{"a": 1,\n "b": 2\n': 'spec:1: the brace that opens here is not closed',
-    'a:\n\tb: 1\n': 'spec:2: a tab: YAML is indented with spaces',
-    'a: b: c\n': 'spec:1: a colon where none can be: quote a text that has one',
+    'a: 1\n---\nb: 2\n': (
+        'spec:2: expected a single document in the stream: but found another document'
+    ),
+    'a: 1\n\nb: "open\n': (
+        'spec:3: while scanning a quoted scalar: found unexpected end of stream'
+    ),
+    'a: 1\nb: [1, 2\n': (
+        "spec:2: while parsing a flow sequence: expected ',' or ']', but got '<stream end>'"
+    ),
+    'a: b: c\n': 'spec:1: mapping values are not allowed here',
     f'moves: [{MOVE}]\nmove: []': 'spec:2: move: unknown key. Did you mean "moves"?',
     f'- {MOVE}\n- from_resource_provider: a': (
         'spec:2: [1]: to_resource_provider and moved_resources are missing'
