@@ -57,9 +57,14 @@ def test_all_lines_are_asked_on_one_connection(cloud):
     assert ended.stderr.count('"GET /resource_classes HTTP/1.1" 200') == 20
 
 
-def test_the_time_of_each_request_is_printed_once(cloud):
-    ended = batch(f'{LIST}\n' * 3, cloud, '--timing')
-    assert ended.stderr.count('GET ') == 3
+@pytest.mark.parametrize(
+    ('lines', 'options', 'count'),
+    [(f'{LIST}\n' * 3, ['--timing'], 3), (f'{LIST}\n{LIST} --timing\n', [], 1)],
+)
+def test_the_time_of_each_request_is_printed_once_where_that_is_asked_for(
+    cloud, lines, options, count
+):
+    assert batch(lines, cloud, *options).stderr.count('GET ') == count
 
 
 @pytest.fixture

@@ -159,3 +159,9 @@ def test_an_edit_that_was_carried_out_without_an_answer_is_done(clock, generatio
 
     written = edited(lambda: stored[0], lambda traits: sorted({*traits, 'B'}), write, generation)
     assert (written.value, written.generation) == (['A', 'B'], 4)
+
+
+@pytest.mark.parametrize('desired', [['A'], ['A', 'B']])
+def test_an_edit_at_another_generation_is_refused_whatever_is_left_to_do(desired):
+    with pytest.raises(errors.PlacementError, match='The generation is 4, not 3'):
+        edited(lambda: Read(['A'], 4), lambda _: desired, lambda *_: pytest.fail('sent'), 3)
