@@ -2,7 +2,6 @@
 
 from random import Random
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -19,7 +18,6 @@ from tests.unit.insight.clouds import cloud, provider
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(SEEDS)
 def test_the_change_sets_in_any_order_are_the_change(seed):

@@ -2,7 +2,6 @@
 
 from random import Random
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -24,7 +23,6 @@ SERVER = uuid_of('server')
 GPU = Inventory(2)
 
 
-@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(SEEDS)
 def test_a_change_cut_off_anywhere_is_completed(seed):
@@ -38,7 +36,6 @@ def test_a_change_cut_off_anywhere_is_completed(seed):
     assert content(simulate(there, rebased.operations)) == content(after)
 
 
-@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(SEEDS)
 def test_a_change_cut_off_anywhere_is_taken_back(seed):
@@ -53,7 +50,6 @@ def test_a_change_cut_off_anywhere_is_taken_back(seed):
     assert content(back) == content(with_types_of(there, before))
 
 
-@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(SEEDS)
 def test_a_change_beside_any_other_change_ends(seed):
