@@ -184,6 +184,7 @@ def test_dedicated_cpus_are_asked_for_twice():
     ('specs', 'properties'),
     [
         ({'hw:cpu_policy': 'shared'}, {'hw_cpu_policy': 'dedicated'}),
+        ({'hw:cpu_policy': 'shared'}, {'hw_cpu_policy': 'mixed'}),
         ({'hw:cpu_policy': 'mixed'}, {}),
         ({'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '0-99999999999999999999,^2,x'}, {}),
         ({'hw:cpu_policy': 'pinned'}, {}),

@@ -91,6 +91,13 @@ def test_one_server_has_no_more_of_a_provider_than_its_max_unit():
     assert fits.by_tree(Topology(cloud(states)), [request])[-1].count == 2
 
 
+def test_the_tree_of_a_group_without_resources_does_not_count():
+    snapshot = cloud([provider(name, traits=['CUSTOM_A'], VCPU=4) for name in ('a', 'b')])
+    groups = {'_A': Filter(required=('CUSTOM_A',), in_tree='b'), '_B': Filter({'VCPU': 1})}
+    request = CandidateRequest(Filter(), groups, 'none', (('_A', '_B'),))
+    assert fits.by_tree(Topology(snapshot), [request])[-1].count == 8
+
+
 def test_in_a_subtree_each_group_is_above_the_min_unit():
     """Placement looks for a provider of each group by the amount of the group alone."""
     snapshot = cloud([provider('host', VCPU=4, MEMORY_MB=Inventory(8, min_unit=2))])
