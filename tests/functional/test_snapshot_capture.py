@@ -82,6 +82,24 @@ def test_a_provider_that_goes_while_its_tree_is_read(client, named):
                 capture.capture(client, [named])
 
 
+def test_a_provider_that_moves_while_its_tree_is_read(client):
+    """A new parent moves no generation: only a new list shows it."""
+    root = resource_provider.create(client, 'compute0').uuid
+    cell, card = (
+        resource_provider.create(client, name, parent_provider_uuid=root).uuid
+        for name in ('cell', 'card')
+    )
+
+    def move():
+        resource_provider.set(client, card, 'card', parent_provider_uuid=cell)
+        inventory.set_all(client, root, {'VCPU': {'total': 1}}, 0)
+
+    with clouds.disturbed(client, 'GET', '/inventories', move):
+        snapshot = capture.capture(client)
+    assert snapshot.providers[root].inventories == {'VCPU': Inventory(1)}
+    assert snapshot.providers[card].provider.parent_provider_uuid == cell
+
+
 def test_an_older_microversion_is_refused(session):
     old = http.Client(session, Microversion(1, 27))
     with pytest.raises(errors.UnsupportedVersion, match=r'1\.28'):

@@ -246,6 +246,14 @@ def test_a_graph_of_a_plan_has_a_cluster_for_each_side():
     ]
 
 
+def test_a_class_that_another_consumer_gets_something_of_is_changed():
+    root = state('root', VCPU=1)
+    more = msgspec.structs.replace(root, usages={'VCPU': 3})
+    change = TreeChange(root.uuid, 'root', Snapshot([root], []), Snapshot([more], []))
+    sides = of_plan([change]).rows[0].sides
+    assert [node.changed for side in sides for node in side] == [{'VCPU'}, {'VCPU'}]
+
+
 def test_a_side_without_providers_is_drawn():
     new = TreeChange(
         'uuid of root', 'root', Snapshot([], []), Snapshot([state('root', VCPU=0)], [])

@@ -13,7 +13,7 @@ from placementclient.client.printable import printable
 from placementclient.commands.program.batch import LONGEST, WORSE, BatchLine, _badness
 from tests.programs import Result
 from tests.unit.commands.arguments import ARGUMENTS, typed
-from tests.unit.commands.clouds import save, small
+from tests.unit.commands.clouds import changed, save, small
 from tests.unit.commands.test_hostile_arguments import everything
 from tests.unit.dialogue import NOTHING, Exchange, Reply, fault, get, unacceptable, version_document
 
@@ -80,6 +80,15 @@ def test_lines_are_printed_with_number_status_and_output(batch, service, lines, 
     options = [line for line in lines if line.startswith('--')]
     assert batch([line for line in lines if line not in options], *options) == Result(*result)
     assert len(service.requests) == len(replies)
+
+
+def test_the_worst_exit_status_is_that_of_the_batch(batch, service, tmp_path):
+    service.answer(GONE)
+    before, after = save(tmp_path, 'a.json', small()), save(tmp_path, 'b.json', changed())
+    diff = f'resource provider snapshot diff {before} {after}'
+    result = batch([SHOW, diff], '--keep-going')
+    assert result.status == 1
+    assert result.stderr.endswith('0 done, 2 failed: line 1, line 2 (exit 1)\n')
 
 
 def test_a_machine_reads_an_object_for_each_line(batch, service):
