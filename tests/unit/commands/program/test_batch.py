@@ -323,10 +323,11 @@ def test_what_writes_waits_for_what_was_before_and_is_waited_for(batch, service,
     assert beside.lines == [reads[0], *reads, 'POST /resource_classes', *reads]
 
 
-def test_one_after_the_other_where_that_is_asked_for(batch, service, beside):
+@pytest.mark.parametrize('option', ['--workers 1', '--debug', '-v', '--timing'])
+def test_one_after_the_other_where_that_is_asked_for(batch, service, beside, option):
     beside.together = Barrier(1)
     service.answer(*[CLASSES] * 3)
-    assert batch([LIST] * 3, '--workers', '1').status == 0
+    assert batch([LIST] * 3, *option.split()).status == 0
     assert beside.elsewhere == [False] * 3
 
 
