@@ -1,9 +1,7 @@
 """Flavors that no host can take, even an empty one, and classes without a limit."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -11,7 +9,7 @@ from msgspec.structs import replace
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.candidates.conflicts import minimized
-from placementclient.insight.candidates.matching import Matcher, snapshot_index
+from placementclient.insight.candidates.matching import Matcher, ProviderIndex, snapshot_index
 from placementclient.insight.candidates.requirements import requirements
 from placementclient.insight.unknown_names import Names, absent
 from placementclient.model.findings import Finding
@@ -66,14 +64,14 @@ def flavor_unplaceable(cloud: Cloud) -> Iterator[Finding]:
     """
     if not cloud.answers.flavors:
         return
-    names, hosts = Names.of(cloud.snapshot), _EmptyHosts(cloud.topology)
+    names, hosts = Names.of(cloud.snapshot), _empty_hosts(cloud.topology)
     for flavor in cloud.answers.flavors:
         if facts := _facts(hosts, names, flavor, cloud.answers.scheduling):
             yield Finding(flavor.name, (), facts, None, _CHANGE)
 
 
 def _facts(
-    hosts: _EmptyHosts, names: Names, flavor: Flavor, scheduling: Scheduling
+    hosts: Sequence[ProviderIndex], names: Names, flavor: Flavor, scheduling: Scheduling
 ) -> dict[str, Any]:
     try:
         sent = scheduling.of_server(ServerRequest(flavor, from_volume=True), is_owned=False)
@@ -87,12 +85,14 @@ def _facts(
     return facts[0] if all(facts) else {}
 
 
-def _unmet(hosts: _EmptyHosts, names: Names, request: CandidateRequest) -> dict[str, Any]:
+def _unmet(
+    hosts: Sequence[ProviderIndex], names: Names, request: CandidateRequest
+) -> dict[str, Any]:
     if not request.common.resources and not request.groups:
         return {}
     if missing := [name.sentence for name in absent(names, request)]:
         return {'nobody_has': missing}
-    together = hosts.never_together(request)
+    together = _never_together(hosts, request)
     return {'never_on_one_host': together} if together else {}
 
 
@@ -108,28 +108,27 @@ def _lasting(request: CandidateRequest, names: Names) -> CandidateRequest:
     )
 
 
-class _EmptyHosts:
-    """The trees of a cloud, empty, one of each kind."""
+def _empty_hosts(topology: Topology) -> list[ProviderIndex]:
+    """Return the trees of a cloud, empty, one of each kind: first a few, then all."""
+    kinds = topology.alike(has_usage=False)
+    trees = {kinds[root]: tree for root, tree in topology.trees.items()}.values()
+    shared = [tree for tree in trees if any(map(is_sharing, tree))]
+    others = [tree for tree in trees if not any(map(is_sharing, tree))]
+    return [
+        snapshot_index(Snapshot(map(_emptied, chain(*shared, *hosts)), ()))
+        for hosts in (others[:_FEW], others)
+    ]
 
-    def __init__(self, topology: Topology) -> None:
-        kinds = topology.alike(has_usage=False)
-        trees = {kinds[root]: tree for root, tree in topology.trees.items()}.values()
-        shared = [tree for tree in trees if any(map(is_sharing, tree))]
-        others = [tree for tree in trees if not any(map(is_sharing, tree))]
-        self._indexes = [
-            snapshot_index(Snapshot(map(_emptied, chain(*shared, *hosts)), ()))
-            for hosts in (others[:_FEW], others)
-        ]
 
-    def never_together(self, request: CandidateRequest) -> list[str]:
-        """Return the fewest requirements that no tree meets together; none if one meets all."""
-        required = requirements(request)
-        for index in self._indexes:
-            matcher = Matcher(index, required)
-            if matcher.possible(frozenset(required)):
-                return []
-        fewest = minimized(required, matcher.possible)
-        return [str(need) for need in required if need in fewest]
+def _never_together(hosts: Iterable[ProviderIndex], request: CandidateRequest) -> list[str]:
+    """Return the fewest requirements that no tree meets together; none if one meets all."""
+    required = requirements(request)
+    for index in hosts:
+        matcher = Matcher(index, required)
+        if matcher.possible(frozenset(required)):
+            return []
+    fewest = minimized(required, matcher.possible)
+    return [str(need) for need in required if need in fewest]
 
 
 def _emptied(state: ProviderState) -> ProviderState:
