@@ -52,6 +52,16 @@ class Matcher:
         self._hosts: dict[str, tuple[Sequence[str], Sequence[HostProvider]]] = {}
         self._groups = tuple(dict.fromkeys(need.group for need in requirements if need.group))
         self._named = [need.value for need in requirements if need.kind is Kind.IN_TREE]
+        kinds = {
+            suffix: {n.kind for n in requirements if n.group == suffix} for suffix in self._groups
+        }
+        #: The groups that request no resource.
+        self._bare = frozenset(name for name in self._groups if Kind.RESOURCE not in kinds[name])
+        # The service looks for no provider for a group that only forbids.
+        looking = {Kind.RESOURCE, Kind.TRAIT, Kind.AGGREGATE}
+        self._unserved = frozenset(
+            need for need in requirements if need.group and looking.isdisjoint(kinds[need.group])
+        )
 
     @functools.cached_property
     def alone(self) -> dict[Requirement, frozenset[str]]:
@@ -136,21 +146,6 @@ class Matcher:
             uuids = [state.uuid for state in self.topology.serving(root)]
             self._hosts[root] = uuids, self.topology.host(root, self._named)
         return self._hosts[root]
-
-    @functools.cached_property
-    def _bare(self) -> frozenset[str]:
-        """The groups that request no resource."""
-        served = {need.group for need in self.requirements if need.kind is Kind.RESOURCE}
-        return frozenset(self._groups) - served
-
-    @functools.cached_property
-    def _unserved(self) -> frozenset[Requirement]:
-        """The requirements of groups that only forbid: the service looks for no provider there."""
-        finding = (Kind.RESOURCE, Kind.TRAIT, Kind.AGGREGATE)
-        served = {need.group for need in self.requirements if need.kind in finding}
-        return frozenset(
-            need for need in self.requirements if need.group and need.group not in served
-        )
 
     def _request(self, retained: frozenset[Requirement]) -> Request:
         if retained not in self._requests:
