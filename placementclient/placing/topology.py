@@ -24,8 +24,6 @@ class Topology:
         self.snapshot = snapshot
         #: The providers of each tree, by the UUID of its root; in the order of the roots' names.
         self.trees = {root.uuid: list(snapshot.tree(root.uuid)) for root in snapshot.roots()}
-        #: The UUID of the root of each provider.
-        self.root_of = {state.uuid: root for root, states in self.trees.items() for state in states}
         #: The members of each aggregate.
         self.members: dict[str, list[ProviderState]] = {}
         for states in self.trees.values():
@@ -42,11 +40,11 @@ class Topology:
         sharing = [state for states in self.trees.values() for state in filter(is_sharing, states)]
         return reach(
             (
-                (state.uuid, self.root_of[state.uuid], state.aggregates)
+                (state.uuid, state.provider.root_uuid, state.aggregates)
                 for state in sorted(sharing, key=lambda state: state.name)
             ),
             {
-                aggregate: {self.root_of[member.uuid] for member in members}
+                aggregate: {member.provider.root_uuid for member in members}
                 for aggregate, members in self.members.items()
             },
         )
@@ -94,7 +92,8 @@ class Topology:
         """Return the providers of :meth:`serving` in the form for requests that name trees."""
         named: dict[str, set[str]] = {}
         for uuid in trees:
-            named.setdefault(self.root_of.get(uuid, ''), set()).add(uuid)
+            if state := self.snapshot.providers.get(uuid):
+                named.setdefault(state.provider.root_uuid, set()).add(uuid)
         states = self.serving(root_uuid)
         if root_uuid not in self._hosts:
             places = {state.uuid: place for place, state in enumerate(states)}
@@ -113,7 +112,7 @@ class Topology:
         if not named:
             return bins
         return [
-            provider._replace(trees=frozenset(named.get(self.root_of[state.uuid], ())))
+            provider._replace(trees=frozenset(named.get(state.provider.root_uuid, ())))
             for state, provider in zip(states, bins, strict=True)
         ]
 

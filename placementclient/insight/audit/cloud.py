@@ -102,9 +102,6 @@ class Cloud:
         """Return all providers, tree by tree."""
         return chain.from_iterable(self.topology.trees.values())
 
-    def root_of(self, state: ProviderState) -> str:
-        return self.topology.root_of[state.uuid]
-
     def finding(
         self,
         state: ProviderState,
@@ -114,15 +111,16 @@ class Cloud:
         passed_over: str = '',
     ) -> Finding:
         """Return a finding about a provider and its tree."""
-        return Finding(state.name, (self.root_of(state),), facts, remedy, reason, passed_over)
+        root = state.provider.root_uuid
+        return Finding(state.name, (root,), facts, remedy, reason, passed_over)
 
     def name(self, provider_uuid: str) -> str:
         return self.snapshot.providers[provider_uuid].name
 
     def roots_of(self, consumer: Consumer) -> tuple[str, ...]:
         """Return the roots of all trees with allocations of a consumer, shared ones included."""
-        roots = self.topology.root_of
-        return tuple(sorted({roots[uuid] for uuid in consumer.allocations if uuid in roots}))
+        states = filter(None, map(self.snapshot.providers.get, consumer.allocations))
+        return tuple(sorted({state.provider.root_uuid for state in states}))
 
     def hosts_of(self, consumer: Consumer) -> dict[str, list[str]]:
         """Return the usage of a consumer in each tree, without shared providers: by root."""
@@ -130,7 +128,7 @@ class Cloud:
         for uuid in sorted(consumer.allocations):
             state = self.snapshot.providers.get(uuid)
             if state is not None and not is_sharing(state):
-                hosts.setdefault(self.root_of(state), []).append(uuid)
+                hosts.setdefault(state.provider.root_uuid, []).append(uuid)
         return hosts
 
     @cached_property

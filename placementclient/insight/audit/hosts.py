@@ -105,7 +105,7 @@ def inventory_drift(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iterator[Finding]:
-    tree, used = cloud.topology.trees[cloud.root_of(root)], hypervisor.used
+    tree, used = cloud.topology.trees[root.provider.root_uuid], hypervisor.used
     having = {name: [state for state in tree if name in state.inventories] for name in _COMPARED}
     reserved = {
         name: sum(state.inventories[name].reserved for state in states)
@@ -144,6 +144,6 @@ def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) ->
     # Some releases count dedicated CPUs among ``vcpus``, and shared disks are no inventory of
     # hosts.
     if name == 'VCPU':
-        tree = cloud.topology.trees[cloud.root_of(root)]
+        tree = cloud.topology.trees[root.provider.root_uuid]
         return lacking == sum(s.inventories['PCPU'].total for s in tree if 'PCPU' in s.inventories)
     return any(name in state.inventories for state in cloud.topology.reached(root.uuid))

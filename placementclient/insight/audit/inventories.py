@@ -116,7 +116,7 @@ def broken_units(cloud: Cloud) -> Iterator[Finding]:
             facts = {'provider': state.name, 'resource_class': name, 'amount': amount}
             facts |= {field: getattr(inventory, field) for field in fields}
             remedy = amending(state.reference, name, fields)
-            yield Finding(consumer.uuid, (cloud.root_of(state),), facts, remedy, _UNITS)
+            yield Finding(consumer.uuid, (state.provider.root_uuid,), facts, remedy, _UNITS)
 
 
 def reserved_above_total(cloud: Cloud) -> Iterator[Finding]:

@@ -88,7 +88,7 @@ def agent_gone(cloud: Cloud) -> Iterator[Finding]:
     Example: ``named_for compute1.old.example, host compute1, consumers (7a1e…)``
     """
     for state in cloud.states():
-        root = cloud.snapshot.providers[cloud.root_of(state)]
+        root = cloud.snapshot.providers[state.provider.root_uuid]
         if state is root or not NEUTRON.fullmatch(state.name):
             continue
         hypervisor, kind, *device = state.name.split(':', 2)

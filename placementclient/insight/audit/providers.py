@@ -137,7 +137,8 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Finding]:
         if len(members) == 1 and not (is_sharing(members[0]) and _is_alone(cloud, members[0])):
             remedy = advice('aggregate', 'remove', members[0].reference, aggregate)
             facts = {'provider': members[0].name}
-            yield Finding(aggregate, (cloud.root_of(members[0]),), facts, remedy, _SINGLE)
+            roots = (members[0].provider.root_uuid,)
+            yield Finding(aggregate, roots, facts, remedy, _SINGLE)
 
 
 def misnamed_child(cloud: Cloud) -> Iterator[Finding]:
@@ -155,7 +156,7 @@ def misnamed_child(cloud: Cloud) -> Iterator[Finding]:
     Example: ``root gpu1, siblings (gpu1_pci_0000_84_00_0)``
     """
     for parent in cloud.states():
-        root_name = cloud.name(cloud.root_of(parent))
+        root_name = cloud.name(parent.provider.root_uuid)
         children = cloud.snapshot.children(parent.uuid)
         if all(child.name.startswith(root_name) for child in children):
             continue

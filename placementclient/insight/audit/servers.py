@@ -55,7 +55,7 @@ def without_allocations(cloud: Cloud) -> Iterator[Finding]:
         if is_empty and server.hosts and not server.is_detailed:
             faults.append((server, {'unknown': _NO_FLAVORS}))
     # That usage is reported first; a server may be behind it.
-    hidden = {cloud.root_of(state) for state, _ in cloud.unlisted}
+    hidden = {state.provider.root_uuid for state, _ in cloud.unlisted}
     for server, facts in faults:
         reason = '' if hidden.isdisjoint(cloud.host_roots(server.hosts)) else _HIDDEN
         yield _fault(cloud, server, facts, HealServer(server.uuid), passed_over=reason)

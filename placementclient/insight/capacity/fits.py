@@ -64,7 +64,7 @@ def by_aggregate(topology: Topology, requests: Requests, trees: Trees = None) ->
     results = []
     for aggregate in sorted(topology.members):
         member = CandidateRequest(Filter(member_of=(aggregate,)))
-        within = {topology.root_of[state.uuid] for state in topology.members[aggregate]}
+        within = {state.provider.root_uuid for state in topology.members[aggregate]}
         roots = [
             root for root in topology.trees if root in within and (trees is None or root in trees)
         ]
