@@ -194,17 +194,13 @@ def worked_out(snapshot, request):
         is_admitted = problem.suitable(parts, host.shape) is not None
         assert bool(options) == (is_admitted and problem.option(parts, host) is not None)
         for option in options:
-            allocations: dict[str, dict[str, int]] = {}
             mappings: dict[str, list[str]] = {}
             for part, place in zip(parts.parts, option.places, strict=True):
-                provider = host.providers[place]
-                mappings.setdefault(part.group, []).append(provider)
-                resources = allocations.setdefault(provider, {}) if part.resources else {}
-                for name, amount in part.resources:
-                    resources[name] = resources.get(name, 0) + amount
+                mappings.setdefault(part.group, []).append(host.providers[place])
             common = mappings.get('', [])
             shared = common and all(is_sharing(snapshot.providers[uuid]) for uuid in common)
-            yield host.uuid, _served(allocations, mappings), not (shared and request.groups)
+            served = _served(host.allocations(parts, option), mappings)
+            yield host.uuid, served, not (shared and request.groups)
 
 
 def _served(allocations, mappings):

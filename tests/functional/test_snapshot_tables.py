@@ -80,16 +80,11 @@ class Cloud:
                 if self._has_inventory(provider, class_id)
             ]
             for provider in providers:
-                for trait in self._some(traits):
-                    self._insert(
-                        'resource_provider_traits', resource_provider_id=provider, trait_id=trait
-                    )
-                for aggregate in self._some(aggregates):
-                    self._insert(
-                        'resource_provider_aggregates',
-                        resource_provider_id=provider,
-                        aggregate_id=aggregate,
-                    )
+                for facet, ids in (('trait', traits), ('aggregate', aggregates)):
+                    table = f'resource_provider_{facet}s'
+                    for id in self._some(ids):
+                        fields = {'resource_provider_id': provider, f'{facet}_id': id}
+                        self._insert(table, **fields)
             self._consumers(held)
         self._engine.dispose()
 

@@ -23,6 +23,11 @@ def provider(name, parent=None, root=None, traits=(), aggregates=(), **inventori
     )
 
 
+def host(name, *traits, aggregates=(), **inventories):
+    """A host with a nova-compute."""
+    return provider(name, traits=['COMPUTE_NODE', *traits], aggregates=aggregates, **inventories)
+
+
 def pool(name, *aggregates, **inventories):
     """A sharing provider."""
     return provider(

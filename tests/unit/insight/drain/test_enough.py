@@ -6,9 +6,7 @@ from placementclient.insight.drain import enough
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.model.inventories import Inventory
-from tests.unit.insight.clouds import cloud, consumer, provider
-
-NODE = 'COMPUTE_NODE'
+from tests.unit.insight.clouds import cloud, consumer, host
 
 
 def sentences(states, consumers, *emptied):
@@ -16,10 +14,6 @@ def sentences(states, consumers, *emptied):
     decision = decide(scene, emptied)
     assert decision.verdict is DrainVerdict.NO
     return enough.remedies(scene, emptied, decision.strict)
-
-
-def host(name, *traits, **amounts):
-    return provider(name, traits=[NODE, *traits], **amounts)
 
 
 def test_empty_hosts():

@@ -7,15 +7,13 @@ from placementclient.insight.drain.knowledge import learn
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.nova.server_request import Scheduling
 from placementclient.nova.settings import Settings
-from tests.unit.insight.clouds import cloud, consumer, detailed, provider
-
-NODE = 'COMPUTE_NODE'
+from tests.unit.insight.clouds import cloud, consumer, detailed, host, provider
 
 
 def two_hosts(*traits, servers=1):
     states = [
-        provider('old', traits=[NODE, 'CUSTOM_GPU'], VCPU=8, MEMORY_MB=256),
-        provider('new', traits=[NODE, *traits], VCPU=8, MEMORY_MB=256),
+        host('old', 'CUSTOM_GPU', VCPU=8, MEMORY_MB=256),
+        host('new', *traits, VCPU=8, MEMORY_MB=256),
     ]
     resources = {'VCPU': 2, 'MEMORY_MB': 64}
     return cloud(states, [consumer(f's{number}', old=resources) for number in range(servers)])
@@ -86,9 +84,9 @@ def test_a_server_with_devices_takes_the_place_of_devices():
 
     def verdict(*traits, settings):
         states = [
-            provider('old', traits=[NODE], VCPU=8, MEMORY_MB=256),
+            host('old', VCPU=8, MEMORY_MB=256),
             provider('old_gpu', 'old', traits=['CUSTOM_A100'], PGPU=1),
-            provider('new', traits=[NODE], VCPU=8, MEMORY_MB=256),
+            host('new', VCPU=8, MEMORY_MB=256),
             provider('new_gpu', 'new', traits=traits, PGPU=1),
         ]
         snapshot = cloud(states, [consumer('s0', **resources)])

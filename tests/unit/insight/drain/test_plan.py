@@ -7,14 +7,9 @@ from placementclient.insight.drain.cloud import DrainCloud, Knowledge
 from placementclient.insight.drain.moves import Pace, ServerMove
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.model.inventories import Inventory
-from tests.unit.insight.clouds import cloud, consumer, pool, provider
+from tests.unit.insight.clouds import cloud, consumer, host, pool, provider
 
-NODE = 'COMPUTE_NODE'
 DISABLED = 'COMPUTE_STATUS_DISABLED'
-
-
-def host(name, *traits, aggregates=(), **amounts):
-    return provider(name, traits=[NODE, *traits], aggregates=aggregates, **amounts)
 
 
 def drained(states, consumers, knowledge=None):

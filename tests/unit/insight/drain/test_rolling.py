@@ -13,13 +13,13 @@ from placementclient.insight.drain.rolling import batches, is_never, roll
 from placementclient.model.findings import Severity
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.placing.requests import parsed
-from tests.unit.insight.clouds import cloud, consumer, pool, provider
+from tests.unit.insight.clouds import cloud, consumer, host, pool
 from tests.unit.insight.drain import oracle
 
 
 def hosts(*sizes, aggregates=None):
     return [
-        provider(f'h{number}', traits=['COMPUTE_NODE'], aggregates=names, VCPU=size)
+        host(f'h{number}', aggregates=names, VCPU=size)
         for number, (size, names) in enumerate(zip(sizes, aggregates or [()] * 9, strict=False))
     ]
 
@@ -151,11 +151,11 @@ def test_each_loss_is_what_a_drain_says():
         snapshot, _ = oracle.case(seed)
         scene = DrainCloud(snapshot)
         losses = host_failure.check(scene, scene.hosts, 1)
-        alone = {host: decide(scene, [host]) for host in scene.hosts}
+        alone = {uuid: decide(scene, [uuid]) for uuid in scene.hosts}
         verdicts = {failure.hosts[0]: failure.verdict for failure in losses.failures}
-        for host, decision in alone.items():
+        for uuid, decision in alone.items():
             if not decision.unsettled:
-                assert verdicts.get(host, DrainVerdict.YES) is decision.verdict
+                assert verdicts.get(uuid, DrainVerdict.YES) is decision.verdict
 
 
 def test_too_many_losses_are_undetermined(monkeypatch):
