@@ -1,12 +1,11 @@
 """Servers and migrations of the compute service, with flavors, images and host aggregates."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 import msgspec
 
-from placementclient.model.listed import ListRecord, OptionalText, Text
+from placementclient.model.listed import Amount, ListRecord, OptionalText, Text
 
 #: How a migration ends; one that has 'finished' still waits to be confirmed or reverted.
 _SUCCESS = frozenset({'completed', 'confirmed', 'reverted', 'cancelled', 'done'})
@@ -37,8 +36,7 @@ class Flavor(msgspec.Struct, frozen=True, gc=False):
     extra_specs: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(ListRecord, frozen=True):
     """An image, or the image properties of a volume.
 
     :param properties: such as ``hw_disk_bus`` and ``trait:HW_CPU_X86_AVX``, under any of the names
@@ -46,10 +44,10 @@ class Image:
     :param min_ram: in MiB; ``min_disk`` is in GiB, and ``size`` in bytes
     """
 
-    properties: Mapping[str, str] = field(default_factory=dict)
-    disk_format: str | None = None
-    min_ram: int = 0
-    min_disk: int = 0
+    properties: Mapping[str, str] = msgspec.field(default_factory=dict)
+    disk_format: OptionalText = None
+    min_ram: Amount = 0
+    min_disk: Amount = 0
     size: int = 0
 
 

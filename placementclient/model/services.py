@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import msgspec
 
@@ -147,12 +147,12 @@ class NetworkAgent:
     bandwidths: Mapping[tuple[str, str], Resources] | None
 
 
-class PortGroup(NamedTuple):
+class PortGroup(msgspec.Struct, frozen=True):
     """A group of what a port asks Placement for; its ID is the port's if Neutron has no groups."""
 
-    id: str
-    resources: Resources
-    required: tuple[str, ...] = ()
+    id: str = ''
+    resources: dict[Text, Amount] = {}
+    required: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,16 +30,10 @@ class _LimitRecord(ListRecord, frozen=True):
     id: OptionalText = None
 
 
-class _GroupRecord(msgspec.Struct, frozen=True):
-    id: str = ''
-    resources: dict[Text, Amount] = {}
-    required: tuple[Text, ...] = ()
-
-
-class _RequestRecord(_GroupRecord, frozen=True):
+class _RequestRecord(PortGroup, frozen=True):
     """The request of a port: one group before Neutron had several."""
 
-    request_groups: list[_GroupRecord] | None = None
+    request_groups: list[PortGroup] | None = None
     same_subtree: tuple[Text, ...] = ()
 
 
@@ -185,7 +179,7 @@ def _port(record: _PortRecord) -> Port:
     return Port(
         record.id,
         record.device_id.lower(),
-        tuple(PortGroup(g.id or record.id, g.resources, tuple(g.required)) for g in groups),
+        tuple(PortGroup(g.id or record.id, g.resources, g.required) for g in groups),
         {group: provider.lower() for group, provider in providers.items()},
         tuple(request.same_subtree),
         record.binding_vnic_type,

@@ -42,13 +42,6 @@ class ImageRecord(msgspec.Struct):
     properties: Values | None = None
 
 
-class _ImageFileRecord(ListRecord, frozen=True):
-    disk_format: OptionalText = None
-    min_ram: Amount = 0
-    min_disk: Amount = 0
-    size: int = 0
-
-
 class _ServerRecord(ListRecord, frozen=True):
     key = 'servers'
     aliases: ClassVar = {
@@ -220,13 +213,13 @@ def image(document: Any, path: str) -> Image:
     place = RecordPlace(path, 'image', document)
     if not isinstance(document, Mapping) or 'disk_format' not in document:
         raise place.error('is no answer of GET /v2/images/ID: it has no disk_format')
-    record = convert(place, _ImageFileRecord)
     properties = {
         str(name): str(value)
         for name, value in document.items()
         if isinstance(value, str | int | float) and name not in _IMAGE_FIELDS
     }
-    return Image(properties, record.disk_format, record.min_ram, record.min_disk, record.size)
+    fields = {name: document[name] for name in _IMAGE_FIELDS & document.keys()}
+    return replace(convert(place._replace(fields=fields), Image), properties=properties)
 
 
 def server_groups(document: Any, path: str) -> list[ServerGroup]:
