@@ -37,7 +37,7 @@ NODES: list[tuple[str, dict[str, Any]]] = [
     ('enroll', {'resource_class': None}),
     ('verifying', {'resource_class': None, 'target_provision_state': 'manageable'}),
 ]
-Held = dict[str, dict[str, int]]
+Amounts = dict[str, dict[str, int]]
 
 
 class Clean(Planted):
@@ -133,7 +133,7 @@ class Clean(Planted):
     def _holds(self, host, flavor):
         """What a server of a flavor holds on a host."""
         place = self._random.choice(host['places'])
-        allocated: Held = {place: {'VCPU': flavor['vcpus'], 'MEMORY_MB': flavor['ram']}}
+        allocated: Amounts = {place: {'VCPU': flavor['vcpus'], 'MEMORY_MB': flavor['ram']}}
         if flavor['disk']:
             allocated.setdefault(host['pool'] or host['full'], {})['DISK_GB'] = flavor['disk']
         if 'resources:VGPU' in flavor['extra_specs']:

@@ -76,7 +76,7 @@ def command_lines(draw, point):
             st.sampled_from(['value', 'value', 'value', 'option', 'option', 'gone', 'more'])
         )
         if what == 'option' and options:
-            words += draw(given_option(draw(st.sampled_from(options))))
+            words += draw(option_words(draw(st.sampled_from(options))))
         elif what == 'more' or not places:
             words.append(draw(values()))
         else:
@@ -86,7 +86,7 @@ def command_lines(draw, point):
 
 
 @st.composite
-def given_option(draw, option):
+def option_words(draw, option):
     """An option or an argument with its value, which is mostly none that it can have."""
     flag = option.option_strings[-1:]
     if option.nargs == 0:
@@ -160,7 +160,7 @@ class Program:
         self._database = sqlite3.connect(path)
         self._copy = sqlite3.connect(folder / 'copy')
         self._database.backup(self._copy)
-        self._held = databases.content(self._database)
+        self._content = databases.content(self._database)
         self._round = 0
 
     def close(self):
@@ -175,11 +175,11 @@ class Program:
             fields = {kind: {'total': 8} for kind in ('VCPU', 'MEMORY_MB', 'VGPU', 'DISK_GB')}
             inventory.set_all(client, made.uuid, fields, made.generation)
             consumer = CONSUMER if host == HOSTS[0] else made.uuid
-            held = {made.uuid: {'VCPU': 1, 'VGPU': 1}}
-            allocation.set(client, Consumer(consumer, held, host, host, None, 'INSTANCE'))
+            allocations = {made.uuid: {'VCPU': 1, 'VGPU': 1}}
+            allocation.set(client, Consumer(consumer, allocations, host, host, None, 'INSTANCE'))
         resource_class.create(client, 'CUSTOM_FPGA')
-        for known in ('CUSTOM_NVIDIA_A40', 'CUSTOM_FAST_DISK'):
-            trait.create(client, known)
+        for name in ('CUSTOM_NVIDIA_A40', 'CUSTOM_FAST_DISK'):
+            trait.create(client, name)
         restore.load(client, disk.read_snapshot(str(CLOUD)))
 
     def run(self, words):
@@ -190,11 +190,11 @@ class Program:
         before = _contents(folder)
         with chdir(folder):
             ended = self._run(words)
-        held, after = databases.content(self._database), _contents(folder)
-        is_changed = held != self._held or after != before
+        content, after = databases.content(self._database), _contents(folder)
+        is_changed = content != self._content or after != before
         if after != before:
             self._round += 1
-        if held != self._held:
+        if content != self._content:
             self._copy.backup(self._database)
         if ended.status in (1, 2) and self._is_true:
             assert not is_changed, (words, ended)

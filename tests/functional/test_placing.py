@@ -41,9 +41,9 @@ CLASSES = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU')
 #: That of Nova, and the first with alternatives of traits.
 VERSIONS = ('1.36', '1.39')
 #: How many requests each cloud gets.
-EACH = 25
+REQUESTS = 25
 FIRST = int(os.environ.get('PLACING_FIRST', '0'))
-SEEDS = range(FIRST, FIRST + int(os.environ.get('PLACING_REQUESTS', '300')) // EACH)
+SEEDS = range(FIRST, FIRST + int(os.environ.get('PLACING_REQUESTS', '300')) // REQUESTS)
 #: Those of the tests without a number from outside.
 FEW = range(20)
 
@@ -236,7 +236,7 @@ def test_random_requests_have_the_candidates_of_the_service(service_clients):
     compared = Counter[str]()
     for seed in SEEDS:
         snapshot, chance = loaded(service_clients['1.39'], seed)
-        for _ in range(EACH):
+        for _ in range(REQUESTS):
             version = chance.choice(VERSIONS)
             request = random_request(chance, list(snapshot.providers), version)
             try:
@@ -248,7 +248,7 @@ def test_random_requests_have_the_candidates_of_the_service(service_clients):
             check(snapshot, request, candidates, (seed, version, request))
             compared['met' if candidates else 'unmet'] += 1
     print(dict(compared))
-    assert compared.total() == len(SEEDS) * EACH
+    assert compared.total() == len(SEEDS) * REQUESTS
     assert compared['met'] >= 2 * len(SEEDS)
     assert compared['failed'] <= compared.total() // 20
 

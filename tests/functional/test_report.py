@@ -19,7 +19,7 @@ from tests.functional.clouds import uuid_of
 from tests.numbers import few_quick
 
 SERVER = uuid_of('server')
-HELD = {
+ALLOCATIONS = {
     'compute0': {'VCPU': 2, 'MEMORY_MB': 512},
     'compute0_gpu1': {'VGPU': 2},
     'storage': {'DISK_GB': 10},
@@ -92,7 +92,7 @@ def downloaded(browser, folder, *names):
 
 
 def test_figures_are_those_of_the_capacity(browser, client, placement, tmp_path):
-    hosts.build(client, hosts.holder('server', HELD))
+    hosts.build(client, hosts.holder('server', ALLOCATIONS))
     shown(browser, placement, tmp_path)
     in_page = [
         (name, used, free, capacity, largest, number(providers))
@@ -135,7 +135,7 @@ def test_figures_are_those_of_the_capacity(browser, client, placement, tmp_path)
 
 
 def test_a_tree_opens(browser, client, placement, tmp_path):
-    hosts.build(client, hosts.holder('server', HELD))
+    hosts.build(client, hosts.holder('server', ALLOCATIONS))
     shown(browser, placement, tmp_path)
     button = all_of(browser, '#all-trees .open')[0]
     assert (button.text, button.get_attribute('aria-expanded')) == ('compute0', 'false')
@@ -220,7 +220,7 @@ def test_no_more_rows_are_drawn_than_one_page(browser, placement, tmp_path):
 
 
 def test_what_the_audit_found_leads_to_its_tree(browser, client, placement, tmp_path):
-    hosts.build(client, hosts.holder('server', HELD))
+    hosts.build(client, hosts.holder('server', ALLOCATIONS))
     path = tmp_path / 'cloud.json'
     disk.write_snapshot(str(path), clouds.captured(client))
     servers, migrations = tmp_path / 'servers.json', tmp_path / 'migrations.json'

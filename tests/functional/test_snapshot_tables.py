@@ -73,7 +73,7 @@ class Cloud:
             traits = [self._named('traits', name) for name in TRAITS]
             aggregates = [self._insert('placement_aggregates', uuid=self._uuid()) for _ in range(3)]
             providers = [id for n in range(8) for id in self._tree(f'host{n}', None, None)]
-            held = [
+            places = [
                 (provider, class_id)
                 for provider in providers
                 for class_id in self._some(classes)
@@ -85,7 +85,7 @@ class Cloud:
                     for id in self._some(ids):
                         fields = {'resource_provider_id': provider, f'{facet}_id': id}
                         self._insert(table, **fields)
-            self._consumers(held)
+            self._consumers(places)
         self._engine.dispose()
 
     def _consumers(self, places):
@@ -183,13 +183,13 @@ def test_both_read_the_same_and_write_the_same_file(tables, url, seed, tmp_path)
         names = [states[uuid].name for uuid in cloud.roots]
         for trees in ([], names[:1], names[3:6]):
             read = capture.capture(client, trees)
-            asked = capture.capture(by_requests(client), trees)
-            assert read.providers == asked.providers
-            assert read.consumers == asked.consumers
-            paths = [str(tmp_path / name) for name in ('read.json', 'asked.json')]
+            by_endpoints = capture.capture(by_requests(client), trees)
+            assert read.providers == by_endpoints.providers
+            assert read.consumers == by_endpoints.consumers
+            paths = [str(tmp_path / name) for name in ('read.json', 'by_endpoints.json')]
             # Where and when they were read is what they do not have in common.
-            asked.origin = read.origin
-            for path, snapshot in zip(paths, (read, asked), strict=True):
+            by_endpoints.origin = read.origin
+            for path, snapshot in zip(paths, (read, by_endpoints), strict=True):
                 disk.write_snapshot(path, snapshot)
             assert Path(paths[0]).read_bytes() == Path(paths[1]).read_bytes()
     assert all(state.usages.keys() == state.inventories.keys() for state in read.providers.values())
@@ -200,11 +200,11 @@ def test_many_trees_are_picked_out_of_everything(tables, url, monkeypatch):
     cloud.build()
     reader = tables.snapshot_reader
     assert reader is not None
-    asked = reader.snapshot(cloud.roots[2:5])
+    by_endpoints = reader.snapshot(cloud.roots[2:5])
     monkeypatch.setattr('placementclient.embedded.tables.SELECTED', 2)
     picked = reader.snapshot(cloud.roots[2:5])
-    assert picked.providers == asked.providers
-    assert picked.consumers == asked.consumers
+    assert picked.providers == by_endpoints.providers
+    assert picked.consumers == by_endpoints.consumers
 
 
 def test_a_tree_that_does_not_exist_is_passed_over_or_an_error(tables):
@@ -220,11 +220,13 @@ def test_a_provider_that_is_its_own_parent_is_told(tables, url):
     provider = resource_provider.create(tables, 'host')
     with sqlalchemy.create_engine(url).begin() as connection:
         connection.execute(sqlalchemy.text('UPDATE resource_providers SET parent_provider_id = id'))
-    said = rf"providers that form no tree: the parents of 'host' \({provider.uuid}\) are a circle"
+    message = (
+        rf"providers that form no tree: the parents of 'host' \({provider.uuid}\) are a circle"
+    )
     for client in (tables, by_requests(tables)):
-        for wanted in ([], ['host']):
-            with pytest.raises(errors.InvalidAnswer, match=said):
-                capture.capture(client, wanted)
+        for roots in ([], ['host']):
+            with pytest.raises(errors.InvalidAnswer, match=message):
+                capture.capture(client, roots)
 
 
 def test_one_request_however_much_there_is(tables, url):

@@ -102,9 +102,9 @@ class Judged:
     def _noting_reshapes(self):
         update = driver.LibvirtDriver.update_provider_tree
 
-        def noting(own_driver, *args, **kwargs):
+        def noting(libvirt, *args, **kwargs):
             try:
-                return update(own_driver, *args, **kwargs)
+                return update(libvirt, *args, **kwargs)
             except exception.ReshapeNeeded:
                 self.written.append(('RESHAPE', 'needed'))
                 raise

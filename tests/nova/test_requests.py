@@ -64,12 +64,7 @@ def predicted(document, rules):
     request = server_request.requested(server, options, sources, rules)
     if request.unknown:
         raise AssertionError(f'all is known, but not {request.unknown}')
-    asked = (request.first, request.second)
-    return [
-        nova_requests.canonical(query.of_scheduler(record))
-        for record in asked
-        if record is not None
-    ]
+    return [nova_requests.canonical(query.of_scheduler(record)) for record in request.requests]
 
 
 def answer(requests, error, *arguments):

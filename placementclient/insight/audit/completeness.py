@@ -17,7 +17,7 @@ def shortfalls(cloud: Cloud, earlier: Cloud | None = None) -> dict[str, str]:
 
     :param earlier: another reading; what is in its lists is not missing
     """
-    known = cloud.snapshot.consumers.keys() & cloud.servers.keys()
+    listed_consumers = cloud.snapshot.consumers.keys() & cloud.servers.keys()
     orphans, resized = _orphans(cloud), _resized(cloud)
     if earlier is not None:
         orphans, resized = orphans & _orphans(earlier), resized & _resized(earlier)
@@ -29,7 +29,7 @@ def shortfalls(cloud: Cloud, earlier: Cloud | None = None) -> dict[str, str]:
             if not is_sharing(state)
             for consumer in cloud.snapshot.consumers_on(state.uuid)
         }
-        if users & orphans and users.isdisjoint(known):
+        if users & orphans and users.isdisjoint(listed_consumers):
             hosts.append(cloud.name(root))
     sentences = {}
     if resized:
@@ -38,7 +38,7 @@ def shortfalls(cloud: Cloud, earlier: Cloud | None = None) -> dict[str, str]:
             f'{counted(len(resized), "server")} with a resize to confirm. Nothing is deleted '
             'by it: list the migrations of all cells, and all pages'
         )
-    consumers = len(orphans | known)
+    consumers = len(orphans | listed_consumers)
     if hosts or len(orphans) * _LACKING > consumers:
         of_hosts = f', and all of {listed(hosts, 3)}' if hosts else ''
         sentences['servers'] = (

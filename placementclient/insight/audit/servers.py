@@ -105,8 +105,8 @@ def wrong_host(cloud: Cloud) -> Iterator[Finding]:
     """
     for server, consumer, root in _on_one_host(cloud):
         # A driver may give its hosts other names than their providers: only a known one counts.
-        is_known = server.is_detailed or cloud.host_roots(server.hosts)
-        if is_known and not cloud.named([root], server.hosts):
+        is_comparable_host = server.is_detailed or cloud.host_roots(server.hosts)
+        if is_comparable_host and not cloud.named([root], server.hosts):
             holds = {cloud.name(uuid): dict(used) for uuid, used in consumer.allocations.items()}
             yield _fault(cloud, server, {'holds': holds}, None, _ELSEWHERE, also=root)
 

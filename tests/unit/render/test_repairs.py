@@ -19,7 +19,7 @@ from placementclient.model.repairs import (
 from placementclient.render import repairs
 from placementclient.render.repairs import Invocation
 
-HELD = Consumer('c', {'a': {'VCPU': 1}, 'b': {'VCPU': 1}})
+CONSUMER = Consumer('c', {'a': {'VCPU': 1}, 'b': {'VCPU': 1}})
 FILES = {'--snapshot': 'my cloud.json', '--servers': 's.json'}
 AGAIN = "audit --snapshot 'my cloud.json' --servers s.json --id over-capacity --subject 'a b'"
 
@@ -34,8 +34,8 @@ def next_step(remedy, reason='', invocation=None):
     ('remedy', 'typed'),
     [
         (AddTrait('u', 'a host', 'OWNER_NOVA'), "trait add 'a host' OWNER_NOVA"),
-        (FreeAllocations(HELD, ('a', 'b')), f'{AGAIN} --fix --yes'),
-        (FreeAllocations(HELD, ('b',)), f'{AGAIN} --fix --yes'),
+        (FreeAllocations(CONSUMER, ('a', 'b')), f'{AGAIN} --fix --yes'),
+        (FreeAllocations(CONSUMER, ('b',)), f'{AGAIN} --fix --yes'),
         (LowerReserved('u', 'a', 'VCPU', 8), f'{AGAIN} --fix --yes'),
         (HealServer('s'), "allocation heal --server s --servers 'my list.json'"),
     ],
@@ -47,7 +47,7 @@ def test_a_command_names_the_program(remedy, typed, program):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize('remedy', [FreeAllocations(HELD, ('a',)), None])
+@pytest.mark.parametrize('remedy', [FreeAllocations(CONSUMER, ('a',)), None])
 def test_what_is_not_safe_has_a_reason_and_no_command(remedy):
     assert next_step(remedy, 'not now') == ('', 'not now')
 
@@ -67,7 +67,7 @@ def test_a_decision_has_its_command_in_the_reason(remedy, typed):
 
 def test_what_came_through_a_pipe_cannot_be_read_again():
     piped = Invocation('openstack', None)
-    command, reason = next_step(FreeAllocations(HELD, ('a',)), invocation=piped)
+    command, reason = next_step(FreeAllocations(CONSUMER, ('a',)), invocation=piped)
     assert (command, 'pipe' in reason) == ('', True)
     assert next_step(AddTrait('u', 'a', 'T'), invocation=piped)[0]
 

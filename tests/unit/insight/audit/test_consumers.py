@@ -19,8 +19,8 @@ from tests.unit.insight.clouds import consumer, pool, provider
 HOSTS = [provider(name, VCPU=8) for name in 'ab']
 SHARING = [replace(host, aggregates=frozenset({'x'})) for host in HOSTS]
 #: Enough servers to make a list complete that lacks a few.
-KNOWN = [consumer(f'k{n:02}', a={'PCPU': 1}) for n in range(39)]
-LISTED = dict.fromkeys((consumer.uuid for consumer in KNOWN), 'a')
+SOUND = [consumer(f'k{n:02}', a={'PCPU': 1}) for n in range(39)]
+LISTED = dict.fromkeys((consumer.uuid for consumer in SOUND), 'a')
 BOTH = {'a': {'VCPU': 1}, 'b': {'VCPU': 2}}
 SHELVED = Server('s', status='shelved_offloaded')
 
@@ -81,7 +81,7 @@ def test_an_evacuated_server_keeps_what_is_shared():
     ],
 )
 def test_orphans(kind, migrations, is_safe):
-    allocated = [consumer('s', kind, a={'VCPU': 1}), *KNOWN]
+    allocated = [consumer('s', kind, a={'VCPU': 1}), *SOUND]
     result = only(HOSTS, allocated, LISTED, migrations)
     assert result.kind == 'orphan'
     assert typed(result) == f'{PREFIX} audit --id orphan --subject s --fix --yes' * is_safe
@@ -119,14 +119,14 @@ def test_a_list_without_any_server_of_a_host_makes_no_deletion_safe():
     """As one without the servers of a cell, however small that is."""
     hosts = [provider(name, VCPU=100) for name in ('a', 'b')]
     hosts.append(provider('b_numa', 'b', VCPU=100))
-    allocated = [*KNOWN, consumer('gone', a={'VCPU': 1}), consumer('cell', b_numa={'VCPU': 1})]
+    allocated = [*SOUND, consumer('gone', a={'VCPU': 1}), consumer('cell', b_numa={'VCPU': 1})]
     result = audited(hosts, allocated, LISTED, [])
     assert 'it lacks 2 of 41 consumers, and all of b. ' in result.shortfalls['servers']
     assert [finding.repair for finding in result.findings] == [None] * 2
     # A host that has nothing but what a migration holds, or another service, is no sign.
     others = [consumer('m', b={'VCPU': 1}), consumer('c', 'CONTAINER', b={'VCPU': 1})]
     moved = migration(None, 'finished', 'b', 'k0')
-    result = audited(hosts, [*KNOWN, allocated[-2], *others], LISTED, [moved])
+    result = audited(hosts, [*SOUND, allocated[-2], *others], LISTED, [moved])
     assert not result.shortfalls
     assert [finding.kind for finding in result.findings if finding.repair] == ['orphan']
 
@@ -177,7 +177,7 @@ def test_a_list_of_migrations_without_that_of_a_resized_server_makes_no_deletion
 ):
     """It may lack the one whose consumer seems to be an orphan; Nova gives them no type."""
     servers = LISTED | {'k00': Server('k00', ('a',), status=status)}
-    allocated = [*KNOWN, consumer('waiting', None, a={'VCPU': 1})]
+    allocated = [*SOUND, consumer('waiting', None, a={'VCPU': 1})]
     result = audited(HOSTS, allocated, servers, migrations)
     [outcome] = result.findings
     assert (outcome.kind, outcome.repair is not None) == ('orphan', is_safe)

@@ -19,7 +19,7 @@ DETAILED = Server(
     user_id='u',
 )
 HOSTS = [provider('a', VCPU=8, MEMORY_MB=4096), provider('b', VCPU=8)]
-HELD = Consumer('s', {'a': {'VCPU': 4, 'MEMORY_MB': 2048}}, 'p', 'u')
+CONSUMER = Consumer('s', {'a': {'VCPU': 4, 'MEMORY_MB': 2048}}, 'p', 'u')
 HEAL = 'openstack resource provider allocation heal --server s'
 
 
@@ -77,7 +77,7 @@ def test_usage_that_nobody_answers_for_may_be_a_servers():
 
 
 def test_a_server_of_another_owner():
-    [result] = findings(detailed(), replace(HELD, project_id='other', user_id=None))
+    [result] = findings(detailed(), replace(CONSUMER, project_id='other', user_id=None))
     assert (result.kind, result.severity.value) == ('foreign-owner', 'warning')
     assert result.facts == {
         'host': 'a',
@@ -101,7 +101,7 @@ def test_a_server_of_another_owner():
 def test_a_server_under_way_or_nowhere(server):
     assert not findings(server)
     if server.node:
-        assert not findings(server, replace(HELD, project_id='other'))
+        assert not findings(server, replace(CONSUMER, project_id='other'))
 
 
 @pytest.mark.parametrize('server', [detailed(), Server('s', ('a',))])
@@ -109,8 +109,8 @@ def test_a_server_under_way_or_nowhere(server):
     ('allocated', 'count'),
     [
         ((), 1),
-        ((replace(HELD, allocations={'b': {'VCPU': 4, 'MEMORY_MB': 2048}}),), 1),
-        ((HELD,), 0),
+        ((replace(CONSUMER, allocations={'b': {'VCPU': 4, 'MEMORY_MB': 2048}}),), 1),
+        ((CONSUMER,), 0),
     ],
 )
 def test_who_is_passed_over_is_counted_by_reason(server, allocated, count):
@@ -144,8 +144,8 @@ def test_who_is_passed_over_is_counted_by_reason(server, allocated, count):
 )
 def test_a_server_that_holds_all_on_another_host(server, hosts, result):
     allocated = Consumer('s', {name: {'VCPU': 4} for name in hosts}, 'p', 'u')
-    found_all = findings(server, allocated, states=[*HOSTS, pool('nfs')], migrations=[])
-    wrong = [finding for finding in found_all if finding.kind == 'wrong-host']
+    faults = findings(server, allocated, states=[*HOSTS, pool('nfs')], migrations=[])
+    wrong = [finding for finding in faults if finding.kind == 'wrong-host']
     assert len(wrong) == result
     for finding in wrong:
         assert finding.facts == {'host': server.hosts[0], 'holds': {'a': {'VCPU': 4}}}

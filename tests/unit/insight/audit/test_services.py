@@ -324,7 +324,7 @@ GOLD = 'CUSTOM_GOLD_LARGE'
 SERVED = [consumer('s', node={GOLD: 1})]
 
 
-def held_node(reserved=0):
+def gold_node(reserved=0):
     return [provider('node', **{GOLD: Inventory(1, reserved)})]
 
 
@@ -347,25 +347,25 @@ def held_node(reserved=0):
 )
 def test_nodes_that_are_as_they_should_be(fields, reserved, allocated):
     servers = {'s': 'node'} if allocated else {}
-    states = held_node(reserved)
+    states = gold_node(reserved)
     assert findings(states, SERVED * allocated, servers, [], nodes=[node(**fields)]) == []
 
 
 @pytest.mark.parametrize(
     ('fields', 'states', 'allocated', 'servers', 'facts', 'command'),
     [
-        ({}, held_node(), SERVED, {'s': 'node'}, {'holds': ['s']}, ''),
-        ({}, held_node(1), [], {}, {'resource_class': GOLD, 'reserved': 1}, ''),
+        ({}, gold_node(), SERVED, {'s': 'node'}, {'holds': ['s']}, ''),
+        ({}, gold_node(1), [], {}, {'resource_class': GOLD, 'reserved': 1}, ''),
         (
-            {'resource_class': 'silver'}, held_node(), [], {},
+            {'resource_class': 'silver'}, gold_node(), [], {},
             {'resource_class': 'CUSTOM_SILVER', 'inventories': [GOLD]}, '',
         ),
         ({}, [provider('node')], [], {}, {'resource_class': GOLD, 'inventories': []}, ''),
         (
-            {'state': 'active', 'instance_uuid': 's'}, held_node(), [], {'s': ''},
+            {'state': 'active', 'instance_uuid': 's'}, gold_node(), [], {'s': ''},
             {'holds': [], 'instance_uuid': 's'}, f'{PREFIX} allocation heal --server s',
         ),
-        ({'state': 'active'}, held_node(), [], {}, {'holds': [], 'instance_uuid': None}, ''),
+        ({'state': 'active'}, gold_node(), [], {}, {'holds': [], 'instance_uuid': None}, ''),
     ],
 )  # fmt: skip
 def test_ironic_node(fields, states, allocated, servers, facts, command):
@@ -391,7 +391,7 @@ def test_a_node_that_is_withheld_may_have_no_inventory():
     ],
 )
 def test_a_node_on_which_a_server_may_be_built(servers, message):
-    result = audited(held_node(), SERVED, servers, [], nodes=[node()])
+    result = audited(gold_node(), SERVED, servers, [], nodes=[node()])
     assert (result.findings, dict(result.passed_over)) == ([], {message: 1})
 
 

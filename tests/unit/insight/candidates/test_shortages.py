@@ -15,7 +15,7 @@ def state(name, inventory, used=0, *traits):
     )
 
 
-def wanted(amount):
+def requirement(amount):
     return Requirement(Kind.RESOURCE, 'VGPU', '1', amount)
 
 
@@ -34,7 +34,7 @@ def wanted(amount):
     ],
 )
 def test_the_limits_of_an_inventory(amount, inventory, reasons):
-    lacking = list(shortages(wanted(amount), [state('gpu', inventory, 6)], ()))
+    lacking = list(shortages(requirement(amount), [state('gpu', inventory, 6)], ()))
     assert [(shortage.reason, shortage.amount) for shortage in lacking] == reasons
     assert {shortage.provider for shortage in lacking} == {'gpu'}
 
@@ -42,11 +42,11 @@ def test_the_limits_of_an_inventory(amount, inventory, reasons):
 def test_who_has_the_trait_of_the_group_is_nearer_than_who_has_more():
     providers = [state('a', Inventory(3)), state('b', Inventory(1), 0, 'CUSTOM_A40')]
     trait = Requirement(Kind.TRAIT, 'CUSTOM_T4,CUSTOM_A40', '1')
-    [shortage] = shortages(wanted(4), providers, [wanted(4), trait])
+    [shortage] = shortages(requirement(4), providers, [requirement(4), trait])
     assert (shortage.provider, shortage.amount) == ('b', 1)
-    [shortage] = shortages(wanted(4), providers, [wanted(4)])
+    [shortage] = shortages(requirement(4), providers, [requirement(4)])
     assert (shortage.provider, shortage.amount) == ('a', 3)
 
 
 def test_no_inventory_at_all():
-    assert list(shortages(wanted(1), [], ())) == [Shortage(wanted(1), Reason.INVENTORY)]
+    assert list(shortages(requirement(1), [], ())) == [Shortage(requirement(1), Reason.INVENTORY)]
