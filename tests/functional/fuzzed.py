@@ -178,8 +178,8 @@ class Program:
             allocations = {made.uuid: {'VCPU': 1, 'VGPU': 1}}
             allocation.set(client, Consumer(consumer, allocations, host, host, None, 'INSTANCE'))
         resource_class.create(client, 'CUSTOM_FPGA')
-        for name in ('CUSTOM_NVIDIA_A40', 'CUSTOM_FAST_DISK'):
-            trait.create(client, name)
+        for custom in ('CUSTOM_NVIDIA_A40', 'CUSTOM_FAST_DISK'):
+            trait.create(client, custom)
         restore.load(client, disk.read_snapshot(str(CLOUD)))
 
     def run(self, words):
