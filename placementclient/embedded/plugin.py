@@ -178,16 +178,8 @@ class _Transport(HTTPAdapter):
     def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
         """Answer as the server at the other end of a socket would."""
         body = request.body or b''
-        headers = {
-            name: value.decode('latin-1') if isinstance(value, bytes) else value
-            for name, value in request.headers.items()
-        }
-        answer = self.started().answer(
-            request.method,
-            request.url,
-            headers,
-            body.encode() if isinstance(body, str) else body,
-        )
+        content = body.encode() if isinstance(body, str) else body
+        answer = self.started().answer(request.method, request.url, request.headers, content)
         raw = urllib3.HTTPResponse(
             body=io.BytesIO(answer.body),
             headers=urllib3.HTTPHeaderDict(answer.headerlist),
