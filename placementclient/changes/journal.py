@@ -180,7 +180,7 @@ def opened(path: str, identity: str) -> Iterator[Journal]:
     :raises errors.BadFile: if it belongs to another plan, or cannot be read or written
     """
     with system.explained(path):
-        descriptor = system.open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        descriptor = system.open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         with system.explained(path):
             if not _has_locked(descriptor, path):
@@ -209,7 +209,7 @@ def read(path: str, identity: str) -> dict[str, Record]:
     """
     if not os.path.lexists(path):
         return {}
-    content = system.read_own(path)
+    content = system.read_private(path)
     return _learned(_checked(path, content, identity).entries)
 
 

@@ -49,7 +49,7 @@ def is_taken() -> bool:
 def start(database: str | None, conf_file: str | None) -> Service:
     """Return the service on the operator's database, or by default on the user's own."""
     if not (database or conf_file):
-        return _start_own()
+        return _start_local()
     where = database_url.shown(database) if database else str(conf_file)
     with _explained(where):
         conf = configured(database, conf_file)
@@ -66,7 +66,7 @@ def start_scratch(folder: Path) -> Service:
         return _started(Service(configured(_sqlite(path), durable=False)))
 
 
-def _start_own() -> Service:
+def _start_local() -> Service:
     data = os.environ.get('XDG_DATA_HOME') or Path.home() / '.local' / 'share'
     folder = Path(data, 'placementclient')
     with _explained(str(folder)):

@@ -30,7 +30,7 @@ STANDARD = '-'
 #: Of files that others read too, as far as the umask lets them.
 READABLE = 0o644
 # Allocations and owners are readable by the owner of the file only.
-_OWN = 0o600
+_PRIVATE = 0o600
 _GZIP = b'\x1f\x8b'
 _CHUNK = 1 << 20
 #: How many bytes a file may have: what this program writes, what others do for many consumers, and
@@ -59,7 +59,7 @@ def as_text(content: bytes, path: str) -> str:
         raise errors.BadFile(path, 'not UTF-8 text') from None
 
 
-def write_text(path: str, text: str, mode: int = _OWN) -> None:
+def write_text(path: str, text: str, mode: int = _PRIVATE) -> None:
     """Write a text, as :func:`write_snapshot` does; on a terminal, escape control characters."""
     if path == STANDARD and sys.stdout.isatty():
         text = printable(text)
@@ -152,7 +152,7 @@ def _beginning(stream: IO[bytes] | gzip.GzipFile, most: int) -> bytes:
 
 
 @contextlib.contextmanager
-def written(path: str, mode: int = _OWN) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def written(path: str, mode: int = _PRIVATE) -> Iterator[IO[bytes] | gzip.GzipFile]:
     with system.explained(path):
         if path == STANDARD:
             with _compressed(sys.stdout.buffer, path) as stream:

@@ -42,7 +42,7 @@ def open_named(path: str, flags: int) -> int:
     return os.open(path, flags | guard | os.O_CLOEXEC, 0o600)
 
 
-def open_own(path: str, flags: int) -> int:
+def open_private(path: str, flags: int) -> int:
     """Open a file that the user has not named, such as a journal; a FIFO does not block it.
 
     :raises errors.BadFile: if it is no regular file, belongs to another user than root and the
@@ -64,9 +64,9 @@ def open_own(path: str, flags: int) -> int:
     raise errors.BadFile(path, reason)
 
 
-def read_own(path: str) -> bytes:
-    """Return the content of a file, opened with :func:`open_own`."""
-    with explained(path), open(open_own(path, os.O_RDONLY), 'rb') as stream:
+def read_private(path: str) -> bytes:
+    """Return the content of a file, opened with :func:`open_private`."""
+    with explained(path), open(open_private(path, os.O_RDONLY), 'rb') as stream:
         return stream.read(WRITTEN)
 
 

@@ -39,8 +39,8 @@ class Service:
     def answer(self, *replies):
         """Answer the next requests so."""
         self._mocker.reset_mock()
-        said = [each.reply if isinstance(each, Exchange) else each for each in replies]
-        self._mocker.request(ANY, ANY, [reply.mocked() for reply in (*said, Reply(599))])
+        answers = [reply.reply if isinstance(reply, Exchange) else reply for reply in replies]
+        self._mocker.request(ANY, ANY, [answer.mocked() for answer in (*answers, Reply(599))])
 
     def always(self, body):
         """Answer every request with this JSON."""
@@ -99,8 +99,8 @@ def _true_to_their_word(monkeypatch):
 
     def checked_run(self, parsed_args):
         status = run(self, parsed_args)
-        said = {0, 1, 2, 130, *(status for status, _ in self.statuses)}
-        assert status in said or not self.statuses
+        documented = {0, 1, 2, 130, *(status for status, _ in self.statuses)}
+        assert status in documented or not self.statuses
         return status
 
     def checked_output(self, parsed_args, names, data):

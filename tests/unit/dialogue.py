@@ -159,7 +159,7 @@ def provider(uuid=RP, name='compute1', generation=7, parent=None, root=None):
     }
 
 
-def found(name='compute1', uuid=RP, **settings):
+def searched(name='compute1', uuid=RP, **settings):
     """The search for a provider by its name."""
     listed = {'resource_providers': [provider(uuid, name)]}
     return get(f'/resource_providers?name={name}', listed, **settings)

@@ -168,7 +168,7 @@ def test_nothing_is_written_to_a_name_that_no_file_can_have():
 
 
 @pytest.mark.parametrize(
-    ('content', 'said'),
+    ('content', 'message'),
     [
         (
             b'[\n' + b'{"ID": "a", "Name": "b"},\n' * 200_000,
@@ -177,9 +177,9 @@ def test_nothing_is_written_to_a_name_that_no_file_can_have():
         (b'[' + b'[],' * 2_000_000 + b'[]]', 'has more than 2000000 objects and lists'),
     ],
 )
-def test_a_large_document_is_refused_at_once(content, said, tmp_path):
+def test_a_large_document_is_refused_at_once(content, message, tmp_path):
     (tmp_path / 'file').write_bytes(content)
     started = time.process_time()
-    with pytest.raises(errors.BadFile, match=said):
+    with pytest.raises(errors.BadFile, match=message):
         disk.read_document(str(tmp_path / 'file'))
     assert time.process_time() - started < 5

@@ -179,14 +179,14 @@ class Answering(BaseHTTPRequestHandler):
 
     protocol_version = 'HTTP/1.1'
     connections = 0
-    all_have_asked = threading.Barrier(WORKERS)
+    together = threading.Barrier(WORKERS)
 
     def setup(self):
         super().setup()
         type(self).connections += 1
 
     def do_GET(self):
-        self.all_have_asked.wait(60)
+        self.together.wait(60)
         self.send_response(200)
         self.send_header('Content-Length', '14')
         self.end_headers()

@@ -34,7 +34,7 @@ class _InGroup(argparse.Action):
         values: str | Sequence[Any] | None,
         option_string: str | None = None,
     ) -> None:
-        # Option.is_given reads it, and so the check of the microversion.
+        # Option.is_set reads it, and so the check of the microversion.
         setattr(namespace, self.dest, values)
         if self.dest == 'group':
             # Of two of the same name the last one counts.

@@ -114,7 +114,7 @@ class ExplainCandidate(DocumentCommand):
         if self.args.flavor and self.args.server:
             raise errors.UsageError('--server has a flavor: leave out --flavor')
         for option in (_PRINT_REQUEST, *scheduling.CLOUD, *scheduling.SERVER, *scheduling.ONE):
-            if option.is_given(self.args) and not self._is_server:
+            if option.is_set(self.args) and not self._is_server:
                 raise errors.UsageError(f'{option.flags[-1]} is for --flavor and --server')
 
     def _of_service(self) -> tuple[Explanation, NovaRequest | None]:

@@ -41,7 +41,7 @@ class Editing(Changing):
     @property
     def is_many(self) -> bool:
         """Return whether selectors stand for the resource provider."""
-        return selectors.are_given(self.args)
+        return selectors.are_set(self.args)
 
     def printed(self) -> Sequence[str]:
         return Changing.prints if self.is_many else self.prints_one
@@ -57,7 +57,7 @@ class Editing(Changing):
         if self.is_many and self.args.generation is not None:
             raise errors.UsageError("--generation is one provider's, not of selectors")
         for choice in () if self.is_many else self.only_many:
-            if choice.is_given(self.args):
+            if choice.is_set(self.args):
                 raise errors.UsageError(f'{choice.flags[0]} needs a selector: --match NAME for one')
 
     def edit(self, command: str, edit: Edit) -> Output:

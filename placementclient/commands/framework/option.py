@@ -65,7 +65,7 @@ class Option:
         if self._missable:
             action.required = False
 
-    def is_given(self, parsed_args: argparse.Namespace) -> bool:
+    def is_set(self, parsed_args: argparse.Namespace) -> bool:
         value = getattr(parsed_args, self.dest)
         # By identity where 0 is meant: it equals False.
         return value is not False and value not in (None, [], self.settings.get('default'))

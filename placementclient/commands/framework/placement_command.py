@@ -316,7 +316,7 @@ class PlacementCommand(command.Command):
         self.client.require('', self.since())
         missing = []
         for option in self.options:
-            if option.is_given(self.args):
+            if option.is_set(self.args):
                 self.client.require(option.flags[-1], option.since, option.until)
                 if option.instead:
                     self.deprecated_option_warning(option.flags[-1], option.instead)

@@ -39,10 +39,10 @@ TREE = Option(
 TREES = (TREE, *OF_TREES)
 
 
-def are_given(args: argparse.Namespace) -> bool:
+def are_set(args: argparse.Namespace) -> bool:
     """Return whether any option selects resource providers."""
     is_all = getattr(args, 'all', False)
-    return is_all or any(condition.is_given(args) for condition in OF_TREES)
+    return is_all or any(condition.is_set(args) for condition in OF_TREES)
 
 
 def selection(client: Client | None, args: argparse.Namespace) -> ProviderSelector:
@@ -68,7 +68,7 @@ def trees(
     :param named: the trees to select from; default: those of ``--tree``
     """
     named = command.args.tree if named is None else named
-    if not are_given(command.args):
+    if not are_set(command.args):
         return named
     if snapshot is not None:
         selector = selection(None, command.args)
@@ -83,7 +83,7 @@ def trees_of(
     plan: Plan, command: base.PlacementCommand, snapshot: Snapshot | None = None
 ) -> Sequence[str]:
     """Return the trees of a plan that the options select; refuse if there is none."""
-    if not are_given(command.args):
+    if not are_set(command.args):
         return command.args.tree  # type: ignore[no-any-return]
     matching = trees(command, snapshot, ())
     planned = plan.selected(command.args.tree)

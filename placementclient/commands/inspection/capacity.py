@@ -138,7 +138,7 @@ class ShowCapacity(base.Lister):
             raise errors.UsageError('--fits and --flavors contradict each other')
         if self.args.fits is None and not self.args.flavors:
             for option in _RESTRICTIONS:
-                if option.is_given(self.args):
+                if option.is_set(self.args):
                     raise errors.UsageError(f'{option.flags[0]} is for --fits and --flavors')
 
 

@@ -158,7 +158,7 @@ class PlanDrain(base.Lister):
             raise errors.UsageError('--batch is for --rolling')
         if not 0 <= self.args.keep_free < 100:
             raise errors.UsageError('--keep-free is a part of 100, from 0 on')
-        is_selected = self.args.host or selectors.are_given(self.args)
+        is_selected = self.args.host or selectors.are_set(self.args)
         if not (self.args.lose or is_selected):
             raise errors.UsageError(
                 'Give hosts, --match, --with-trait, --with-class or --member-of'

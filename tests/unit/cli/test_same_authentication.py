@@ -80,11 +80,11 @@ class Made(NamedTuple):
     """What a program has made of its settings.
 
     :param tokens: the requests for tokens: their URL and what they say
-    :param asked: the URLs that Placement was asked at, with which token, and what is trusted
+    :param requests: the URLs that Placement was asked at, with which token, and what is trusted
     """
 
     tokens: Sequence[tuple[str, Any]]
-    asked: Sequence[tuple[str, str | None, Any, Any]]
+    requests: Sequence[tuple[str, str | None, Any, Any]]
 
 
 def made_by(run, argv, mocker):
@@ -193,7 +193,7 @@ def both(requests_mock, tmp_path, monkeypatch):
 @pytest.mark.parametrize(('argv', 'environment'), COMBINATIONS, ids=str)
 def test_both_programs_make_the_same_of_settings(both, argv, environment):
     lean, whole = both(argv, environment)
-    assert whole.asked
+    assert whole.requests
     assert lean == whole
 
 
@@ -214,5 +214,5 @@ def test_both_programs_refuse_the_same_settings(both, argv, environment):
 )
 def test_a_cloud_that_is_the_only_one_need_not_be_named(both, argv, environment):
     lean, whole = both(argv, environment, ONE_CLOUD)
-    assert whole.asked
+    assert whole.requests
     assert lean == whole

@@ -63,9 +63,9 @@ def test_a_hostile_argument_is_refused_or_reaches_its_own_place(placement, servi
         for request in service.history:
             assert request.url.startswith(f'{URL}/')
             assert '#' not in request.url
-            [there] = reached(request.url, request.method)
-            assert set(there.values()) <= {*PARTS.values(), hostile}
-            assert '..' not in there.values()
+            [parts_seen] = reached(request.url, request.method)
+            assert set(parts_seen.values()) <= {*PARTS.values(), hostile}
+            assert '..' not in parts_seen.values()
         if result.status:
             # What was refused has changed nothing.
             assert {request.method for request in service.history} <= {'GET'}

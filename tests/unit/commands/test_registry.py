@@ -41,12 +41,11 @@ def parser_of(point):
 
 def rows_of(command):
     """The rows of the table that a command stands for, whatever its own version need."""
-    row = command.endpoint
-    if row is None:
+    endpoint = command.endpoint
+    if endpoint is None:
         return set()
-    return {
-        each for each in endpoints.ALL if (each.method, each.template) == (row.method, row.template)
-    }
+    route = endpoint.method, endpoint.template
+    return {row for row in endpoints.ALL if (row.method, row.template) == route}
 
 
 @every_command
@@ -121,8 +120,8 @@ def test_every_option_has_a_help_text(point):
 def test_the_help_is_plain(point):
     command = point.load()
     text = inspect.cleandoc(command.__doc__)
-    found = [*faults(text), *(fault for each in command.options for fault in faults(each.help))]
-    assert found == []
+    texts = [text, *(option.help for option in command.options)]
+    assert [fault for text in texts for fault in faults(text)] == []
 
 
 @every_command

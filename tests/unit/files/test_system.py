@@ -50,16 +50,16 @@ def test_what_is_not_our_own_is_refused(tmp_path, monkeypatch, prepare, reason, 
     path = tmp_path / 'plan.json.journal'
     prepare(path, monkeypatch)
     with pytest.raises(errors.BadFile, match=reason) as refusal:
-        system.open_own(str(path), flags)
+        system.open_private(str(path), flags)
     assert refusal.value.path == str(path)
 
 
 def test_our_own_is_read(tmp_path):
     path = tmp_path / 'own'
-    os.close(system.open_own(str(path), os.O_RDWR | os.O_CREAT))
+    os.close(system.open_private(str(path), os.O_RDWR | os.O_CREAT))
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_text('content')
-    assert system.read_own(str(path)) == b'content'
+    assert system.read_private(str(path)) == b'content'
 
 
 def test_the_process_that_has_a_lock_is_named(tmp_path):

@@ -13,11 +13,11 @@ from tests.unit.dialogue import (
     Reply,
     conflict,
     delete,
-    found,
     get,
     post,
     provider,
     put,
+    searched,
 )
 
 PATH = f'/allocations/{CONSUMER}'
@@ -77,9 +77,9 @@ SETTING = {
         f'{OWNED} --allocation VGPU=1,rp=compute1 --allocation rp=storage,DISK_GB=5 '
         f'--consumer-type INSTANCE --mapping =compute1 --mapping 1={ROOT} --mapping 1={RP2}',
         [
-            found(),
-            found('storage', RP2),
-            found(),
+            searched(),
+            searched('storage', RP2),
+            searched(),
             read(),
             put(
                 PATH,

@@ -10,7 +10,7 @@ LIST = 'allocation candidate list'
 NONE: dict[str, Any] = {'allocation_requests': [], 'provider_summaries': {}}
 
 
-def asked(options, query):
+def queried(options, query):
     """What the options become; nothing is found."""
     return Case(f'{LIST} {options} -f value', [get(f'/allocation_candidates?{query}', NONE)])
 
@@ -22,34 +22,34 @@ def refused(options, sentence, **settings):
 NO_RESOURCE = 'At least one --resource must be specified.'
 
 QUERIES = {
-    'the last of one class counts': asked(
+    'the last of one class counts': queried(
         '--resource VCPU=2 --resource VCPU=3', 'resources=VCPU:3'
     ),
-    'traits are joined where they can be': asked(
+    'traits are joined where they can be': queried(
         '--resource VCPU=2 --required A --required B --forbidden C --required D,E',
         'resources=VCPU:2&required=A,B,!C&required=in:D,E',
     ),
-    'aggregates are repeated': asked(
+    'aggregates are repeated': queried(
         f'--resource VCPU=2 --member-of {AGG},{AGG2} --member-of {AGG} --forbidden-member-of {AGG}',
         f'resources=VCPU:2&member_of=in:{AGG},{AGG2}&member_of={AGG}&member_of=!{AGG}',
     ),
-    'a limit and the root are of the request as a whole': asked(
+    'a limit and the root are of the request as a whole': queried(
         '--resource VCPU=2 --limit 5 --root-required A --root-required B --root-forbidden C',
         'resources=VCPU:2&root_required=A,B,!C&limit=5',
     ),
-    'what follows a group belongs to it': asked(
+    'what follows a group belongs to it': queried(
         '--required A --resource VCPU=2 --group 1 --resource VGPU=1 --required B --forbidden C '
         f'--group _NET --resource NET_BW_EGR_KILOBIT_PER_SEC=1 --member-of {AGG} --in-tree {RP}',
         f'resources=VCPU:2&required=A&resources1=VGPU:1&required1=B,!C'
         f'&resources_NET=NET_BW_EGR_KILOBIT_PER_SEC:1&member_of_NET={AGG}&in_tree_NET={RP}'
         '&group_policy=none',
     ),
-    'of two groups of the same name the last one counts': asked(
+    'of two groups of the same name the last one counts': queried(
         '--group 1 --resource VGPU=1 --required A --group 2 --resource VCPU=1 '
         '--group 1 --resource FPGA=1',
         'resources1=FPGA:1&resources2=VCPU:1&group_policy=none',
     ),
-    'groups without resources share a subtree': asked(
+    'groups without resources share a subtree': queried(
         '--group _A --resource VGPU=1 --group _B --required X --same-subtree _A,_B',
         'resources_A=VGPU:1&required_B=X&group_policy=none&same_subtree=_A,_B',
     ),

@@ -28,7 +28,7 @@ def test_the_help_of_an_option_names_its_versions(settings, help):
 
 
 @pytest.mark.parametrize(
-    ('settings', 'value', 'given'),
+    ('settings', 'value', 'is_set'),
     [
         ({}, None, False),
         ({}, '', True),
@@ -42,8 +42,8 @@ def test_the_help_of_an_option_names_its_versions(settings, help):
         ({'default': 'none'}, 'isolate', True),
     ],
 )
-def test_an_option_knows_whether_it_was_given(settings, value, given):
-    assert Option('--x', help='X', **settings).is_given(Namespace(x=value)) is given
+def test_an_option_knows_whether_it_was_given(settings, value, is_set):
+    assert Option('--x', help='X', **settings).is_set(Namespace(x=value)) is is_set
 
 
 def test_workers_are_a_number_or_auto(monkeypatch):

@@ -22,7 +22,7 @@ WRONG = 'something is wrong, and is not fixed (exit 3)\n'
 #: Printed where servers and migrations are all that is known, or nothing is.
 LEFT_OUT = 'Left out: 11 checks that need more lists; -v names them\n'
 #: The lists of other services, in the order in which they are asked for.
-ASKED = (
+READERS = (
     *('servers', 'migrations', 'compute_services', 'hypervisors', 'flavors'),
     *('registered_limits', 'nodes', 'ports', 'agents', 'subnets'),
 )
@@ -249,7 +249,7 @@ def ask(service, monkeypatch):
                 raise answer
             return answer
 
-        for what in ASKED:
+        for what in READERS:
             monkeypatch.setattr(compute, what, partial(listed, what=what))
         return requested
 
@@ -262,10 +262,10 @@ REFUSAL = compute.ServiceRefusal('Forbidden (HTTP 403)')
 @pytest.mark.parametrize(
     ('options', 'lists'),
     [
-        ('', ASKED),
-        ('--id orphan', ASKED[:2]),
-        ('--id inventory-drift', (*ASKED[:2], 'hypervisors')),
-        ('--id limit-missing', (*ASKED[:2], 'flavors', 'registered_limits')),
+        ('', READERS),
+        ('--id orphan', READERS[:2]),
+        ('--id inventory-drift', (*READERS[:2], 'hypervisors')),
+        ('--id limit-missing', (*READERS[:2], 'flavors', 'registered_limits')),
     ],
 )
 def test_services_are_asked_after_the_snapshot_for_what_is_looked_at(

@@ -11,10 +11,10 @@ from tests.unit.dialogue import (
     Case,
     conflict,
     fault,
-    found,
     get,
     post,
     put,
+    searched,
 )
 
 BASE = f'/resource_providers/{RP}'
@@ -52,7 +52,7 @@ READING = {
     'a refusal has the name that was typed, and the class that was meant': Case(
         'resource provider inventory show compute1 VGPUS',
         [
-            found(),
+            searched(),
             get(f'{ALL}/VGPUS', fault(404, f'No inventory of class VGPUS for {RP}')),
             get('/resource_classes', {'resource_classes': [{'name': 'VGPU'}]}),
         ],

@@ -15,11 +15,11 @@ from tests.unit.dialogue import (
     Reply,
     delete,
     fault,
-    found,
     get,
     post,
     provider,
     put,
+    searched,
     unacceptable,
     version_document,
 )
@@ -72,7 +72,7 @@ LIST = {
     ),
     'a tree is found by the name of any of its providers': Case(
         'resource provider list --in-tree compute1 -f value',
-        [found(), get(f'/resource_providers?in_tree={RP}', NONE)],
+        [searched(), get(f'/resource_providers?in_tree={RP}', NONE)],
         stderr=NOTHING,
     ),
     'a pattern is one for names': Case(
@@ -108,7 +108,7 @@ CREATE = {
     'a child is created below the parent of a name, with a UUID': Case(
         f'resource provider create numa0 --parent-provider host --uuid {RP} -f value -c uuid',
         [
-            found('host', ROOT),
+            searched('host', ROOT),
             post(
                 '/resource_providers',
                 {'name': 'numa0', 'uuid': RP, 'parent_provider_uuid': ROOT},
@@ -147,7 +147,7 @@ CREATE = {
 
 SHOW_CASES = {
     'a name costs one': Case(
-        'resource provider show compute1 -f value', [found(), get(PATH, CHILD)], FIELDS
+        'resource provider show compute1 -f value', [searched(), get(PATH, CHILD)], FIELDS
     ),
 }
 
@@ -155,9 +155,9 @@ SET = {
     'a new parent alone keeps the name': Case(
         'resource provider set compute1 --parent-provider host -f value',
         [
-            found(),
+            searched(),
             get(PATH, CHILD),
-            found('host', ROOT),
+            searched('host', ROOT),
             put(PATH, {'name': 'numa0', 'parent_provider_uuid': ROOT}, CHILD),
         ],
         FIELDS,
