@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from placementclient.changes.operations import (
     CreateProvider,
+    DeleteProvider,
     Operation,
     Reshape,
     SetAggregates,
@@ -29,6 +30,8 @@ class OwnValues:
         self._steps = defaultdict(list)
         self.positions: dict[str, set[tuple[str, str | None]]] = defaultdict(set)
         self.consumers: dict[str, list[tuple[Allocations, object]]] = defaultdict(list)
+        #: The UUIDs of those that an operation made, moved or deleted, or whose inventories it set.
+        self.providers: set[str] = set()
         self.is_known = operations is not None
         for operation in operations or ():
             self._learn(operation)
@@ -38,8 +41,12 @@ class OwnValues:
             case CreateProvider():
                 position = operation.name, operation.parent_provider_uuid
                 self.positions[operation.uuid].add(position)
+                self.providers.add(operation.uuid)
             case UpdateProvider():
                 self.positions[operation.uuid].add(operation.after)
+                self.providers.add(operation.uuid)
+            case DeleteProvider():
+                self.providers.add(operation.uuid)
             case SetInventories():
                 self._learn_inventories(operation)
             case SetAllocations():
@@ -52,6 +59,7 @@ class OwnValues:
                     self.consumers[moved.uuid].append(held_by(moved.after))
 
     def _learn_inventories(self, change: SetInventories) -> None:
+        self.providers.add(change.provider_uuid)
         for name in {**change.before, **change.after}:
             step = change.before.get(name), change.after.get(name)
             if step[0] != step[1]:

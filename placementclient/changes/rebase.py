@@ -61,7 +61,8 @@ def rebase(
         ``None``: they are not known
     :param is_atomic: whether an inventory that changes is compared whole, as it moves whole
     :param is_back: whether this is a rollback: it gives nothing to a consumer whose allocations
-        another client had deleted before the change was applied
+        another client had deleted before the change was applied, and makes no provider again that
+        another client had deleted, unless a consumer or a child needs it
     """
     rebase = _Rebase(before, after, live, OwnValues(sent), is_atomic, is_back)
     rebase.providers()
@@ -151,9 +152,21 @@ class _Rebase:
                 del self.held[uuid]
             else:
                 self.held[uuid] = replace(desired, generation=live.generation if live else None)
+        if self._is_back and self._own.is_known:
+            self._unneeded()
         self._crowded()
         self._settle()
         self._overused()
+
+    def _unneeded(self) -> None:
+        """Leave out the providers that others had deleted before the change was made."""
+        needed = {uuid for consumer in self.held.values() for uuid in consumer.allocations}
+        made_again = self._after.providers.keys() - self._before.providers.keys()
+        deleted = made_again - self._live.providers.keys() - self._own.providers - needed
+        for state in reversed(list(self._after.walked())):
+            parents = (each.provider.parent_provider_uuid for each in self.states.values())
+            if state.uuid in deleted and state.uuid not in parents:
+                del self.states[state.uuid]
 
     def _is_ended(self, uuid: str, now: tuple[Allocations, object]) -> bool:
         """Return True if others had ended a consumer before the change was made."""

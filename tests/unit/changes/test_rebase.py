@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from placementclient.changes.diff import diff
-from placementclient.changes.operations import SetInventories, SetTraits
+from placementclient.changes.operations import DeleteProvider, SetInventories, SetTraits
 from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate
 from placementclient.model.consumers import Consumer
@@ -253,3 +253,34 @@ def test_room_that_another_client_has_taken_away_since_the_plan_is_no_room():
     rebased = rebase(before, after, live)
     assert rebased.operations == ()
     assert obstacles(rebased) == [f'consumer {SERVER}: host has no room for its VCPU any more']
+
+
+@pytest.mark.parametrize(
+    ('deleted', 'user', 'made_again'),
+    [
+        ({'leaf'}, HOST, {'host', 'cell'}),
+        ({'cell', 'leaf'}, HOST, {'host'}),
+        ({'cell'}, HOST, {'host', 'cell', 'leaf'}),
+        ({'cell', 'leaf'}, uuid_of('leaf'), {'host', 'cell', 'leaf'}),
+    ],
+)
+def test_a_rollback_makes_no_provider_again_that_another_client_had_deleted(
+    deleted, user, made_again
+):
+    """Unless a consumer or a child needs it: what was sent shows what the change deleted."""
+    names = {'host': None, 'cell': HOST, 'leaf': uuid_of('cell')}
+    states = [
+        ProviderState(Provider(uuid_of(name), name, 1, parent, HOST), {'VCPU': Inventory(8)})
+        for name, parent in names.items()
+    ]
+    before = Snapshot(reversed(states), [Consumer(SERVER, {user: {'VCPU': 1}}, 'p', 'u')])
+    sent = [
+        operation
+        for operation in diff(before, cloud())
+        if not (isinstance(operation, DeleteProvider) and operation.name in deleted)
+    ]
+    rebased = rebase(cloud(), before, cloud(), sent, is_back=True)
+    assert rebased.obstacles == ()
+    back = simulate(cloud(), rebased.operations)
+    assert {state.name for state in back.providers.values()} == made_again
+    assert back.consumers.keys() == {SERVER}
