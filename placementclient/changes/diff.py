@@ -151,12 +151,9 @@ class _Positions:
     def _is_possible(self, uuid: str) -> bool:
         name, parent = self._desired(uuid)
         is_name_free = self._holders.get(name, uuid) == uuid
-        is_there = parent is None or parent in self._now or not self._is_known(parent)
+        # A snapshot may name a parent that it does not have.
+        is_there = parent in self._now or parent not in self._after.providers
         return is_name_free and is_there and uuid not in self._ancestors(parent)
-
-    def _is_known(self, uuid: str) -> bool:
-        """Return True if a snapshot has the provider, and not only names it as a parent."""
-        return uuid in self._after.providers or uuid in self._before.providers
 
     def _move(self, uuid: str, position: Position) -> Operation:
         live = self._now.get(uuid)

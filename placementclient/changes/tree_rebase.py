@@ -22,19 +22,15 @@ def rebase_change(
 
     Of an atomic change nothing is left to do as soon as there is an obstacle.
 
+    :param change: of an atomic one the part that :func:`unmade` returns
     :param backward: of the way back
     """
-    rest = unmade(change, live, backward=backward)
-    sides = (rest.after, rest.before) if backward else (rest.before, rest.after)
-    rebased = rebase(*sides, live, sent, is_atomic=rest.is_atomic, is_back=backward)
+    sides = (change.after, change.before) if backward else (change.before, change.after)
+    rebased = rebase(*sides, live, sent, is_atomic=change.is_atomic, is_back=backward)
     if not change.is_atomic:
         return rebased
-    obstacles: list[Obstacle] = []
-    if rest is change and backward:
-        obstacles += _newcomers(change, live, backward=True)
-    elif rest is change:
-        obstacles += _preconditions(change, live)
-    obstacles = sorted(obstacles, key=lambda obstacle: obstacle.is_drift) or list(rebased.obstacles)
+    drifts = _newcomers(change, live, backward=True) if backward else _preconditions(change, live)
+    obstacles = sorted(drifts, key=lambda drift: drift.is_drift) or rebased.obstacles
     return Rebased((), tuple(obstacles[:1])) if obstacles else rebased
 
 

@@ -1,11 +1,11 @@
 """The replacement of a provider by another, also after an interruption."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.api import inventory, resource_provider
 from placementclient.changes.diff import operations_of
-from placementclient.changes.operations import Operation, Reshape, SetInventories
+from placementclient.changes.operations import SetInventories
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
@@ -70,7 +70,7 @@ class Replacing(Producer):
 
     def plan(self, roots: Sequence[str] = ()) -> Plan:
         plan = super().plan(roots)
-        if not self._is_journaled and (names := _passing(plan)):
+        if not self._is_journaled and (names := list(_passing(plan))):
             raise Irreplaceable(
                 f'More is allocated of {", ".join(names)} than Placement would grant today: the '
                 'limits are lifted for a moment, and would be lost if the command is killed then. '
@@ -211,22 +211,15 @@ def _checked_name(request: Replacement, old: Provider, new: Provider | None) -> 
     return final
 
 
-def _passing(plan: Plan) -> list[str]:
+def _passing(plan: Plan) -> Iterator[str]:
     """Return the providers that have for a moment inventories of which no trace is left."""
-    return [
-        state.name
-        for tree in plan.trees
-        for uuid, inventories in _written(operations_of(tree))
-        if (state := tree.after.providers.get(uuid)) and state.inventories != inventories
-    ]
-
-
-def _written(operations: Iterable[Operation]) -> Iterator[tuple[str, Mapping[str, Inventory]]]:
-    for operation in operations:
-        if isinstance(operation, SetInventories):
-            yield operation.provider_uuid, operation.after
-        elif isinstance(operation, Reshape):
-            yield from ((change.provider_uuid, change.after) for change in operation.inventories)
+    for tree in plan.trees:
+        changes = {change.uuid: change for change in tree.providers}
+        for operation in operations_of(tree):
+            if isinstance(operation, SetInventories):
+                change = changes[operation.provider_uuid]
+                if operation.before != change.content_before.inventories:
+                    yield change.name
 
 
 def _reference(client: Client, name_or_uuid: str) -> Provider | None:

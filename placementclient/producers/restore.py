@@ -1,13 +1,12 @@
 """Restore a snapshot: create what the service lacks."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from placementclient.api import allocation, resource_provider
 from placementclient.api.attempts import retried
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import diff
-from placementclient.changes.obstacles import Obstacle
-from placementclient.changes.rebase import rebase
+from placementclient.changes.rebase import additions, rebase
 from placementclient.changes.simulation import simulate
 from placementclient.client import errors
 from placementclient.client.http import Client
@@ -54,13 +53,11 @@ class Restoring(Producer):
         """Return the existing state with the missing objects, after any interrupted restore."""
         rebased = rebase(_NOTHING, self._snapshot, live, diff(_NOTHING, self._snapshot))
         altered = [obstacle.name for obstacle in rebased.obstacles]
-        if not self._is_begun:
-            providers = _altered_providers(self._snapshot, live, rebased.obstacles)
-            altered = [*providers, *_altered_consumers(self._snapshot, live)]
+        altered += [] if self._is_begun else _added(self._snapshot, live)
         if altered:
             raise Unrestorable(
                 'A restore of this snapshot does not leave these as they are: '
-                f'{listed(altered, 3, "others")}'
+                f'{listed(list(dict.fromkeys(altered)), 3, "others")}'
             )
         return simulate(live, rebased.operations)
 
@@ -123,29 +120,11 @@ def _existing(client: Client, snapshot: Snapshot, missing: bool) -> set[str]:
     return roots
 
 
-def _altered_providers(
-    snapshot: Snapshot, live: Snapshot, obstacles: Iterable[Obstacle]
-) -> Iterator[str]:
-    """Return the names of the providers that have anything but what a restore gives them."""
-    in_the_way = {obstacle.uuid for obstacle in obstacles}
+def _added(snapshot: Snapshot, live: Snapshot) -> Iterator[str]:
+    """Return the providers that have more than in the snapshot, and the consumers that it lacks."""
     for uuid, state in snapshot.providers.items():
-        restored = live.providers.get(uuid)
-        if restored is None:
-            continue
-        is_as_begun = (
-            restored.inventories.keys() <= state.inventories.keys()
-            and restored.traits in (frozenset(), state.traits)
-            and restored.aggregates in (frozenset(), state.aggregates)
-        )
-        if uuid in in_the_way or not is_as_begun:
-            yield state.name
-
-
-def _altered_consumers(snapshot: Snapshot, live: Snapshot) -> Iterator[str]:
-    """Return the consumers on the snapshot's providers that it lacks, or that hold other things."""
+        if restored := live.providers.get(uuid):
+            yield from (obstacle.name for obstacle in additions(state, restored))
     for uuid, consumer in live.consumers.items():
-        if snapshot.providers.keys().isdisjoint(consumer.allocations):
-            continue
-        saved = snapshot.consumers.get(uuid)
-        if saved is None or saved.allocations != consumer.allocations:
+        if uuid not in snapshot.consumers and consumer.allocations.keys() & snapshot.providers:
             yield f'consumer {uuid}'

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from placementclient.changes.operations import Operation
 from placementclient.changes.simulation import simulate
-from placementclient.changes.tree_rebase import rebase_change
+from placementclient.changes.tree_rebase import rebase_change, unmade
 from placementclient.client import errors
 from placementclient.client.wording import counted, first, listed, suggestion
 from placementclient.files.cursors import Cursor
@@ -170,7 +170,8 @@ def carry_out(cloud: Assumed, at: Cursor, plan: Plan) -> None:
     """Change the cloud as a plan does."""
     operations: list[Operation] = []
     for tree in plan.trees:
-        rebased = rebase_change(tree, _part(cloud.snapshot, tree))
+        live = _part(cloud.snapshot, tree)
+        rebased = rebase_change(unmade(tree, live), live)
         if rebased.obstacles:
             raise at.inside('plan').error(
                 f'the plan does not suit the cloud any more: '
