@@ -17,19 +17,7 @@ from placementclient.api import (
     resource_provider,
     trait,
 )
-from placementclient.changes.operations import (
-    CreateProvider,
-    DeleteProvider,
-    EnsureClass,
-    EnsureTrait,
-    Operation,
-    Reshape,
-    SetAggregates,
-    SetAllocations,
-    SetInventories,
-    SetTraits,
-    UpdateProvider,
-)
+from placementclient.changes import operations as ops
 from placementclient.changes.own_values import held_by
 from placementclient.changes.records import operations as records
 from placementclient.client import errors
@@ -66,9 +54,9 @@ class Applier:
         *,
         journal: Journal | None = None,
         tree_uuid: str = '',
-        record_of: Callable[[Operation], Mapping[str, Any]] = records.record,
-        names: set[Operation] | None = None,
-        report: Callable[[Operation, bool], None] | None = None,
+        record_of: Callable[[ops.Operation], Mapping[str, Any]] = records.record,
+        names: set[ops.Operation] | None = None,
+        report: Callable[[ops.Operation, bool], None] | None = None,
     ) -> None:
         self._client, self._journal, self._report = client, journal, report
         self._tree_uuid, self._record_of = tree_uuid, record_of
@@ -84,7 +72,7 @@ class Applier:
         # The providers and consumers whose generations an earlier operation has moved.
         self._moved: set[str] = set()
 
-    def run(self, operations: Iterable[Operation]) -> None:
+    def run(self, operations: Iterable[ops.Operation]) -> None:
         """Apply operations in order.
 
         :raises errors.ConcurrentUpdate: if another client has changed something since it was read
@@ -92,7 +80,7 @@ class Applier:
         :raises errors.NoAnswer: if it is not known whether the last one was done
         """
         for operation in operations:
-            if isinstance(operation, EnsureClass | EnsureTrait) and operation in self._names:
+            if isinstance(operation, ops.EnsureName) and operation in self._names:
                 continue
             with self._noted(operation):
                 self._perform(operation)
@@ -120,7 +108,7 @@ class Applier:
             self._is_joint = False
 
     @contextlib.contextmanager
-    def _noted(self, operation: Operation) -> Iterator[None]:
+    def _noted(self, operation: ops.Operation) -> Iterator[None]:
         if self._journal:
             intent = self._record_of(operation)
             self._journal.intend(self._tree_uuid, intent, synced=not self._is_joint)
@@ -144,32 +132,32 @@ class Applier:
         if self._journal:
             self._journal.note(self._tree_uuid, outcome, self._client, undone=undone)
 
-    def _perform(self, operation: Operation) -> None:
+    def _perform(self, operation: ops.Operation) -> None:
         match operation:
-            case EnsureClass(name):
+            case ops.EnsureClass(name):
                 resource_class.ensure(self._client, name)
                 self._names.add(operation)
-            case EnsureTrait(name):
+            case ops.EnsureTrait(name):
                 trait.create(self._client, name)
                 self._names.add(operation)
-            case CreateProvider(uuid, name, parent):
+            case ops.CreateProvider(uuid, name, parent):
                 made = resource_provider.create(
                     self._client, name, uuid=uuid, parent_provider_uuid=parent
                 )
                 self._generations[uuid] = made.generation
                 self._roots.add(made.root_uuid)
-            case UpdateProvider():
+            case ops.UpdateProvider():
                 self._update(operation)
-            case DeleteProvider():
+            case ops.DeleteProvider():
                 self._delete(operation)
-            case SetTraits() | SetAggregates() | SetInventories():
+            case ops.SetTraits() | ops.SetAggregates() | ops.SetInventories():
                 self._set(operation)
-            case SetAllocations():
+            case ops.SetAllocations():
                 self._allocate(operation)
-            case Reshape():
+            case ops.Reshape():
                 self._reshape(operation)
 
-    def _update(self, operation: UpdateProvider) -> None:
+    def _update(self, operation: ops.UpdateProvider) -> None:
         self._check_position(operation.uuid, operation.before)
         name, parent = operation.after
         if parent is None:
@@ -182,7 +170,7 @@ class Applier:
             orphan=parent is None and operation.before[1] is not None,
         )
 
-    def _delete(self, operation: DeleteProvider) -> None:
+    def _delete(self, operation: ops.DeleteProvider) -> None:
         uuid, position = operation.uuid, (operation.name, operation.parent_provider_uuid)
         with _existing(uuid):
             if uuid in self._moved or uuid not in self._generations:
@@ -197,7 +185,7 @@ class Applier:
         self._check_position(uuid, position, proved.generation)
         resource_provider.delete(self._client, uuid)
 
-    def _set(self, operation: SetTraits | SetAggregates | SetInventories) -> None:
+    def _set(self, operation: ops.SetTraits | ops.SetAggregates | ops.SetInventories) -> None:
         uuid = operation.provider_uuid
         facet, write, body = _WRITERS[type(operation)]
         is_guarded = facet != 'aggregates' or self._client.microversion >= aggregate.GUARDED
@@ -218,7 +206,7 @@ class Applier:
     def _read(self, uuid: str, facets: Collection[str]) -> Facets:
         return with_facets(self._client, ProviderState(Provider(uuid, uuid, 0)), facets)
 
-    def _allocate(self, operation: SetAllocations) -> None:
+    def _allocate(self, operation: ops.SetAllocations) -> None:
         pairs = list(zip(operation.before, operation.after, strict=True))
         # Before 1.38 a body leaves each type as it is stored.
         keeps_types = all(b.type == after.type or not after.allocations for b, after in pairs)
@@ -230,7 +218,7 @@ class Applier:
         allocation.replace(self._client, body, version=version)
         self._allocated((*operation.before, *operation.after))
 
-    def _reshape(self, operation: Reshape) -> None:
+    def _reshape(self, operation: ops.Reshape) -> None:
         # At 1.37 for all: a body has one version, later ones cannot say that a consumer has no
         # type, and this one leaves every type as it is stored. An older service stores none.
         version = min(KEEPS_CONSUMER_TYPE, self._client.microversion)
@@ -287,9 +275,9 @@ def _existing(uuid: str) -> Iterator[None]:
         raise _changed(uuid) from None
 
 
-def check_allowed(client: Client, operations: Iterable[Operation]) -> None:
+def check_allowed(client: Client, operations: Iterable[ops.Operation]) -> None:
     """Raise an error if an operation needs a reshape that the service denies to this user."""
-    if any(isinstance(operation, Reshape) for operation in operations):
+    if any(isinstance(operation, ops.Reshape) for operation in operations):
         reshaper.check_allowed(client)
 
 
@@ -298,8 +286,8 @@ def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
 
 
 #: Of the operations that set a facet of a provider: the facet, the request, and its body.
-_WRITERS: Mapping[type[Operation], tuple[str, Callable[..., Read[Any]], Callable[..., Any]]] = {
-    SetTraits: ('traits', trait.set_on_provider, sorted),
-    SetAggregates: ('aggregates', aggregate.set, sorted),
-    SetInventories: ('inventories', inventory.set_all, _fields),
+_WRITERS: Mapping[type[ops.Operation], tuple[str, Callable[..., Read[Any]], Callable[..., Any]]] = {
+    ops.SetTraits: ('traits', trait.set_on_provider, sorted),
+    ops.SetAggregates: ('aggregates', aggregate.set, sorted),
+    ops.SetInventories: ('inventories', inventory.set_all, _fields),
 }

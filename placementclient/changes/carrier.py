@@ -9,19 +9,12 @@ from typing import Any
 
 from placementclient.api import attempts, resource_provider
 from placementclient.changes import comparison, phases
+from placementclient.changes import operations as ops
 from placementclient.changes.applier import Applier, check_allowed
 from placementclient.changes.diff import operations_of
 from placementclient.changes.inspector import Inspector
 from placementclient.changes.obstacles import LeftAlone, Obstructed
-from placementclient.changes.operations import (
-    CreateProvider,
-    EnsureClass,
-    EnsureTrait,
-    Operation,
-    Reshape,
-)
 from placementclient.changes.own_values import repeated
-from placementclient.changes.phases import Phase
 from placementclient.changes.rebase import Rebased, additions
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknown_outcomes
@@ -58,13 +51,13 @@ class Carrier(Inspector):
         errors.NoAnswer,
     )
     #: The record of an operation in the journal.
-    record_of: Callable[[Operation], Mapping[str, Any]] = staticmethod(operations.whole)
+    record_of: Callable[[ops.Operation], Mapping[str, Any]] = staticmethod(operations.whole)
 
     def __init__(self, client: Client, plan: Plan) -> None:
         super().__init__(client, plan)
         #: Those that make the custom classes and traits that the trees of the run have made.
-        self._names = set[Operation]()
-        self._done: dict[str, list[Operation]] = {}
+        self._names = set[ops.Operation]()
+        self._done: dict[str, list[ops.Operation]] = {}
         #: What is to be said of trees that end well, by the UUIDs of their roots.
         self._remarks: dict[str, list[str]] = {}
 
@@ -87,14 +80,14 @@ class Carrier(Inspector):
         """Return the result of the run, and whether it has changed an unfinished tree."""
         undone = (tree for tree in outcome.trees if not tree.is_done)
         changes = (each for tree in undone for each in self._done.get(tree.root_provider_uuid, ()))
-        is_partial = any(not isinstance(each, EnsureClass | EnsureTrait) for each in changes)
+        is_partial = any(not isinstance(each, ops.EnsureName) for each in changes)
         return replace(outcome, is_partial=is_partial)
 
-    def done(self, tree: TreeChange) -> list[Operation]:
+    def done(self, tree: TreeChange) -> list[ops.Operation]:
         """Return the list of the operations that the run has applied to a tree."""
         return self._done.setdefault(tree.root_provider_uuid, [])
 
-    def report(self, tree: TreeChange, operation: Operation, is_known: bool) -> None:
+    def report(self, tree: TreeChange, operation: ops.Operation, is_known: bool) -> None:
         """Record an operation that was applied, if that is known."""
         if is_known:
             self.done(tree).append(operation)
@@ -115,7 +108,7 @@ class Carrier(Inspector):
         :raises errors.BadFile: if a tree was to become something else than what was reviewed
         """
 
-    def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
+    def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[ops.Operation]]:
         """Read a tree, and return the remaining operations of its change.
 
         :raises LeftAlone: if others are in the way
@@ -212,12 +205,12 @@ class Carrier(Inspector):
             live, operations = back.before, operations_of(back)
         else:
             back, operations = phases.way_back(current), rebased.operations
-        reshapes = [each for each in operations if isinstance(each, Reshape)]
+        reshapes = [each for each in operations if isinstance(each, ops.Reshape)]
         self.write(tree, live, reshapes)
         self.verify(back)
         self._retreat(tree)
 
-    def write(self, tree: TreeChange, live: Snapshot, operations: Sequence[Operation]) -> None:
+    def write(self, tree: TreeChange, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
         """Apply operations, in one transaction if the service has transactions."""
         applier = Applier(
             self.client,
@@ -229,13 +222,11 @@ class Carrier(Inspector):
             report=functools.partial(self.report, tree),
         )
         # Not joined to others: when a name is there already, the service tries and fails.
-        applier.run(each for each in operations if isinstance(each, EnsureClass | EnsureTrait))
+        applier.run(each for each in operations if isinstance(each, ops.EnsureName))
         count = len(self.done(tree))
         try:
             with applier.joint() if self.is_joint else contextlib.nullcontext():
-                applier.run(
-                    each for each in operations if not isinstance(each, EnsureClass | EnsureTrait)
-                )
+                applier.run(each for each in operations if not isinstance(each, ops.EnsureName))
         except BaseException as failure:
             if self.is_joint and self.client.transaction is not None:
                 # They are taken back.
@@ -299,7 +290,7 @@ class Carrier(Inspector):
             raise Obstructed(obstacles)
         reader = ScopeReader(self.client, [tree])
         live = reader.read(tree, content(tree), is_begun=True)
-        if tree.is_atomic and phases.phase_of(tree, live) in (Phase.BEFORE, None):
+        if tree.is_atomic and phases.phase_of(tree, live) in (phases.Phase.BEFORE, None):
             return  # Nothing but empty providers may be prepared.
         for deviation in comparison.deviations(tree, live):
             if deviation.is_damage or not tree.is_atomic:
@@ -307,11 +298,11 @@ class Carrier(Inspector):
                     f'its journal does not say that this plan was applied, and {deviation.message}'
                 )
 
-    def check_elsewhere(self, live: Snapshot, operations: Sequence[Operation]) -> None:
+    def check_elsewhere(self, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
         """Raise an error if a provider to create exists in another tree."""
         roots = {state.provider.root_uuid for state in live.providers.values()}
         for operation in operations:
-            if isinstance(operation, CreateProvider):
+            if isinstance(operation, ops.CreateProvider):
                 for provider in resource_provider.list(self.client, name=operation.name):
                     if provider.root_uuid not in roots:
                         raise LeftAlone(

@@ -2,16 +2,9 @@
 
 from collections.abc import Iterator
 
+from placementclient.changes import phases
 from placementclient.changes.journal import Record
-from placementclient.changes.phases import (
-    InventoryPart,
-    Phase,
-    has_happened,
-    inventory_part,
-    moving_parts,
-    name_sets,
-    phase_of,
-)
+from placementclient.changes.phases import InventoryPart, Phase
 from placementclient.model.consumers import Allocations, together
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import Deviation, State, Status, Verdict
@@ -24,10 +17,11 @@ def status_of(tree: TreeChange, live: Snapshot) -> tuple[Status, str]:
 
     :param live: what :func:`placementclient.reading.scope.showing` names
     """
-    phase, has_all = phase_of(tree, live), tree.before.providers.keys() <= live.providers.keys()
+    phase = phases.phase_of(tree, live)
+    has_all = tree.before.providers.keys() <= live.providers.keys()
     if has_all and phase is Phase.BEFORE:
         return Status.PENDING, ''
-    if not has_happened(tree, live):
+    if not phases.has_happened(tree, live):
         reasons = [f'not applied, and {each.message}' for each in before_apply(tree, live)]
         return (Status.DIFFERS, reasons[0]) if reasons else (Status.PENDING, '')
     unlike = list(of_inventories(tree, live, is_fresh=True)) if phase is not Phase.AFTER else []
@@ -66,7 +60,7 @@ def before_apply(tree: TreeChange, live: Snapshot) -> Iterator[Deviation]:
     for change in tree.providers:
         if not change.is_created and change.uuid not in live.providers:
             yield _missing(tree, change, is_damage=False)
-    for part in moving_parts(tree, live):
+    for part in phases.moving_parts(tree, live):
         provider = live.providers.get(part.change.uuid)
         if provider and not part.change.is_created and part.live != part.before:
             planned = 'what the plan starts from'
@@ -128,7 +122,7 @@ def _of_inventories(
     if tree.is_atomic:
         names = {*live.inventories, *change.after.inventories} if change.after else set()
     for name in sorted(names):
-        part = inventory_part(change, name, live)
+        part = phases.inventory_part(change, name, live)
         before, after = part.before, part.after
         if not tree.is_atomic:
             before, after = _with_others(part, before), _with_others(part, after)
@@ -172,7 +166,7 @@ def _difference(live: Inventory | None, planned: Inventory | None) -> str:
 
 def _of_names(tree: TreeChange, change: ProviderChange, live: ProviderState) -> Iterator[Deviation]:
     """Compare traits and aggregates: those that the plan changes, and those of others."""
-    for kind, names, before, after in name_sets(change, live):
+    for kind, names, before, after in phases.name_sets(change, live):
         changed = before ^ after
         for name in sorted((names ^ after) & (names | after if tree.is_atomic else changed)):
             message = f'{change.name} {"has" if name in names else "lacks"} the {kind} {name}'

@@ -5,25 +5,16 @@ Pure. :func:`diff` and :func:`placementclient.changes.simulation.simulate` are e
 
 from collections.abc import Iterator, Sequence, Set
 
+from placementclient.changes import operations as ops
 from placementclient.changes import transfers
-from placementclient.changes.operations import (
-    CreateProvider,
-    DeleteProvider,
-    EnsureClass,
-    EnsureTrait,
-    Operation,
-    Position,
-    Reshape,
-    SetAggregates,
-    SetTraits,
-    UpdateProvider,
-)
 from placementclient.model.plans import TreeChange
 from placementclient.model.providers import aside
 from placementclient.model.snapshots import Snapshot
 
 
-def diff(before: Snapshot, after: Snapshot, *, is_atomic: bool = False) -> tuple[Operation, ...]:
+def diff(
+    before: Snapshot, after: Snapshot, *, is_atomic: bool = False
+) -> tuple[ops.Operation, ...]:
     """Return the operations that lead from one snapshot to another; none if they are equal.
 
     Generations and the order of things do not count. Usages follow from the consumers.
@@ -44,24 +35,24 @@ def diff(before: Snapshot, after: Snapshot, *, is_atomic: bool = False) -> tuple
     emptied = {
         change.provider_uuid
         for operation in operations
-        if isinstance(operation, Reshape)
+        if isinstance(operation, ops.Reshape)
         for change in operation.inventories
     }
     lost = _lost_traits(before, after) if is_atomic else ()
     return (*operations, *lost, *tree.deletions(emptied))
 
 
-def operations_of(change: TreeChange, *, backward: bool = False) -> tuple[Operation, ...]:
+def operations_of(change: TreeChange, *, backward: bool = False) -> tuple[ops.Operation, ...]:
     """Return the operations of a change, or of its rollback."""
     sides = (change.after, change.before) if backward else (change.before, change.after)
     return diff(*sides, is_atomic=change.is_atomic)
 
 
-def _names(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
+def _names(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
     """Create the custom classes and traits that providers gain and that do not exist yet."""
     for kind, names, existing in (
-        (EnsureClass, _classes(after), _classes(before)),
-        (EnsureTrait, _traits(after), _traits(before)),
+        (ops.EnsureClass, _classes(after), _classes(before)),
+        (ops.EnsureTrait, _traits(after), _traits(before)),
     ):
         for name in sorted(names - existing):
             if name.startswith('CUSTOM_'):
@@ -78,24 +69,24 @@ def _traits(snapshot: Snapshot) -> set[str]:
 
 def _traits_and_aggregates(
     before: Snapshot, after: Snapshot, *, keeps_traits: bool
-) -> Iterator[Operation]:
+) -> Iterator[ops.Operation]:
     """Set the traits and aggregates of providers."""
     for uuid, state in after.providers.items():
         live = before.providers.get(uuid)
         traits = live.traits if live else frozenset()
         desired = state.traits | traits if keeps_traits else state.traits
         if traits != desired:
-            yield SetTraits(uuid, traits, desired)
+            yield ops.SetTraits(uuid, traits, desired)
         aggregates = live.aggregates if live else frozenset()
         if aggregates != state.aggregates:
-            yield SetAggregates(uuid, aggregates, state.aggregates)
+            yield ops.SetAggregates(uuid, aggregates, state.aggregates)
 
 
-def _lost_traits(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
+def _lost_traits(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
     for uuid, state in after.providers.items():
         live = before.providers.get(uuid)
         if live is not None and not live.traits <= state.traits:
-            yield SetTraits(uuid, live.traits | state.traits, state.traits)
+            yield ops.SetTraits(uuid, live.traits | state.traits, state.traits)
 
 
 class _Positions:
@@ -103,10 +94,12 @@ class _Positions:
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
         self._before, self._after = before, after
-        self._now = {uuid: Position(*state.position) for uuid, state in before.providers.items()}
+        self._now = {
+            uuid: ops.Position(*state.position) for uuid, state in before.providers.items()
+        }
         self._holders = {position.name: uuid for uuid, position in self._now.items()}
 
-    def operations(self) -> Iterator[Operation]:
+    def operations(self) -> Iterator[ops.Operation]:
         """Make and move providers, parents before their children; then rename, children first.
 
         So, wherever it is cut off, the names below a provider begin with its own as before.
@@ -130,18 +123,18 @@ class _Positions:
                 yield self._made_way(waiting)
             pending = waiting
 
-    def deletions(self, emptied: Set[str]) -> Iterator[Operation]:
+    def deletions(self, emptied: Set[str]) -> Iterator[ops.Operation]:
         """Delete the providers that go, children before their parents."""
         gone = [uuid for uuid in self._now if uuid not in self._after.providers]
         for uuid in sorted(gone, key=lambda uuid: (-self._depth(uuid), self._now[uuid].name)):
             state = self._before.providers[uuid]
             inventories = {} if uuid in emptied else state.inventories
-            yield DeleteProvider(
+            yield ops.DeleteProvider(
                 uuid, *self._now[uuid], inventories, state.traits, state.aggregates
             )
 
-    def _desired(self, uuid: str) -> Position:
-        return Position(*self._after.providers[uuid].position)
+    def _desired(self, uuid: str) -> ops.Position:
+        return ops.Position(*self._after.providers[uuid].position)
 
     def _stays(self, uuid: str) -> bool:
         """Return True if a provider exists below its desired parent."""
@@ -155,17 +148,17 @@ class _Positions:
         is_there = parent in self._now or parent not in self._after.providers
         return is_name_free and is_there and uuid not in self._ancestors(parent)
 
-    def _move(self, uuid: str, position: Position) -> Operation:
+    def _move(self, uuid: str, position: ops.Position) -> ops.Operation:
         live = self._now.get(uuid)
         if live is not None:
             del self._holders[live.name]
         self._now[uuid] = position
         self._holders[position.name] = uuid
         if live is None:
-            return CreateProvider(uuid, *position)
-        return UpdateProvider(uuid, live, position)
+            return ops.CreateProvider(uuid, *position)
+        return ops.UpdateProvider(uuid, live, position)
 
-    def _made_way(self, pending: Sequence[str]) -> Operation:
+    def _made_way(self, pending: Sequence[str]) -> ops.Operation:
         """Free a name that is needed, or cut a circle of parents."""
         for uuid in pending:
             holder = self._holders.get(self._desired(uuid).name, uuid)

@@ -8,7 +8,6 @@ from placementclient.changes import comparison, phases
 from placementclient.changes.journal import Journal, Record
 from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.operations import Operation
-from placementclient.changes.phases import Phase
 from placementclient.changes.rebase import Rebased
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import unknown_outcomes
@@ -69,7 +68,7 @@ class Inspector:
             return (back if backward else forward).is_done
         live = self._signs(reader, current)
         if backward:
-            return phases.phase_of(current, live) is not Phase.AFTER
+            return phases.phase_of(current, live) is not phases.Phase.AFTER
         if phases.is_untouched(current, live):
             return False
         for each in comparison.of_inventories(current, live):
@@ -199,7 +198,7 @@ class Inspector:
         """Return the reason why the way back does not begin with what there is."""
         if not tree.is_atomic:
             return first(self._sides(reader, tree)[2].obstacles)
-        is_neither = phases.phase_of(tree, self._signs(reader, tree)) is Phase.NEITHER
+        is_neither = phases.phase_of(tree, self._signs(reader, tree)) is phases.Phase.NEITHER
         return 'it is neither as it was before the plan nor as it is after it' if is_neither else ''
 
     def _left_alone(self, tree: TreeChange, record: Record, status: Status) -> tuple[Status, str]:

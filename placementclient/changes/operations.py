@@ -26,6 +26,9 @@ class EnsureTrait:
     name: str
 
 
+EnsureName = EnsureClass | EnsureTrait
+
+
 @dataclass(frozen=True, slots=True)
 class CreateProvider:
     """Create an empty provider."""
@@ -119,8 +122,7 @@ class Reshape:
 
 
 Operation = (
-    EnsureClass
-    | EnsureTrait
+    EnsureName
     | CreateProvider
     | UpdateProvider
     | DeleteProvider

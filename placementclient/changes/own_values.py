@@ -3,17 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from placementclient.changes.operations import (
-    CreateProvider,
-    DeleteProvider,
-    Operation,
-    Reshape,
-    SetAggregates,
-    SetAllocations,
-    SetInventories,
-    SetTraits,
-    UpdateProvider,
-)
+from placementclient.changes import operations as ops
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
 
@@ -24,7 +14,7 @@ class OwnValues:
     :param operations: those that were sent; ``None``: they are not known
     """
 
-    def __init__(self, operations: Iterable[Operation] | None) -> None:
+    def __init__(self, operations: Iterable[ops.Operation] | None) -> None:
         #: By provider and class: before and after each write that changed the inventory.
         self._steps: dict[tuple[str, str], list[tuple[Inventory | None, Inventory | None]]]
         self._steps = defaultdict(list)
@@ -36,29 +26,29 @@ class OwnValues:
         for operation in operations or ():
             self._learn(operation)
 
-    def _learn(self, operation: Operation) -> None:
+    def _learn(self, operation: ops.Operation) -> None:
         match operation:
-            case CreateProvider():
+            case ops.CreateProvider():
                 position = operation.name, operation.parent_provider_uuid
                 self.positions[operation.uuid].add(position)
                 self.providers.add(operation.uuid)
-            case UpdateProvider():
+            case ops.UpdateProvider():
                 self.positions[operation.uuid].add(operation.after)
                 self.providers.add(operation.uuid)
-            case DeleteProvider():
+            case ops.DeleteProvider():
                 self.providers.add(operation.uuid)
-            case SetInventories():
+            case ops.SetInventories():
                 self._learn_inventories(operation)
-            case SetAllocations():
+            case ops.SetAllocations():
                 for consumer in operation.after:
                     self.consumers[consumer.uuid].append(held_by(consumer))
-            case Reshape():
+            case ops.Reshape():
                 for change in operation.inventories:
                     self._learn_inventories(change)
                 for moved in operation.consumers:
                     self.consumers[moved.uuid].append(held_by(moved.after))
 
-    def _learn_inventories(self, change: SetInventories) -> None:
+    def _learn_inventories(self, change: ops.SetInventories) -> None:
         self.providers.add(change.provider_uuid)
         for name in {**change.before, **change.after}:
             step = change.before.get(name), change.after.get(name)
@@ -76,7 +66,7 @@ class OwnValues:
         return live
 
 
-def repeated(operations: Iterable[Operation]) -> Iterator[str]:
+def repeated(operations: Iterable[ops.Operation]) -> Iterator[str]:
     """Return the writes that were sent again because another client had undone them.
 
     :param operations: those of one run, in one direction, in the order in which they were made
@@ -88,22 +78,22 @@ def repeated(operations: Iterable[Operation]) -> Iterator[str]:
         written.update(writes)
 
 
-def _writes(operation: Operation) -> Iterator[tuple[str, object]]:
+def _writes(operation: ops.Operation) -> Iterator[tuple[str, object]]:
     """Return what an operation changes, and to what."""
     match operation:
-        case CreateProvider(uuid, name):
+        case ops.CreateProvider(uuid, name):
             yield f'the provider {name}', uuid
-        case UpdateProvider(uuid, _, after):
+        case ops.UpdateProvider(uuid, _, after):
             yield f'the name or the parent of {after.name}', (uuid, after)
-        case SetTraits(uuid, before, after) | SetAggregates(uuid, before, after):
-            kind = 'trait' if isinstance(operation, SetTraits) else 'aggregate'
+        case ops.SetTraits(uuid, before, after) | ops.SetAggregates(uuid, before, after):
+            kind = 'trait' if isinstance(operation, ops.SetTraits) else 'aggregate'
             yield from ((f'the {kind} {name} of {uuid}', name in after) for name in before ^ after)
-        case SetInventories(uuid, before, after):
+        case ops.SetInventories(uuid, before, after):
             changed = (name for name in {**before, **after} if before.get(name) != after.get(name))
             yield from ((f'the inventory of {each} of {uuid}', after.get(each)) for each in changed)
-        case SetAllocations(_, consumers):
+        case ops.SetAllocations(_, consumers):
             yield from ((f'the allocations of {c.uuid}', str(held_by(c))) for c in consumers)
-        case Reshape(inventories, moved):
+        case ops.Reshape(inventories, moved):
             yield from (write for change in inventories for write in _writes(change))
             yield from ((f'the allocations of {c.uuid}', str(held_by(c.after))) for c in moved)
 

@@ -5,25 +5,13 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from placementclient.changes.operations import (
-    CreateProvider,
-    DeleteProvider,
-    EnsureClass,
-    EnsureTrait,
-    Operation,
-    Reshape,
-    SetAggregates,
-    SetAllocations,
-    SetInventories,
-    SetTraits,
-    UpdateProvider,
-)
+from placementclient.changes import operations as ops
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def simulate(snapshot: Snapshot, operations: Iterable[Operation]) -> Snapshot:
+def simulate(snapshot: Snapshot, operations: Iterable[ops.Operation]) -> Snapshot:
     """Return a snapshot after some operations, which are not judged; generations stay as read."""
     states, consumers = dict(snapshot.providers), dict(snapshot.consumers)
     for operation in operations:
@@ -58,26 +46,26 @@ def _finished(
 
 
 def _perform(
-    operation: Operation, states: dict[str, ProviderState], consumers: dict[str, Consumer]
+    operation: ops.Operation, states: dict[str, ProviderState], consumers: dict[str, Consumer]
 ) -> None:
     match operation:
-        case EnsureClass() | EnsureTrait():
+        case ops.EnsureClass() | ops.EnsureTrait():
             pass  # a snapshot has classes and traits only where providers have them
-        case CreateProvider(uuid, name, parent):
+        case ops.CreateProvider(uuid, name, parent):
             states[uuid] = ProviderState(Provider(uuid, name, 0, parent, uuid))
-        case UpdateProvider(uuid, _, (name, parent)):
+        case ops.UpdateProvider(uuid, _, (name, parent)):
             moved = replace(states[uuid].provider, name=name, parent_provider_uuid=parent)
             states[uuid] = replace(states[uuid], provider=moved)
-        case DeleteProvider(uuid):
+        case ops.DeleteProvider(uuid):
             states.pop(uuid, None)
-        case SetTraits(uuid, _, value) | SetAggregates(uuid, _, value):
-            facet = 'traits' if isinstance(operation, SetTraits) else 'aggregates'
+        case ops.SetTraits(uuid, _, value) | ops.SetAggregates(uuid, _, value):
+            facet = 'traits' if isinstance(operation, ops.SetTraits) else 'aggregates'
             states[uuid] = replace(states[uuid], **{facet: value})
-        case SetInventories(uuid, _, inventories):
+        case ops.SetInventories(uuid, _, inventories):
             states[uuid] = replace(states[uuid], inventories=inventories)
-        case SetAllocations(_, allocated):
+        case ops.SetAllocations(_, allocated):
             consumers.update((consumer.uuid, consumer) for consumer in allocated)
-        case Reshape(changes, moves):
+        case ops.Reshape(changes, moves):
             for change in changes:
                 _perform(change, states, consumers)
             consumers.update((change.uuid, change.after) for change in moves)

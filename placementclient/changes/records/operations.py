@@ -8,32 +8,23 @@ from typing import Any
 
 import msgspec
 
-from placementclient.changes.operations import (
-    CreateProvider,
-    DeleteProvider,
-    EnsureClass,
-    EnsureTrait,
-    Operation,
-    Reshape,
-    SetAggregates,
-    SetTraits,
-)
+from placementclient.changes import operations as ops
 from placementclient.files.encoding import encoded
 
 
-def record(operation: Operation) -> dict[str, Any]:
+def record(operation: ops.Operation) -> dict[str, Any]:
     """Return the record of an operation for a reader; the values are in the states of the plan."""
     facts: dict[str, Any]
     match operation:
-        case EnsureClass() | EnsureTrait() | CreateProvider():
+        case ops.EnsureClass() | ops.EnsureTrait() | ops.CreateProvider():
             facts = asdict(operation)
-        case DeleteProvider(uuid, name):
+        case ops.DeleteProvider(uuid, name):
             facts = {'uuid': uuid, 'name': name}
-        case SetTraits(uuid, after=after):
+        case ops.SetTraits(uuid, after=after):
             facts = {'provider_uuid': uuid, 'traits': sorted(after)}
-        case SetAggregates(uuid, after=after):
+        case ops.SetAggregates(uuid, after=after):
             facts = {'provider_uuid': uuid, 'aggregates': sorted(after)}
-        case Reshape(inventories, consumers):
+        case ops.Reshape(inventories, consumers):
             facts = {
                 'providers': [change.provider_uuid for change in inventories],
                 'consumers': [change.uuid for change in consumers],
@@ -45,19 +36,21 @@ def record(operation: Operation) -> dict[str, Any]:
 
 
 #: The operations by the names that complete records have.
-_TYPES: Mapping[str, type[Operation]] = {each.__name__: each for each in typing.get_args(Operation)}
+_TYPES: Mapping[str, type[ops.Operation]] = {
+    each.__name__: each for each in typing.get_args(ops.Operation)
+}
 
 
-def whole(operation: Operation) -> dict[str, Any]:
+def whole(operation: ops.Operation) -> dict[str, Any]:
     """Return the complete record of an operation, for :func:`parsed`."""
     values: dict[str, Any] = msgspec.json.decode(encoded(operation))
     return {'operation': type(operation).__name__, 'values': values}
 
 
-def parsed(record: Mapping[str, Any]) -> Operation:
+def parsed(record: Mapping[str, Any]) -> ops.Operation:
     """Return the operation of a record of :func:`whole`.
 
     :raises LookupError, ValueError: if it is none
     """
-    operation: Operation = msgspec.convert(record['values'], _TYPES[record['operation']])
+    operation: ops.Operation = msgspec.convert(record['values'], _TYPES[record['operation']])
     return operation
