@@ -62,9 +62,9 @@ class Restoring(Producer):
         return simulate(live, rebased.operations)
 
 
-def load(client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
+def load(client: Client, snapshot: Snapshot) -> None:
     """Create the classes, traits, providers and allocations of a snapshot."""
-    restoring = Restoring(client, snapshot, missing=missing)
+    restoring = Restoring(client, snapshot)
     roots: list[str] = []
 
     def attempt() -> None:

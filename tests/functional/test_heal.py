@@ -134,14 +134,6 @@ def test_what_belongs_to_another_becomes_the_servers(placement, client, source):
     assert (again.status, states(again)) == (0, {})
 
 
-def test_before_consumers_had_types(placement, client, tmp_path):
-    loaded(client, cloud())
-    servers = file(tmp_path, 's.json', [SERVER | {'id': LOST}])
-    done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json', microversion='1.28')
-    assert (done.status, states(done)) == (0, {LOST: ('done', '')})
-    assert allocation.show(client, LOST).value.type is None
-
-
 def test_a_plan_is_applied_verified_and_taken_back(placement, client, source, tmp_path):
     loaded(client, cloud())
     before = content(clouds.captured(client))

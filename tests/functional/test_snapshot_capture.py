@@ -9,7 +9,6 @@ from placementclient.api import allocation, inventory, resource_provider
 from placementclient.client import errors, http
 from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Consumer
-from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers import restore
 from placementclient.reading import capture
@@ -167,18 +166,6 @@ def test_it_says_how_many_trees_there_are_before_it_reads_them(client):
     assert sorted(map(str, told[1:])) == ['compute0', 'compute1', 'compute2']
 
 
-def test_over_committed_and_odd_allocations_are_restored(client):
-    """They were granted once, and the service would not grant them now."""
-    tight = {'VGPU': Inventory(2, max_unit=1, reserved=1), 'VCPU': Inventory(8, step_size=4)}
-    root = replace(clouds.host('compute0'), inventories=tight)
-    held = {root.uuid: {'VGPU': 3, 'VCPU': 2}}
-    odd = Consumer(uuid_of('odd'), held, 'project', 'user', None, None)
-    clouds.load(client, Snapshot([root], [odd]))
-    snapshot = capture.capture(client)
-    assert snapshot.providers[root.uuid].inventories == tight
-    assert snapshot.consumers[odd.uuid].allocations == held
-
-
 def test_nothing_is_restored_over_something(client):
     cloud = clouds.cloud(hosts=2)
     part = Snapshot([cloud.providers[uuid_of('compute0')]], [])
@@ -186,9 +173,6 @@ def test_nothing_is_restored_over_something(client):
     with pytest.raises(restore.Unrestorable, match='compute0'):
         restore.load(client, cloud)
     assert len(capture.capture(client).providers) == 1
-    restore.load(client, cloud, missing=True)
-    restore.load(client, cloud, missing=True)
-    assert len(capture.capture(client).consumers) == len(cloud.consumers)
 
 
 def test_a_provider_that_the_snapshot_lacks(client):

@@ -8,6 +8,7 @@ from keystoneauth1.session import Session
 from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_provider, trait
+from placementclient.changes.direct_carrier import DirectCarrier
 from placementclient.client import http, microversion
 from placementclient.embedded import Direct
 from placementclient.files import disk
@@ -52,18 +53,24 @@ def file(tmp_path):
     return path
 
 
+def complete(client, snapshot):
+    """Complete a restore, as the option --missing does."""
+    restoring = restore.Restoring(client, snapshot, missing=True)
+    DirectCarrier(client, restoring.plan(), restoring.plan).run()
+
+
 def is_killed(snapshot, after):
     """Whether a restore is killed after so many writes; completed, it is the snapshot."""
     with Direct.scratch() as service:
         client, killed = http.Client(Session(auth=service), microversion.HIGHEST), False
         # Killed once more after that, half way.
-        for missing, writes in ((False, after), (True, 3)):
+        for act, writes in ((restore.load, after), (complete, 3)):
             try:
                 with killed_at(client, writes, is_done=False):
-                    restore.load(client, snapshot, missing=missing)
+                    act(client, snapshot)
             except Killed:
-                killed = killed or not missing
-        restore.load(client, snapshot, missing=True)
+                killed = killed or act is restore.load
+        complete(client, snapshot)
         assert content(clouds.captured(client)) == content(snapshot), after
     return killed
 
@@ -79,7 +86,7 @@ def test_what_is_there_already_is_not_written(client, file):
     snapshot = disk.read_snapshot(file)
     restore.load(client, snapshot)
     with watched(client) as requests:
-        restore.load(client, snapshot, missing=True)
+        complete(client, snapshot)
     written = {path for method, path in requests if method not in ('GET',)}
     assert written == set()
 
