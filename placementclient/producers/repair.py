@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.changes.results import ChangeResult, Note
+from placementclient.changes.summary import rows
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import State
-from placementclient.model.plans import TreeChange
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.producer import Producer
@@ -79,27 +79,28 @@ class Repairing(Producer):
 
     def ends(self, results: Sequence[ChangeResult], otherwise: str = DONE) -> dict[int, str]:
         """Return the result of each repair, by number; ``otherwise`` where nothing failed."""
+        by_part = {
+            (row.object, row.change): result
+            for result in results
+            for row in rows(result.tree.before, result.tree.after)
+        }
         return {
-            number: self._end(number, repair, results) or otherwise
-            for number, repair in self._repairs.items()
+            number: self._end(number, by_part.get(part), part) or otherwise
+            for number, part in ((n, _row_of(repair)) for n, repair in self._repairs.items())
         }
 
     def failed(self, failure: Exception) -> dict[int, str]:
         """Return the result of each repair, by number, if planning failed."""
         return dict.fromkeys(self._repairs, f'failed: {failure}')
 
-    def _end(self, number: int, repair: Repair, results: Sequence[ChangeResult]) -> str:
+    def _end(self, number: int, result: ChangeResult | None, part: tuple[str, str]) -> str:
         if reason := self._reasons.get(number):
             return f'failed: {reason}'
-        for result in results:
-            if not _is_about(result.tree, repair):
-                continue
-            if result.state is State.NOT_STARTED:
-                return str(result.state.value)
-            is_made = _row_of(repair) in [(row.object, row.change) for row in result.rows]
-            if result.error is not None and not is_made:
-                return f'failed: {result.error}'
-        return ''
+        if result is None or part in [(row.object, row.change) for row in result.rows]:
+            return ''
+        if result.state is State.NOT_STARTED:
+            return str(result.state.value)
+        return f'failed: {result.error}' if result.error is not None else ''
 
     def _is_in(self, repair: Repair, roots: Collection[str]) -> bool:
         states = (self._snapshot.providers.get(uuid) for uuid in _providers(repair))
@@ -129,14 +130,6 @@ def _providers(repair: Repair) -> tuple[str, ...]:
     if isinstance(repair, FreeAllocations):
         return repair.provider_uuids
     return (repair.provider_uuid,)
-
-
-def _is_about(tree: TreeChange, repair: Repair) -> bool:
-    if isinstance(repair, FreeAllocations):
-        return repair.consumer.uuid in tree.before.consumers
-    states = (side.providers.get(repair.provider_uuid) for side in (tree.before, tree.after))
-    before, after = ((state.traits, state.inventories) if state else None for state in states)
-    return before != after
 
 
 def _row_of(repair: Repair) -> tuple[str, str]:
