@@ -1,36 +1,43 @@
 """A Placement filled at once, past the service: with a great deal, and with what it refuses."""
 
-import sqlite3
+from datetime import datetime
 
-from sqlalchemy.engine import make_url
+import sqlalchemy
 
 from placementclient.api import resource_provider
 
+CREATED = datetime(2020, 2, 20)
+
 
 class Database:
-    """The database of a scratch Placement.
+    """The database of an embedded Placement without providers.
 
-    :param client: of a session with ``Direct.scratch()``
+    :param client: of a session with ``Direct``
     """
 
     def __init__(self, client):
         resource_provider.list(client, name='nobody')  # starts the service
-        url = make_url(client.session.auth._transport._service.database)
-        self._connection = sqlite3.connect(str(url.database))
-        self._connection.execute('PRAGMA synchronous = OFF')
+        self._engine = sqlalchemy.create_engine(client.session.auth.database)
+        self._tables = sqlalchemy.MetaData()
+        self._tables.reflect(self._engine)
+
+    def execute(self, statement, *rows):
+        """Execute a statement with the parameters of each row."""
+        with self._engine.begin() as connection:
+            connection.execute(sqlalchemy.text(statement), rows or None)
 
     def fill(self, snapshot):
         """Write all that a snapshot has; the service is asked nothing."""
-        with self._connection:
+        with self._engine.begin() as self._connection:
             ids = self._providers(snapshot)
             self._what_providers_have(snapshot, ids)
             self._consumers(snapshot)
             self._allocations(snapshot, ids)
+        self._engine.dispose()
 
     def forget_consumer(self, uuid):
         """Make the record of a consumer be missing, as it is of one from before there were any."""
-        with self._connection:
-            self._connection.execute('DELETE FROM consumers WHERE uuid = ?', (uuid,))
+        self.execute('DELETE FROM consumers WHERE uuid = :uuid', {'uuid': uuid})
 
     def _providers(self, snapshot):
         ids: dict[str, int] = {}
@@ -39,7 +46,8 @@ class Database:
             for state in snapshot.tree(root.uuid):
                 ids[state.uuid] = number = len(ids) + 1
                 parent = ids.get(state.provider.parent_provider_uuid or '')
-                rows.append((number, state.uuid, state.name, 1, ids[root.uuid], parent))
+                generation = state.provider.generation
+                rows.append((number, state.uuid, state.name, generation, ids[root.uuid], parent))
         self._insert(
             'resource_providers',
             'id uuid name generation root_provider_id parent_provider_id',
@@ -104,15 +112,14 @@ class Database:
 
     def _ids(self, table, column, names):
         """The IDs of names, which are made where they are missing."""
-        statement = f'INSERT OR IGNORE INTO {table} ({column}) VALUES (?)'
-        self._connection.executemany(statement, ((name,) for name in sorted(set(names))))
-        return dict(self._connection.execute(f'SELECT {column}, id FROM {table}').fetchall())
+        columns = self._tables.tables[table].c
+        query = sqlalchemy.select(columns[column], columns.id)
+        existing = dict(self._connection.execute(query).fetchall())
+        self._insert(table, column, ((name,) for name in sorted(set(names) - existing.keys())))
+        return dict(self._connection.execute(query).fetchall())
 
     def _insert(self, table, columns, rows):
-        names = [*columns.split(), 'created_at', 'updated_at']
-        marks = ', '.join('?' * len(columns.split()))
-        self._connection.executemany(
-            f'INSERT INTO {table} ({", ".join(names)}) '
-            f"VALUES ({marks}, datetime('now'), datetime('now'))",
-            rows,
-        )
+        names = columns.split()
+        records = [{'created_at': CREATED, **dict(zip(names, row, strict=True))} for row in rows]
+        if records:
+            self._connection.execute(self._tables.tables[table].insert(), records)

@@ -7,7 +7,6 @@ each of a database that may be emptied.
 import os
 import random
 import uuid
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,19 @@ from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST, Microversion
 from placementclient.embedded import Direct
 from placementclient.files import disk
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.reading import capture
 from tests.functional import databases
+from tests.functional.bulk import Database
 from tests.functional.clouds import watched
 from tests.numbers import numbers
 
 DATABASES = ('sqlite', *os.environ.get('PLACEMENT_TEST_DATABASES', '').split())
 CLASSES = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU', 'CUSTOM_FPGA')
-CREATED = datetime(2020, 2, 20)
+AGGREGATES = tuple(f'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaa{number}' for number in range(3))
 TRAITS = ('COMPUTE_NODE', 'HW_CPU_X86_AVX2', 'MISC_SHARES_VIA_AGGREGATE', 'CUSTOM_GOLD')
 
 
@@ -56,131 +60,74 @@ def by_requests(client):
     return Client(client.session, client.microversion, endpoint_override=client.url)
 
 
-class Cloud:
-    """Rows such as years leave them, made by chance."""
-
-    def __init__(self, url, seed):
-        self._engine = sqlalchemy.create_engine(url)
-        self._meta = sqlalchemy.MetaData()
-        self._meta.reflect(self._engine)
-        self._chance = random.Random(seed)
-        self.roots: list[str] = []
-
-    def build(self):
-        with self._engine.begin() as connection:
-            self._connection = connection
-            classes = [self._named('resource_classes', name) for name in CLASSES]
-            traits = [self._named('traits', name) for name in TRAITS]
-            aggregates = [self._insert('placement_aggregates', uuid=self._uuid()) for _ in range(3)]
-            providers = [id for n in range(8) for id in self._tree(f'host{n}', None, None)]
-            places = [
-                (provider, class_id)
-                for provider in providers
-                for class_id in self._some(classes)
-                if self._has_inventory(provider, class_id)
-            ]
-            for provider in providers:
-                for facet, ids in (('trait', traits), ('aggregate', aggregates)):
-                    table = f'resource_provider_{facet}s'
-                    for id in self._some(ids):
-                        fields = {'resource_provider_id': provider, f'{facet}_id': id}
-                        self._insert(table, **fields)
-            self._consumers(places)
-        self._engine.dispose()
-
-    def _consumers(self, places):
-        chance = self._chance
-        project = self._insert('projects', external_id='project')
-        users = [self._insert('users', external_id=name) for name in ('user', 'another')]
-        kinds = [self._insert('consumer_types', name=name) for name in ('INSTANCE', 'MIGRATION')]
-        for _ in range(30):
-            consumer = self._uuid()
-            if chance.random() < 0.8:  # or nobody has recorded who it is
-                self._insert(
-                    'consumers',
-                    uuid=consumer,
-                    project_id=project,
-                    user_id=chance.choice(users),
-                    generation=chance.randrange(4),
-                    consumer_type_id=chance.choice([None, *kinds]),
-                )
-            # Whether this is the same consumer, the database says.
-            as_allocated = consumer.upper() if chance.random() < 0.2 else consumer
-            for provider, class_id in chance.sample(places, min(3, len(places))):
-                self._insert(
-                    'allocations',
-                    consumer_id=as_allocated,
-                    resource_provider_id=provider,
-                    resource_class_id=class_id,
-                    used=chance.randrange(1, 5),
-                )
-
-    def _tree(self, name, parent, root):
-        provider = self._uuid()
-        id = self._insert(
-            'resource_providers',
-            uuid=provider,
-            name=name,
-            generation=self._chance.randrange(9),
-            parent_provider_id=parent,
-            root_provider_id=root,
-        )
-        if root is None:
-            self.roots.append(provider)
-            table = self._meta.tables['resource_providers']
-            self._connection.execute(
-                table.update().where(table.c.id == id).values(root_provider_id=id)
-            )
-        yield id
-        for n in range(self._chance.choice([0, 0, 1, 2]) if len(name) < 12 else 0):
-            yield from self._tree(f'{name}_{n}', id, root or id)
-
-    def _has_inventory(self, provider, class_id):
-        """Add one; but rarely there are allocations of what there is none of."""
-        chance = self._chance
-        if chance.random() < 0.9:
-            self._insert(
-                'inventories',
-                resource_provider_id=provider,
-                resource_class_id=class_id,
-                total=chance.randrange(1, 100),
+def tree(chance, name, parent=None, root=None):
+    """A provider, and all below it, made by chance."""
+    own = identity(chance)
+    state = ProviderState(
+        Provider(own, name, chance.randrange(9), parent, root or own),
+        {
+            name: Inventory(
+                chance.randrange(1, 100),
                 reserved=chance.randrange(2),
-                min_unit=1,
                 max_unit=chance.choice([1, 64, 2147483647]),
-                step_size=1,
                 allocation_ratio=chance.choice([1.0, 1.1, 16.0, 0.9]),
             )
-        return chance.random() < 0.7
+            for name in some(chance, CLASSES)
+        },
+        frozenset(some(chance, TRAITS)),
+        frozenset(some(chance, AGGREGATES)),
+    )
+    yield state
+    for number in range(chance.choice([0, 0, 1, 2]) if len(name) < 12 else 0):
+        yield from tree(chance, f'{name}_{number}', own, root or own)
 
-    def _some(self, items):
-        return self._chance.sample(items, self._chance.randrange(len(items) + 1))
 
-    def _uuid(self):
-        text = str(uuid.UUID(int=self._chance.getrandbits(128), version=4))
-        return text.upper() if self._chance.random() < 0.2 else text
+def consumer(chance, places):
+    held: dict[str, dict[str, int]] = {}
+    for provider, name in chance.sample(places, min(3, len(places))):
+        held.setdefault(provider, {})[name] = chance.randrange(1, 5)
+    kind = chance.choice([None, 'INSTANCE', 'MIGRATION'])
+    return Consumer(identity(chance), held, 'project', chance.choice(['one', 'another']), 1, kind)
 
-    def _named(self, table, name):
-        columns = self._meta.tables[table].c
-        query = sqlalchemy.select(columns.id).where(columns.name == name)
-        id: int = self._connection.execute(query).scalar_one()
-        return id
 
-    def _insert(self, table, **values):
-        insert = self._meta.tables[table].insert().values(created_at=CREATED, **values)
-        made = self._connection.execute(insert)
-        id: int = made.inserted_primary_key[0]
-        return id
+def some(chance, items):
+    return chance.sample(items, chance.randrange(len(items) + 1))
+
+
+def identity(chance):
+    text = str(uuid.UUID(int=chance.getrandbits(128), version=4))
+    return text.upper() if chance.random() < 0.2 else text
+
+
+def build(client, seed):
+    """Fill the tables as years leave them; return the UUIDs of the roots."""
+    chance = random.Random(seed)
+    states = [state for number in range(8) for state in tree(chance, f'host{number}')]
+    places = [(state.uuid, name) for state in states for name in state.inventories]
+    snapshot = Snapshot(states, [consumer(chance, places) for _ in range(30)])
+    database = Database(client)
+    database.fill(snapshot)
+    uuids = list(snapshot.consumers)
+    # Nobody has recorded who it is; and whether two are the same consumer, the database says.
+    for consumer_uuid in chance.sample(uuids, 6):
+        database.forget_consumer(consumer_uuid)
+    database.execute(
+        'UPDATE allocations SET consumer_id = UPPER(consumer_id) WHERE consumer_id = :uuid',
+        *({'uuid': consumer_uuid} for consumer_uuid in chance.sample(uuids, 6)),
+    )
+    # Rarely there are allocations of what there is none of.
+    database.execute('DELETE FROM inventories WHERE id % 10 = 7')
+    return [state.uuid for state in snapshot.roots()]
 
 
 @pytest.mark.parametrize('seed', numbers(0, 4, quick=1))
-def test_both_read_the_same_and_write_the_same_file(tables, url, seed, tmp_path):
-    cloud = Cloud(url, seed)
-    cloud.build()
+def test_both_read_the_same_and_write_the_same_file(tables, seed, tmp_path):
+    roots = build(tables, seed)
     for version in (HIGHEST, Microversion(1, 37)):
         client = http.Client(tables.session, version)
         # By name: a UUID is taken in small letters, and some are stored in capitals.
         states = capture.capture(client).providers
-        names = [states[uuid].name for uuid in cloud.roots]
+        names = [states[uuid].name for uuid in roots]
         for trees in ([], names[:1], names[3:6]):
             read = capture.capture(client, trees)
             by_endpoints = capture.capture(by_requests(client), trees)
@@ -195,16 +142,15 @@ def test_both_read_the_same_and_write_the_same_file(tables, url, seed, tmp_path)
     assert all(state.usages.keys() == state.inventories.keys() for state in read.providers.values())
 
 
-def test_many_trees_are_picked_out_of_everything(tables, url, monkeypatch):
-    cloud = Cloud(url, 7)
-    cloud.build()
+def test_many_trees_are_picked_out_of_everything(tables, monkeypatch):
+    roots = build(tables, 7)
     reader = tables.snapshot_reader
     assert reader is not None
-    by_endpoints = reader.snapshot(cloud.roots[2:5])
+    asked = reader.snapshot(roots[2:5])
     monkeypatch.setattr('placementclient.embedded.tables.SELECTED', 2)
-    picked = reader.snapshot(cloud.roots[2:5])
-    assert picked.providers == by_endpoints.providers
-    assert picked.consumers == by_endpoints.consumers
+    picked = reader.snapshot(roots[2:5])
+    assert picked.providers == asked.providers
+    assert picked.consumers == asked.consumers
 
 
 def test_a_tree_that_does_not_exist_is_passed_over_or_an_error(tables):
@@ -229,8 +175,8 @@ def test_a_provider_that_is_its_own_parent_is_told(tables, url):
                 capture.capture(client, roots)
 
 
-def test_one_request_however_much_there_is(tables, url):
-    Cloud(url, 1).build()
+def test_one_request_however_much_there_is(tables):
+    build(tables, 1)
     told: list[str] = []
     with watched(tables) as requests:
         snapshot = capture.capture(tables, progress=told.append)
