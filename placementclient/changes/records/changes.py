@@ -5,15 +5,7 @@ from typing import Any
 
 import msgspec
 
-from placementclient.files.snapshots import (
-    ConsumerRecord,
-    ProviderRecord,
-    consumer,
-    consumer_record,
-    provider_record,
-    provider_state,
-    shared,
-)
+from placementclient.files import snapshots
 from placementclient.model.plans import InventoryMove, Notice, Plan, PlannedRow, TreeChange
 from placementclient.model.snapshots import Snapshot
 
@@ -21,8 +13,8 @@ from placementclient.model.snapshots import Snapshot
 class SideRecord(msgspec.Struct, frozen=True):
     """The providers and consumers before or after a change, parents before their children."""
 
-    providers: tuple[ProviderRecord, ...]
-    consumers: dict[str, ConsumerRecord]
+    providers: tuple[snapshots.ProviderRecord, ...]
+    consumers: dict[str, snapshots.ConsumerRecord]
 
 
 class ChangeRecord(msgspec.Struct, frozen=True):
@@ -68,8 +60,8 @@ def record(change: TreeChange) -> ChangeRecord:
 
 def _side(snapshot: Snapshot) -> SideRecord:
     return SideRecord(
-        tuple(map(provider_record, snapshot.providers.values())),
-        {uuid: consumer_record(each) for uuid, each in sorted(snapshot.consumers.items())},
+        tuple(map(snapshots.provider_record, snapshot.providers.values())),
+        {u: snapshots.consumer_record(each) for u, each in sorted(snapshot.consumers.items())},
     )
 
 
@@ -84,6 +76,6 @@ def change(record: ChangeRecord, values: dict[Any, Any] | None = None) -> TreeCh
 
 def _snapshot(record: SideRecord, values: dict[Any, Any]) -> Snapshot:
     return Snapshot(
-        (provider_state(shared(each, values)) for each in record.providers),
-        (consumer(uuid, each) for uuid, each in record.consumers.items()),
+        (snapshots.provider_state(snapshots.shared(each, values)) for each in record.providers),
+        (snapshots.consumer(uuid, each) for uuid, each in record.consumers.items()),
     )
