@@ -63,7 +63,7 @@ class Applier:
         self._names = set() if names is None else names
         providers = [state.provider for state in live.providers.values()]
         self._generations: dict[str, int | None] = {
-            each.uuid: each.generation for each in providers
+            provider.uuid: provider.generation for provider in providers
         }
         self._roots = {provider.root_uuid for provider in providers}
         self._is_joint = False
@@ -214,7 +214,7 @@ class Applier:
         if keeps_types:
             version = min(version, KEEPS_CONSUMER_TYPE)
         consumers = [replace(a, generation=self._generation_of(before)) for before, a in pairs]
-        body = {each.uuid: allocation.body_of(each, version) for each in consumers}
+        body = {consumer.uuid: allocation.body_of(consumer, version) for consumer in consumers}
         allocation.replace(self._client, body, version=version)
         self._allocated((*operation.before, *operation.after))
 
@@ -230,7 +230,7 @@ class Applier:
             for change in operation.inventories
         }
         consumers = [change.after for change in operation.consumers]
-        allocations = {each.uuid: allocation.body_of(each, version) for each in consumers}
+        allocations = {item.uuid: allocation.body_of(item, version) for item in consumers}
         body = {'inventories': inventories, 'allocations': allocations}
         reshaper.submit(self._client, body, version=version)
         self._moved.update(inventories)

@@ -73,14 +73,14 @@ class Carrier(Inspector):
         """
         attempt = self._backward if backward else self._forward
         result = self._retried(tree, lambda: attempt(tree))
-        again = [f'others had taken back {each}' for each in repeated(self.done(tree))]
+        again = [f'others had taken back {write}' for write in repeated(self.done(tree))]
         return replace(result, reason='; '.join(filter(None, [result.reason, *again])))
 
     def outcome(self, outcome: Outcome) -> Outcome:
         """Return the result of the run, and whether it has changed an unfinished tree."""
         undone = (tree for tree in outcome.trees if not tree.is_done)
-        changes = (each for tree in undone for each in self._done.get(tree.root_provider_uuid, ()))
-        is_partial = any(not isinstance(each, ops.EnsureName) for each in changes)
+        changes = (op for tree in undone for op in self._done.get(tree.root_provider_uuid, ()))
+        is_partial = any(not isinstance(op, ops.EnsureName) for op in changes)
         return replace(outcome, is_partial=is_partial)
 
     def done(self, tree: TreeChange) -> list[ops.Operation]:
@@ -196,7 +196,7 @@ class Carrier(Inspector):
         """Take back an atomic change that is made; decide it again if others have changed it."""
         current = self.current(tree)
         planned = current.after.providers
-        created = [each.uuid for each in current.created() if each.uuid in live.providers]
+        created = [change.uuid for change in current.created() if change.uuid in live.providers]
         if added := [o for uuid in created for o in additions(planned[uuid], live.providers[uuid])]:
             # They would go with the provider.
             raise Obstructed(added)
@@ -205,7 +205,7 @@ class Carrier(Inspector):
             live, operations = back.before, operations_of(back)
         else:
             back, operations = phases.way_back(current), rebased.operations
-        reshapes = [each for each in operations if isinstance(each, ops.Reshape)]
+        reshapes = [op for op in operations if isinstance(op, ops.Reshape)]
         self.write(tree, live, reshapes)
         self.verify(back)
         self._retreat(tree)
@@ -222,11 +222,11 @@ class Carrier(Inspector):
             report=functools.partial(self.report, tree),
         )
         # Not joined to others: when a name is there already, the service tries and fails.
-        applier.run(each for each in operations if isinstance(each, ops.EnsureName))
+        applier.run(op for op in operations if isinstance(op, ops.EnsureName))
         count = len(self.done(tree))
         try:
             with applier.joint() if self.is_joint else contextlib.nullcontext():
-                applier.run(each for each in operations if not isinstance(each, ops.EnsureName))
+                applier.run(op for op in operations if not isinstance(op, ops.EnsureName))
         except BaseException as failure:
             if self.is_joint and self.client.transaction is not None:
                 # They are taken back.

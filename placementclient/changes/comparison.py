@@ -22,7 +22,7 @@ def status_of(tree: TreeChange, live: Snapshot) -> tuple[Status, str]:
     if has_all and phase is Phase.BEFORE:
         return Status.PENDING, ''
     if not phases.has_happened(tree, live):
-        reasons = [f'not applied, and {each.message}' for each in before_apply(tree, live)]
+        reasons = [f'not applied, and {change.message}' for change in before_apply(tree, live)]
         return (Status.DIFFERS, reasons[0]) if reasons else (Status.PENDING, '')
     unlike = list(of_inventories(tree, live, is_fresh=True)) if phase is not Phase.AFTER else []
     for change in tree.providers:
@@ -89,16 +89,16 @@ def of_inventories(
     tree: TreeChange, live: Snapshot, *, is_fresh: bool = False
 ) -> Iterator[Deviation]:
     """Return the deviations of inventories, and the providers that are missing, or still exist."""
-    own = {change.uuid for change in tree.own_providers()}
+    local = {change.uuid for change in tree.own_providers()}
     created = {change.uuid for change in tree.created()}
-    is_whole = own - created <= live.providers.keys()
+    is_whole = local - created <= live.providers.keys()
     for change in tree.providers:
         state = live.providers.get(change.uuid)
         if change.after is None:
             if state is not None:
                 yield _deviation(tree, 'exists', f'{change.name} still exists')
         elif state is not None:
-            yield from _of_inventories(tree, change, state, change.uuid in own, is_fresh)
+            yield from _of_inventories(tree, change, state, change.uuid in local, is_fresh)
         # No reshape deletes a provider that it does not make; a host that goes takes its children.
         elif change.after.inventories or not change.is_created or not tree.is_atomic:
             yield _missing(tree, change, is_damage=change.is_created and is_whole)
@@ -188,29 +188,30 @@ def _of_consumer(tree: TreeChange, change: ConsumerChange, live: Snapshot) -> It
 
 
 def _of_allocations(
-    tree: TreeChange, consumer: ConsumerChange, held: Allocations, live: Snapshot
+    tree: TreeChange, consumer: ConsumerChange, allocated: Allocations, live: Snapshot
 ) -> tuple[str, str, bool]:
     """Return the kind of a deviation, what is wrong, and whether it is damage."""
     desired = consumer.after.allocations
-    if not held:
+    if not allocated:
         is_new = not tree.is_atomic and not consumer.before.allocations
         return 'gone', 'has gone since', is_new
-    if together(held.values()) != together(desired.values()):
+    if together(allocated.values()) != together(desired.values()):
         # Who has more or less than before, but not what has moved, was resized since.
-        is_damage = _is_untouched(consumer, held)
+        is_damage = _is_untouched(consumer, allocated)
         return 'amount', 'holds other amounts than it was given', is_damage
     names = {change.uuid: change.name for change in tree.providers}
     names |= {uuid: state.name for uuid, state in live.providers.items()}
-    places = sorted(names.get(uuid, uuid) for uuid in held if held[uuid] != desired.get(uuid))
+    moved = [uuid for uuid in allocated if allocated[uuid] != desired.get(uuid)]
+    places = sorted(names.get(uuid, uuid) for uuid in moved)
     # Who has left the tree altogether was migrated since.
-    is_damage = any(change.uuid in held for change in tree.own_providers())
+    is_damage = any(change.uuid in allocated for change in tree.own_providers())
     return 'misplaced', f'is not where the plan put it, but on {", ".join(places)}', is_damage
 
 
-def _is_untouched(consumer: ConsumerChange, held: Allocations) -> bool:
+def _is_untouched(consumer: ConsumerChange, allocated: Allocations) -> bool:
     """Return whether it still holds something that the plan took off a provider."""
     return any(
-        name in held.get(uuid, {})
+        name in allocated.get(uuid, {})
         for uuid, resources in consumer.before.allocations.items()
         for name in resources
         if name not in consumer.after.allocations.get(uuid, {})

@@ -104,7 +104,7 @@ class DirectCarrier(Carrier):
         result = self._results[tree.root_provider_uuid]
         first = self._pending.pop(tree.root_provider_uuid, None)
         decided = [first] if first is not None else self._decided_again(result)
-        parts = [part for each in decided if (part := self._check(each))]
+        parts = [part for change in decided if (part := self._check(change))]
         if result.lost and self._is_made(result.lost):
             result.rows += result.unknown
         result.lost = None
@@ -144,7 +144,7 @@ class DirectCarrier(Carrier):
         tree = result.tree
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
         # One that is made meanwhile may be the first root by then, and another may have the name.
-        left = [each for each in self._decide(roots).trees if _roots(tree) & _roots(each)]
+        left = [change for change in self._decide(roots).trees if _roots(tree) & _roots(change)]
         if added := list(_not_shown(result, self.done(tree), left)):
             more = first([row_sentence(row) for row in added])
             raise LeftAlone(

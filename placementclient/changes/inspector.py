@@ -71,9 +71,9 @@ class Inspector:
             return phases.phase_of(current, live) is not phases.Phase.AFTER
         if phases.is_untouched(current, live):
             return False
-        for each in comparison.of_inventories(current, live):
-            if each.is_damage:
-                raise LeftAlone(f'it was applied, and was changed since: {each.message}')
+        for deviation in comparison.of_inventories(current, live):
+            if deviation.is_damage:
+                raise LeftAlone(f'it was applied, and was changed since: {deviation.message}')
         return True
 
     def is_there(self, tree: TreeChange, reader: ScopeReader) -> bool | None:
@@ -134,7 +134,7 @@ class Inspector:
             return [pending, *comparison.before_apply(current, live)]
         deviations = list(comparison.deviations(current, live))
         if not current.is_atomic and record and record.ended == State.APPLIED:
-            deviations = [replace(each, verdict=Verdict.CHANGED_LATER) for each in deviations]
+            deviations = [replace(row, verdict=Verdict.CHANGED_LATER) for row in deviations]
         return deviations
 
     def rebased(self, tree: TreeChange, *, backward: bool = False) -> tuple[Snapshot, Rebased]:

@@ -90,7 +90,7 @@ def _writes(operation: ops.Operation) -> Iterator[tuple[str, object]]:
             yield from ((f'the {kind} {name} of {uuid}', name in after) for name in before ^ after)
         case ops.SetInventories(uuid, before, after):
             changed = (name for name in {**before, **after} if before.get(name) != after.get(name))
-            yield from ((f'the inventory of {each} of {uuid}', after.get(each)) for each in changed)
+            yield from ((f'the inventory of {name} of {uuid}', after.get(name)) for name in changed)
         case ops.SetAllocations(_, consumers):
             yield from ((f'the allocations of {c.uuid}', str(held_by(c))) for c in consumers)
         case ops.Reshape(inventories, moved):

@@ -131,7 +131,7 @@ def surroundings(tree: TreeChange) -> TreeChange:
 
     def stripped(side: Snapshot) -> Snapshot:
         states = side.providers.values()
-        return Snapshot((structs.replace(each, inventories={}, usages={}) for each in states), ())
+        return Snapshot((structs.replace(state, inventories={}, usages={}) for state in states), ())
 
     before, after = stripped(tree.before), stripped(tree.after)
     return replace(tree, before=before, after=after, is_atomic=False)

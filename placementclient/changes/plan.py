@@ -62,7 +62,7 @@ def _concerned(
 
     def roots_of(uuids: Iterable[str]) -> list[str]:
         states = {uuid: _either(uuid, before, after) for uuid in uuids}
-        roots = {each.provider.root_uuid for sides in states.values() for each in sides}
+        roots = {state.provider.root_uuid for sides in states.values() for state in sides}
         return sorted(roots.union(uuid for uuid, sides in states.items() if not sides))
 
     for uuid in {**before.providers, **after.providers}:

@@ -164,7 +164,7 @@ class _Rebase:
         made_again = self._after.providers.keys() - self._before.providers.keys()
         deleted = made_again - self._live.providers.keys() - self._own.providers - needed
         for state in reversed(list(self._after.walked())):
-            parents = (each.provider.parent_provider_uuid for each in self.states.values())
+            parents = (child.provider.parent_provider_uuid for child in self.states.values())
             if state.uuid in deleted and state.uuid not in parents:
                 del self.states[state.uuid]
 
@@ -253,7 +253,7 @@ class _Rebase:
         provider = live.provider
         is_own = live.position in self._own.positions.get(live.uuid, ())
         for key, label in (('name', 'name'), ('parent_provider_uuid', 'parent')):
-            was, desired, now = (getattr(each.provider, key) for each in (before, after, live))
+            was, desired, now = (getattr(state.provider, key) for state in (before, after, live))
             if was == desired and (before.uuid in self._before.providers or now == desired):
                 continue
             if now in (was, desired) or is_own:
@@ -267,7 +267,7 @@ class _Rebase:
     ) -> dict[str, Inventory]:
         result = dict(live.inventories)
         for name in {**before.inventories, **after.inventories}:
-            sides = (each.inventories.get(name) for each in (before, after, live))
+            sides = (state.inventories.get(name) for state in (before, after, live))
             was, desired, now = sides
             if now == desired:
                 continue
@@ -380,7 +380,7 @@ def _obstacle(state: ProviderState, message: str) -> Obstacle:
 def _gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping[str, Counter[str]]:
     """Return how much more consumers hold together, by provider and class."""
     changes = [
-        *((each.allocations, {}) for each in before),
-        *(({}, each.allocations) for each in after),
+        *((consumer.allocations, {}) for consumer in before),
+        *(({}, consumer.allocations) for consumer in after),
     ]
     return gained(changes)

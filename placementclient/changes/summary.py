@@ -128,8 +128,8 @@ def _of_provider(
         if parents[0] != parents[1]:
             yield ChangeRow(name, 'parent', *parents)
     was, desired = before or _EMPTY, after or _EMPTY
-    for each in sorted({*was.inventories, *desired.inventories}):
-        yield from _of_class(name, each, was.inventories.get(each), desired.inventories.get(each))
+    for kind in sorted({*was.inventories, *desired.inventories}):
+        yield from _of_class(name, kind, was.inventories.get(kind), desired.inventories.get(kind))
     yield from _of_names(name, 'traits', was.traits, desired.traits)
     yield from _of_names(name, 'aggregates', was.aggregates, desired.aggregates)
 
@@ -203,5 +203,5 @@ def row_sentence(row: ChangeRow) -> str:
 def shown(value: object) -> str:
     """Return a value as text for a sentence."""
     if isinstance(value, Inventory):
-        return ', '.join(f'{name} {each}' for name, each in chosen_fields(value).items())
+        return ', '.join(f'{field} {amount}' for field, amount in chosen_fields(value).items())
     return 'nothing' if value in (None, {}) else str(value)

@@ -150,7 +150,7 @@ class _CaptureReader:
 
     def tree(self, members: Sequence[Provider]) -> Snapshot:
         """Read a tree until it held still; without providers, if it does not exist any more."""
-        roots = (each for each in members if each.parent_provider_uuid is None)
+        roots = (member for member in members if member.parent_provider_uuid is None)
         root = next(roots, members[0])
         name, any_provider = root.name, root.uuid
         hidden: dict[str, Resources] | None = None
@@ -235,8 +235,8 @@ class _CaptureReader:
 
 
 def _agrees(consumer: Consumer, members: set[str], holdings: Mapping[str, Holding]) -> bool:
-    held = {uuid: held for uuid, held in consumer.allocations.items() if uuid in members}
-    return held == {uuid: holding.resources for uuid, holding in holdings.items()} and all(
+    here = {uuid: part for uuid, part in consumer.allocations.items() if uuid in members}
+    return here == {uuid: holding.resources for uuid, holding in holdings.items()} and all(
         holding.consumer_generation == consumer.generation for holding in holdings.values()
     )
 

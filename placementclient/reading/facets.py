@@ -41,7 +41,7 @@ class Facets(NamedTuple):
 
         :raises errors.ConcurrentUpdate: if they differ
         """
-        generations = {each for each in self.generations.values() if each is not None}
+        generations = {number for number in self.generations.values() if number is not None}
         if len(generations) > 1:
             raise errors.ConcurrentUpdate(409, f'{self.state.name} changed while it was read')
         provider = self.state.provider

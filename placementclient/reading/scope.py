@@ -53,7 +53,7 @@ class ScopeReader:
 
     def listed(self, change: TreeChange) -> dict[str, Provider]:
         """Return all providers of the trees of a change, by UUID."""
-        return {each.uuid: each for root in change.concerned_roots for each in self._tree(root)}
+        return {item.uuid: item for root in change.concerned_roots for item in self._tree(root)}
 
     def read(self, change: TreeChange, facets: ScopeFacets, *, is_begun: bool = False) -> Snapshot:
         """Read the trees of a change and its consumers; facets that are not read are as planned.
@@ -63,19 +63,19 @@ class ScopeReader:
         listed, before, after = self.listed(change), change.before.providers, change.after.providers
         expected = {*before, *(after if is_begun else ())}
         missing = resource_provider.some(self._client, expected - listed.keys())
-        moved = {each.root_uuid: each.name for each in missing.values()}
+        moved = {provider.root_uuid: provider.name for provider in missing.values()}
         if not moved.keys() <= set(change.concerned_roots):
             # Others have moved a provider to another tree.
             wider = dataclasses.replace(change, joined={**change.joined, **moved})
             return ScopeReader(self._client, [wider]).read(wider, facets, is_begun=is_begun)
         if self._whole is not None:
             live = self._whole
-            on_trees = {each.uuid: each for uuid in listed for each in live.consumers_on(uuid)}
+            on_trees = {user.uuid: user for uuid in listed for user in live.consumers_on(uuid)}
             live = Snapshot((live.providers[uuid] for uuid in listed), on_trees.values())
         else:
             planned = (
-                replace(before.get(uuid) or after.get(uuid) or ProviderState(each), provider=each)
-                for uuid, each in listed.items()
+                replace(before.get(uuid) or after.get(uuid) or ProviderState(item), provider=item)
+                for uuid, item in listed.items()
             )
             is_consistent = facets.is_consistent
             live = read_states(self._client, planned, facets.of, is_consistent=is_consistent)
@@ -85,10 +85,10 @@ class ScopeReader:
             uuid for uuid, state in live.providers.items() if ALLOCATIONS in facets.of(state)
         }
         consumers = live.consumers | {
-            each.uuid: self._consumer(each, live, of_providers) for each in change.consumers
+            pair.uuid: self._consumer(pair, live, of_providers) for pair in change.consumers
         }
         return Snapshot(
-            live.providers.values(), (each for each in consumers.values() if each.allocations)
+            live.providers.values(), (user for user in consumers.values() if user.allocations)
         )
 
     def read_reshaped(self, change: TreeChange) -> Snapshot:
@@ -108,7 +108,7 @@ class ScopeReader:
                 self._client, states.values(), lambda _: {'inventories'}, is_consistent=True
             )
         elif len(change.consumers) < len(states):
-            shown = (allocation.show(self._client, each.uuid).value for each in change.consumers)
+            shown = (allocation.show(self._client, pair.uuid).value for pair in change.consumers)
             live = Snapshot(states.values(), shown)
         else:
             live = read_states(
@@ -117,8 +117,8 @@ class ScopeReader:
 
         def allocated(consumer: Consumer) -> Consumer:
             current = live.consumers.get(consumer.uuid)
-            held = current.allocations if current else {}
-            here = {uuid: held[uuid] for uuid in states.keys() & held.keys()}
+            allocated = current.allocations if current else {}
+            here = {uuid: allocated[uuid] for uuid in states.keys() & allocated.keys()}
             elsewhere = consumer.without(states.keys()).allocations
             return replace(consumer, allocations={**elsewhere, **here})
 
@@ -134,7 +134,7 @@ class ScopeReader:
     def _tree(self, root_uuid: str) -> Iterable[Provider]:
         if self._whole is not None:
             is_there = root_uuid in self._whole.providers
-            return (each.provider for each in self._whole.tree(root_uuid)) if is_there else ()
+            return (state.provider for state in self._whole.tree(root_uuid)) if is_there else ()
         if root_uuid not in self._trees:
             matching = Filter(in_tree=root_uuid)
             self._trees[root_uuid] = resource_provider.list(self._client, matching=matching)
@@ -156,24 +156,24 @@ class ScopeReader:
 def showing(change: TreeChange) -> ScopeFacets:
     """Return the facets that show the side of an atomic change: inventories, and traits that go."""
     facets: dict[str, set[str]] = defaultdict(set)
-    for each in change.own_providers():
-        facets[each.uuid] |= {'inventories'} if each.changed_classes else set()
-    for each in change.providers:
-        is_losing = each.content_before.traits - each.content_after.traits
-        facets[each.uuid] |= {'traits'} if is_losing else set()
+    for provider in change.own_providers():
+        facets[provider.uuid] |= {'inventories'} if provider.changed_classes else set()
+    for provider in change.providers:
+        is_losing = provider.content_before.traits - provider.content_after.traits
+        facets[provider.uuid] |= {'traits'} if is_losing else set()
     return ScopeFacets(lambda state: facets[state.uuid], has_consumers=False)
 
 
 def _differing(change: TreeChange) -> dict[str, set[str]]:
     """Return the facets of each provider that may change: all where it comes or goes."""
     return {
-        each.uuid: {
+        provider.uuid: {
             name
             for name in CONTENT
-            if not (each.before and each.after)
-            or getattr(each.before, name) != getattr(each.after, name)
+            if not (provider.before and provider.after)
+            or getattr(provider.before, name) != getattr(provider.after, name)
         }
-        for each in change.providers
+        for provider in change.providers
     }
 
 
@@ -190,9 +190,9 @@ def deciding(change: TreeChange, *, is_begun: bool) -> ScopeFacets:
 
     :param is_begun: whether a request may have been sent
     """
-    changes, changed = {each.uuid: each for each in change.providers}, _differing(change)
-    used = {uuid for each in change.consumers for uuid in each.provider_uuids}
-    has_inventories = any(each.changed_classes for each in change.providers)
+    changes, changed = {state.uuid: state for state in change.providers}, _differing(change)
+    used = {uuid for consumer in change.consumers for uuid in consumer.provider_uuids}
+    has_inventories = any(provider.changed_classes for provider in change.providers)
     is_reshaped = change.is_atomic and bool(change.consumers or has_inventories)
 
     def facets_of(state: ProviderState) -> set[str]:

@@ -40,11 +40,11 @@ def faults(plan: Plan) -> Iterator[str]:
         if not roots.isdisjoint(tree.roots):
             yield f'{tree.root_provider_name} is there twice'
         roots.update(tree.roots)
-        own = {change.uuid for change in tree.providers if change.is_changed}
-        own |= {*tree.before.consumers, *tree.after.consumers}
-        if changed & own:
-            yield f'{min(changed & own)} changes in two trees'
-        changed |= own
+        touched = {change.uuid for change in tree.providers if change.is_changed}
+        touched |= {*tree.before.consumers, *tree.after.consumers}
+        if changed & touched:
+            yield f'{min(changed & touched)} changes in two trees'
+        changed |= touched
         for uuid, holder in tree.after.consumers.items():
             for provider_uuid, resources in holder.allocations.items():
                 state = tree.after.providers.get(provider_uuid)
@@ -61,7 +61,7 @@ def record(change: TreeChange) -> ChangeRecord:
 def _side(snapshot: Snapshot) -> SideRecord:
     return SideRecord(
         tuple(map(snapshots.provider_record, snapshot.providers.values())),
-        {u: snapshots.consumer_record(each) for u, each in sorted(snapshot.consumers.items())},
+        {u: snapshots.consumer_record(state) for u, state in sorted(snapshot.consumers.items())},
     )
 
 
@@ -76,6 +76,6 @@ def change(record: ChangeRecord, values: dict[Any, Any] | None = None) -> TreeCh
 
 def _snapshot(record: SideRecord, values: dict[Any, Any]) -> Snapshot:
     return Snapshot(
-        (snapshots.provider_state(snapshots.shared(each, values)) for each in record.providers),
-        (snapshots.consumer(uuid, each) for uuid, each in record.consumers.items()),
+        (snapshots.provider_state(snapshots.shared(state, values)) for state in record.providers),
+        (snapshots.consumer(uuid, consumer) for uuid, consumer in record.consumers.items()),
     )

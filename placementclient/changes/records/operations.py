@@ -37,7 +37,7 @@ def record(operation: ops.Operation) -> dict[str, Any]:
 
 #: The operations by the names that complete records have.
 _TYPES: Mapping[str, type[ops.Operation]] = {
-    each.__name__: each for each in typing.get_args(ops.Operation)
+    kind.__name__: kind for kind in typing.get_args(ops.Operation)
 }
 
 
