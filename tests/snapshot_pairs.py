@@ -50,35 +50,35 @@ def _providers(random, before, keep):
     uuids = [uuid_of(name) for name in NAMES if random.random() < 0.7]
     names = dict(zip(uuids, random.sample(NAMES, len(uuids)), strict=True))
     for provider_uuid in uuids:
-        there = before.providers.get(provider_uuid)
-        if there and random.random() < keep:
-            holder = next((u for u, name in names.items() if name == there.name), None)
+        former = before.providers.get(provider_uuid)
+        if former and random.random() < keep:
+            holder = next((u for u, name in names.items() if name == former.name), None)
             if holder is not None:
                 names[holder] = names[provider_uuid]
-            names[provider_uuid] = there.name
+            names[provider_uuid] = former.name
     states: list[ProviderState] = []
     roots: dict[str, str] = {}
     for provider_uuid in random.sample(uuids, len(uuids)):
-        there = before.providers.get(provider_uuid)
+        former = before.providers.get(provider_uuid)
         parent = random.choice([None, *roots])
-        kept = there.provider.parent_provider_uuid if there else None
-        if there and random.random() < keep and kept in {None, *roots}:
-            parent = kept
+        parent_before = former.provider.parent_provider_uuid if former else None
+        if former and random.random() < keep and parent_before in {None, *roots}:
+            parent = parent_before
         roots[provider_uuid] = roots[parent] if parent else provider_uuid
         provider = Provider(provider_uuid, names[provider_uuid], 0, parent, roots[provider_uuid])
-        states.append(_content(random, provider, there, keep))
+        states.append(_content(random, provider, former, keep))
     return states
 
 
-def _content(random, provider, there, keep):
+def _content(random, provider, former, keep):
     inventories = {
         name: _inventory(random)
-        if there is None or name not in there.inventories or random.random() >= keep
-        else there.inventories[name]
+        if former is None or name not in former.inventories or random.random() >= keep
+        else former.inventories[name]
         for name in random.sample(CLASSES, random.randint(0, 3))
     }
-    if there is not None and random.random() < keep:
-        inventories = dict(there.inventories)
+    if former is not None and random.random() < keep:
+        inventories = dict(former.inventories)
     aggregates = [uuid_of(f'aggregate{number}') for number in range(2)]
     return ProviderState(
         provider,
@@ -104,22 +104,22 @@ def _consumers(random, before, keep, states):
     places = [(state.uuid, name) for state in states for name in state.inventories]
     for number in range(random.randint(0, 6) if places else 0):
         consumer_uuid = uuid_of(f'consumer{number}')
-        there = before.consumers.get(consumer_uuid)
+        former = before.consumers.get(consumer_uuid)
         allocations: dict[str, dict[str, int]] = {}
         for provider_uuid, name in random.sample(places, random.randint(1, min(3, len(places)))):
             allocations.setdefault(provider_uuid, {})[name] = random.randint(1, 5)
-        if there and random.random() < keep and _fits(there, places):
-            allocations = {u: dict(resources) for u, resources in there.allocations.items()}
+        if former and random.random() < keep and _fits(former, places):
+            allocations = {u: dict(resources) for u, resources in former.allocations.items()}
         kind = random.choice((None, 'INSTANCE'))
-        if there and (random.random() < keep or kind is None):
-            kind = there.type
+        if former and (random.random() < keep or kind is None):
+            kind = former.type
         owner = random.choice(('alice', 'bob'))
-        yield Consumer(consumer_uuid, allocations, f'{owner}s', owner, there and 1, kind)
+        yield Consumer(consumer_uuid, allocations, f'{owner}s', owner, former and 1, kind)
 
 
 def _fits(consumer, places):
-    held = {(u, name) for u, resources in consumer.allocations.items() for name in resources}
-    return held <= set(places)
+    places_of = {(u, name) for u, resources in consumer.allocations.items() for name in resources}
+    return places_of <= set(places)
 
 
 def content(snapshot):
@@ -144,11 +144,11 @@ def content(snapshot):
     )
 
 
-def with_types_of(there, wanted):
+def with_types_of(former, desired):
     """A snapshot as it can be had: Placement lets no consumer lose its type."""
-    types = {uuid: consumer.type for uuid, consumer in there.consumers.items()}
+    types = {uuid: consumer.type for uuid, consumer in former.consumers.items()}
     consumers = (
         replace(consumer, type=consumer.type or types.get(uuid))
-        for uuid, consumer in wanted.consumers.items()
+        for uuid, consumer in desired.consumers.items()
     )
-    return Snapshot(wanted.providers.values(), consumers)
+    return Snapshot(desired.providers.values(), consumers)

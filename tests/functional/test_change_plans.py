@@ -29,9 +29,9 @@ def planned(client, seed):
     """A plan between two random clouds, of which the service has the first."""
     before, after = pair(Random(seed))
     clouds.load(client, before)
-    there = clouds.captured(client)
-    made = plan('resource provider tree apply', there, with_types_of(there, after))
-    return made, there, after
+    live = clouds.captured(client)
+    made = plan('resource provider tree apply', live, with_types_of(live, after))
+    return made, live, after
 
 
 @contextmanager
@@ -54,10 +54,10 @@ def test_killed_at_random_writes_it_is_completed_and_taken_back(tmp_path):
                     act(client, made, path)
             outcome = act(client, made, path)
             assert outcome.exit_status is ExitStatus.DONE, outcome
-            wanted = with_types_of(
+            desired = with_types_of(
                 clouds.captured(client), after if act is engines.apply else before
             )
-            assert content(clouds.captured(client)) == content(wanted)
+            assert content(clouds.captured(client)) == content(desired)
 
 
 def test_a_plan_from_the_command_to_its_rollback(placement, client, tmp_path):
@@ -106,22 +106,22 @@ def ratio_plan(client):
     """A plan that changes a field of the inventory of one host, which the service has."""
     before, _ = pair(Random(5))
     clouds.load(client, before)
-    there = clouds.captured(client)
-    state = next(state for state in there.providers.values() if state.inventories)
+    live = clouds.captured(client)
+    state = next(state for state in live.providers.values() if state.inventories)
     name, was = next(iter(state.inventories.items()))
-    wanted = replace(
+    desired = replace(
         state, inventories={**state.inventories, name: replace(was, total=was.total + 7)}
     )
-    after = Snapshot({**there.providers, state.uuid: wanted}.values(), there.consumers.values())
-    return plan('resource provider inventory set', there, after)
+    after = Snapshot({**live.providers, state.uuid: desired}.values(), live.consumers.values())
+    return plan('resource provider inventory set', live, after)
 
 
 def test_a_part_that_others_have_changed_is_left_alone(client, tmp_path):
     made, path = ratio_plan(client), str(tmp_path / 'journal')
     (uuid,) = (op.provider_uuid for op in operations_of(made.trees[0]))
-    there = inventory.list(client, uuid)
-    fields = {name: each.as_fields() | {'total': 1000} for name, each in there.value.items()}
-    inventory.set_all(client, uuid, fields, there.generation or 0)
+    live = inventory.list(client, uuid)
+    fields = {name: each.as_fields() | {'total': 1000} for name, each in live.value.items()}
+    inventory.set_all(client, uuid, fields, live.generation or 0)
     before = clouds.captured(client)
     outcome = engines.apply(client, made, path)
     assert (outcome.exit_status, outcome.trees[0].state) == (ExitStatus.DIFFERS, State.LEFT_ALONE)
@@ -159,18 +159,18 @@ def test_a_plan_that_was_never_applied_is_not_taken_back(client, tmp_path):
 def test_verify_tells_pending_from_taken_back_from_undone(client, tmp_path):
     made, path = ratio_plan(client), str(tmp_path / 'journal')
 
-    def found(journal_path):
+    def verified(journal_path):
         (row,) = engines.verify(client, made, journal_path=journal_path)
         assert row.kind == 'not-applied'
         return row.message, row.verdict, row.is_overdue
 
     not_applied, taken_back = 'the plan is not applied to this tree', 'the plan was taken back'
-    assert found(None) == (not_applied, 'pending', True)
+    assert verified(None) == (not_applied, 'pending', True)
     engines.apply(client, made, path)
     engines.rollback(client, made, str(tmp_path / 'other'))
-    assert found(path) == (not_applied, 'damaged', True)
+    assert verified(path) == (not_applied, 'damaged', True)
     engines.rollback(client, made, path)
-    assert found(path) == (taken_back, 'pending', False)
+    assert verified(path) == (taken_back, 'pending', False)
 
 
 def test_less_than_what_is_in_use_is_a_warning(placement, client, tmp_path):
@@ -216,16 +216,16 @@ def test_allocations_that_no_longer_fit_are_left_alone(client, tmp_path):
     clouds.load(client, clouds.cloud(servers=0))
     before = clouds.captured(client)
     server = clouds.server('new', 'compute0', vgpus=4)
-    wanted = Snapshot(before.providers.values(), [server])
-    made = plan('resource provider allocation heal', before, wanted)
+    desired = Snapshot(before.providers.values(), [server])
+    made = plan('resource provider allocation heal', before, desired)
     allocation.set(client, clouds.server('other', 'compute0', vgpus=6))
-    there = clouds.captured(client)
+    live = clouds.captured(client)
     outcome = engines.apply(client, made, str(tmp_path / 'journal'))
     assert (outcome.exit_status, outcome.trees[0].reason) == (
         ExitStatus.DIFFERS,
         f'consumer {server.uuid}: compute0 has no room for its VGPU any more',
     )
-    assert content(clouds.captured(client)) == content(there)
+    assert content(clouds.captured(client)) == content(live)
 
 
 def test_a_rollback_gives_nothing_to_a_consumer_that_ended_before_the_plan_was_applied(
@@ -233,17 +233,17 @@ def test_a_rollback_gives_nothing_to_a_consumer_that_ended_before_the_plan_was_a
 ):
     before, _ = pair(Random(0))
     clouds.load(client, before)
-    there = clouds.captured(client)
-    made = plan('resource provider purge', there, Snapshot([], []))
-    ended = next(iter(there.consumers.values()))
+    live = clouds.captured(client)
+    made = plan('resource provider purge', live, Snapshot([], []))
+    ended = next(iter(live.consumers.values()))
     allocation.delete(client, ended.uuid)
     path = str(tmp_path / 'journal')
     for act in (engines.apply, engines.rollback):
         outcome = act(client, made, path)
         assert outcome.exit_status is ExitStatus.DONE, outcome
     back = clouds.captured(client)
-    assert back.consumers.keys() == there.consumers.keys() - {ended.uuid}
-    assert back.providers.keys() == there.providers.keys()
+    assert back.consumers.keys() == live.consumers.keys() - {ended.uuid}
+    assert back.providers.keys() == live.providers.keys()
 
 
 def test_a_rollback_gives_nothing_back_that_another_client_moved_before_the_request(tmp_path):
@@ -251,9 +251,9 @@ def test_a_rollback_gives_nothing_back_that_another_client_moved_before_the_requ
     path = str(tmp_path / 'journal')
     with over_requests() as client:
         clouds.load(client, clouds.cloud())
-        there = clouds.captured(client)
-        made = plan('resource provider purge', there, Snapshot([], []))
-        moved = there.consumers[clouds.uuid_of('server0.1')]
+        live = clouds.captured(client)
+        made = plan('resource provider purge', live, Snapshot([], []))
+        moved = live.consumers[clouds.uuid_of('server0.1')]
 
         def move():
             allocation.delete(client, moved.uuid)

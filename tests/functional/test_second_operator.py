@@ -42,8 +42,8 @@ def stage(service_url, capsys):
 
 
 def add_trait(client, uuid):
-    there = trait.list_of_provider(client, uuid)
-    trait.set_on_provider(client, uuid, [*there.value, TRAIT], there.generation or 0)
+    live = trait.list_of_provider(client, uuid)
+    trait.set_on_provider(client, uuid, [*live.value, TRAIT], live.generation or 0)
 
 
 def rename(client, uuid):
@@ -89,10 +89,10 @@ def test_a_provider_that_another_operator_changes_before_its_delete_stays(
 
 def test_a_run_that_has_changed_something_ends_with_6(stage, tmp_path):
     """The service refuses its second write: no such trait exists."""
-    there = Snapshot((), (), capture.origin_of(stage.other))
+    live = Snapshot((), (), capture.origin_of(stage.other))
     host = hosts.provider('host', traits=['HW_NO_SUCH_TRAIT'])
     path = f'{tmp_path}/plan.json'
-    storage.write_plan(path, plan_of('resource provider tree apply', there, Snapshot([host], ())))
+    storage.write_plan(path, plan_of('resource provider tree apply', live, Snapshot([host], ())))
     result = stage.run(f'resource provider reshape apply {path} --yes')
     assert (result.status, 'failed' in result.stdout) == (6, True), result
     assert stage.run(f'resource provider reshape rollback {path} --yes').status == 0

@@ -18,16 +18,16 @@ from tests.functional.clouds import uuid_of
 
 
 def spanning(*hosts):
-    held = {uuid_of(host): {'VCPU': 1} for host in hosts}
-    return Consumer(uuid_of('spanning'), held, 'project', 'user', None, 'MIGRATION')
+    allocations = {uuid_of(host): {'VCPU': 1} for host in hosts}
+    return Consumer(uuid_of('spanning'), allocations, 'project', 'user', None, 'MIGRATION')
 
 
 @pytest.mark.parametrize('workers', [1, 3])
 def test_what_is_read_is_what_was_made(client, workers):
-    wanted = clouds.cloud(hosts=3)
-    clouds.load(client, wanted)
+    desired = clouds.cloud(hosts=3)
+    clouds.load(client, desired)
     got = clouds.content(capture.capture(client, workers=workers))
-    expected = clouds.content(wanted)
+    expected = clouds.content(desired)
     for record in [*expected['providers'], *got['providers']]:
         del record['usages']
     assert got == expected

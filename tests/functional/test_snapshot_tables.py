@@ -62,9 +62,9 @@ def by_requests(client):
 
 def tree(chance, name, parent=None, root=None):
     """A provider, and all below it, made by chance."""
-    own = identity(chance)
+    provider_uuid = identity(chance)
     state = ProviderState(
-        Provider(own, name, chance.randrange(9), parent, root or own),
+        Provider(provider_uuid, name, chance.randrange(9), parent, root or provider_uuid),
         {
             name: Inventory(
                 chance.randrange(1, 100),
@@ -79,15 +79,15 @@ def tree(chance, name, parent=None, root=None):
     )
     yield state
     for number in range(chance.choice([0, 0, 1, 2]) if len(name) < 12 else 0):
-        yield from tree(chance, f'{name}_{number}', own, root or own)
+        yield from tree(chance, f'{name}_{number}', provider_uuid, root or provider_uuid)
 
 
 def consumer(chance, places):
-    held: dict[str, dict[str, int]] = {}
+    allocations: dict[str, dict[str, int]] = {}
     for provider, name in chance.sample(places, min(3, len(places))):
-        held.setdefault(provider, {})[name] = chance.randrange(1, 5)
-    kind = chance.choice([None, 'INSTANCE', 'MIGRATION'])
-    return Consumer(identity(chance), held, 'project', chance.choice(['one', 'another']), 1, kind)
+        allocations.setdefault(provider, {})[name] = chance.randrange(1, 5)
+    user, kind = chance.choice(['one', 'another']), chance.choice([None, 'INSTANCE', 'MIGRATION'])
+    return Consumer(identity(chance), allocations, 'project', user, 1, kind)
 
 
 def some(chance, items):
@@ -146,11 +146,11 @@ def test_many_trees_are_picked_out_of_everything(tables, monkeypatch):
     roots = build(tables, 7)
     reader = tables.snapshot_reader
     assert reader is not None
-    asked = reader.snapshot(roots[2:5])
+    by_endpoints = reader.snapshot(roots[2:5])
     monkeypatch.setattr('placementclient.embedded.tables.SELECTED', 2)
     picked = reader.snapshot(roots[2:5])
-    assert picked.providers == asked.providers
-    assert picked.consumers == asked.consumers
+    assert picked.providers == by_endpoints.providers
+    assert picked.consumers == by_endpoints.consumers
 
 
 def test_a_tree_that_does_not_exist_is_passed_over_or_an_error(tables):

@@ -128,8 +128,8 @@ def marked(client):
     trait.create(client, 'CUSTOM_SOME')
     for name in ('compute0_gpu1', 'compute2_gpu1'):
         uuid = uuid_of(name)
-        there = trait.list_of_provider(client, uuid)
-        trait.set_on_provider(client, uuid, [*there.value, 'CUSTOM_SOME'], there.generation)
+        live = trait.list_of_provider(client, uuid)
+        trait.set_on_provider(client, uuid, [*live.value, 'CUSTOM_SOME'], live.generation)
         others = aggregate.list(client, uuid)
         aggregate.set(client, uuid, [*others.value, AGGREGATE], others.generation)
         read = inventory.list(client, uuid)

@@ -16,8 +16,8 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 BEFORE = cloud([provider('old', VCPU=8)], [consumer('s', old={'VCPU': 2})])
 
 
-def replacing(there):
-    return plan('replace', there, replaced(there, 'old', 'new', 'host'))
+def replacing(live):
+    return plan('replace', live, replaced(live, 'old', 'new', 'host'))
 
 
 def test_a_reshape_that_is_not_allowed_stops_it_before_the_first_write(client, service):
@@ -30,18 +30,18 @@ def test_a_reshape_that_is_not_allowed_stops_it_before_the_first_write(client, s
 
 def test_a_change_set_that_is_decided_anew_in_parts_is_carried_out_whole(client, service):
     """A consumer joined the two trees; it has been moved by the time of the second decision."""
-    there, moved = (
+    live, moved = (
         cloud([provider('a', VCPU=8), provider('b', VCPU=8)], [consumer('s', **{on: {'VCPU': 2}})])
         for on in 'ab'
     )
-    wanted = Snapshot(
+    desired = Snapshot(
         (
             replace(state, traits=frozenset({'HW_CPU_X86_AVX'}))
             for state in moved.providers.values()
         ),
         moved.consumers.values(),
     )
-    first, second = plan('edit', there, wanted), plan('edit', moved, wanted)
+    first, second = plan('edit', live, desired), plan('edit', moved, desired)
     assert (len(first.trees), len(second.trees)) == (1, 2)
     traits = {'traits': ['HW_CPU_X86_AVX'], 'resource_provider_generation': 2}
     service.answer(fault(409, 'Generation', STALE), Reply(200, traits), Reply(200, traits))

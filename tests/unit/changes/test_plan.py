@@ -25,10 +25,10 @@ def test_the_change_sets_in_any_order_are_the_change(seed):
     before, after = pair(random)
     trees = list(plan('', before, after).trees)
     random.shuffle(trees)
-    there = before
+    live = before
     for tree in trees:
-        there = simulate(there, operations_of(tree))
-    assert content(there) == content(after)
+        live = simulate(live, operations_of(tree))
+    assert content(live) == content(after)
 
 
 @settings(max_examples=100, deadline=None)

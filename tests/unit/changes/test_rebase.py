@@ -30,10 +30,10 @@ def test_a_change_cut_off_anywhere_is_completed(seed):
     before, after = pair(random)
     operations = diff(before, after)
     sent = operations[: random.randint(0, len(operations))]
-    there = simulate(before, sent)
-    rebased = rebase(before, after, there, sent)
+    live = simulate(before, sent)
+    rebased = rebase(before, after, live, sent)
     assert rebased.obstacles == ()
-    assert content(simulate(there, rebased.operations)) == content(after)
+    assert content(simulate(live, rebased.operations)) == content(after)
 
 
 @settings(max_examples=200, deadline=None)
@@ -43,11 +43,11 @@ def test_a_change_cut_off_anywhere_is_taken_back(seed):
     before, after = pair(random)
     operations = diff(before, after)
     sent = operations[: random.randint(0, len(operations))]
-    there = simulate(before, sent)
-    rebased = rebase(after, before, there, sent)
+    live = simulate(before, sent)
+    rebased = rebase(after, before, live, sent)
     assert rebased.obstacles == ()
-    back = simulate(there, rebased.operations)
-    assert content(back) == content(with_types_of(there, before))
+    back = simulate(live, rebased.operations)
+    assert content(back) == content(with_types_of(live, before))
 
 
 @settings(max_examples=300, deadline=None)
@@ -55,11 +55,11 @@ def test_a_change_cut_off_anywhere_is_taken_back(seed):
 def test_a_change_beside_any_other_change_ends(seed):
     random = Random(seed)
     before, after = pair(random)
-    there = snapshot(random, random.choice((before, after)), keep=0.7)
+    live = snapshot(random, random.choice((before, after)), keep=0.7)
     # Also a part of what there is, as of trees from which others have moved a provider away.
-    listed = [state for state in there.providers.values() if random.random() < 0.8]
+    listed = [state for state in live.providers.values() if random.random() < 0.8]
     with ends_within(5):
-        rebased = rebase(before, after, Snapshot(listed, there.consumers.values()))
+        rebased = rebase(before, after, Snapshot(listed, live.consumers.values()))
     refused = [each.uuid for each in rebased.obstacles if each.name.startswith('consumer')]
     assert len(refused) == len(set(refused))
 
@@ -68,9 +68,9 @@ def host(inventories, *traits):
     return ProviderState(Provider(HOST, 'host', 3, None, HOST), inventories, frozenset(traits))
 
 
-def cloud(*states, **held):
+def cloud(*states, **allocated):
     consumers = [
-        Consumer(uuid_of(name), {HOST: amounts}, 'p', 'u') for name, amounts in held.items()
+        Consumer(uuid_of(name), {HOST: amounts}, 'p', 'u') for name, amounts in allocated.items()
     ]
     return Snapshot(states, consumers)
 
@@ -82,46 +82,44 @@ def obstacles(rebased):
 def test_other_fields_and_classes_of_others_stay():
     before = cloud(host({'VCPU': Inventory(8)}))
     after = cloud(host({'VCPU': Inventory(8, allocation_ratio=4.0)}))
-    there = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2)}, 'CUSTOM_T'))
-    rebased = rebase(before, after, there)
+    live = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2)}, 'CUSTOM_T'))
+    rebased = rebase(before, after, live)
     assert rebased.obstacles == ()
-    wanted = {'VCPU': Inventory(8, reserved=1, allocation_ratio=4.0), 'VGPU': Inventory(2)}
-    assert rebased.operations == (SetInventories(HOST, there.providers[HOST].inventories, wanted),)
+    desired = {'VCPU': Inventory(8, reserved=1, allocation_ratio=4.0), 'VGPU': Inventory(2)}
+    assert rebased.operations == (SetInventories(HOST, live.providers[HOST].inventories, desired),)
 
 
 def test_what_others_had_changed_before_stays_when_the_change_is_made_again():
     """A request writes all inventories of a provider: it is no owner of those it found."""
     vcpu, disk = Inventory(16), Inventory(500)
     before = Snapshot([host({'VCPU': vcpu, 'DISK_GB': disk})], [])
-    wanted = vcpu.with_fields({'allocation_ratio': 16.0})
-    after = Snapshot([host({'VCPU': wanted, 'DISK_GB': disk})], [])
-    found = {'VCPU': Inventory(20), 'DISK_GB': Inventory(508)}
-    made = rebase(before, after, Snapshot([host(found)], [])).operations
-    done = simulate(Snapshot([host(found)], []), made)
+    desired = vcpu.with_fields({'allocation_ratio': 16.0})
+    after = Snapshot([host({'VCPU': desired, 'DISK_GB': disk})], [])
+    present = {'VCPU': Inventory(20), 'DISK_GB': Inventory(508)}
+    made = rebase(before, after, Snapshot([host(present)], [])).operations
+    done = simulate(Snapshot([host(present)], []), made)
     assert done.providers[HOST].inventories == {
         'VCPU': Inventory(20, allocation_ratio=16.0),
         'DISK_GB': Inventory(508),
     }
     assert rebase(before, after, done, made).operations == ()
     back = rebase(after, before, done, made)
-    assert simulate(done, back.operations).providers[HOST].inventories == found
+    assert simulate(done, back.operations).providers[HOST].inventories == present
 
 
 def test_a_field_that_somebody_else_has_changed_is_an_obstacle():
     before = cloud(host({'VCPU': Inventory(8)}))
     after = cloud(host({'VCPU': Inventory(16)}))
-    there = cloud(host({'VCPU': Inventory(12)}))
-    rebased = rebase(before, after, there)
-    assert obstacles(rebased) == ['host: VCPU:total is 12, neither 8 nor 16']
-    assert rebased.operations == ()
+    live = cloud(host({'VCPU': Inventory(12)}))
+    assert obstacles(rebase(before, after, live)) == ['host: VCPU:total is 12, neither 8 nor 16']
 
 
 def test_an_inventory_that_moves_in_one_request_is_compared_whole():
     before = cloud(host({'VCPU': Inventory(8), 'VGPU': Inventory(2)}))
     after = cloud(host({'VCPU': Inventory(8), 'VGPU': Inventory(1)}))
-    there = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2, reserved=1)}))
-    assert rebase(before, after, there).obstacles == ()
-    (message,) = obstacles(rebase(before, after, there, is_atomic=True))
+    live = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2, reserved=1)}))
+    assert rebase(before, after, live).obstacles == ()
+    (message,) = obstacles(rebase(before, after, live, is_atomic=True))
     assert message.startswith('host: VGPU is total 2, reserved 1')
 
 
@@ -147,19 +145,19 @@ def test_an_atomic_change_is_one_request_between_the_traits_that_come_and_those_
 def test_a_change_that_sets_no_owner_keeps_that_of_others():
     vcpu = {'VCPU': Inventory(8)}
     before, after = cloud(host(vcpu), server={'VCPU': 2}), cloud(host(vcpu), server={'VCPU': 3})
-    there = Snapshot([host(vcpu)], [replace(before.consumers[SERVER], project_id='another')])
-    rebased = rebase(before, after, there)
+    live = Snapshot([host(vcpu)], [replace(before.consumers[SERVER], project_id='another')])
+    rebased = rebase(before, after, live)
     assert rebased.obstacles == ()
-    done = simulate(there, rebased.operations).consumers[SERVER]
+    done = simulate(live, rebased.operations).consumers[SERVER]
     assert (done.project_id, done.allocations) == ('another', {HOST: {'VCPU': 3}})
-    assert rebase(before, after, simulate(there, rebased.operations)).operations == ()
+    assert rebase(before, after, simulate(live, rebased.operations)).operations == ()
 
 
 def test_a_consumer_that_holds_something_else_is_an_obstacle():
     before = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 2})
     after = cloud(host({'VCPU': Inventory(8)}))
-    there = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 4})
-    (message,) = obstacles(rebase(before, after, there))
+    live = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 4})
+    (message,) = obstacles(rebase(before, after, live))
     values = f"{{'{HOST}': {{'VCPU': 4}}}}, neither {{'{HOST}': {{'VCPU': 2}}}} nor nothing"
     assert message == f'consumer {SERVER}: allocations is {values}'
 
@@ -170,10 +168,12 @@ def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once():
     new = ProviderState(Provider(heir, 'host', 0, None, heir), {'VCPU': Inventory(8)})
     moved = replace(child, provider=replace(child.provider, parent_provider_uuid=heir))
     old = host({'VCPU': Inventory(8)})
-    held = {HOST: {'VCPU': 2}, child.uuid: {'VGPU': 1}}
-    consumer = Consumer(SERVER, held, 'p', 'u')
-    wanted = replace(consumer, allocations={heir: held[HOST], child.uuid: held[child.uuid]})
-    before, after = Snapshot([old, child], [consumer]), Snapshot([new, moved], [wanted])
+    allocated = {HOST: {'VCPU': 2}, child.uuid: {'VGPU': 1}}
+    consumer = Consumer(SERVER, allocated, 'p', 'u')
+    desired = replace(
+        consumer, allocations={heir: allocated[HOST], child.uuid: allocated[child.uuid]}
+    )
+    before, after = Snapshot([old, child], [consumer]), Snapshot([new, moved], [desired])
     with ends_within(5):
         rebased = rebase(before, after, Snapshot([old], [consumer]))
     assert obstacles(rebased) == [
@@ -186,8 +186,8 @@ def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once():
 
 def test_a_provider_that_somebody_uses_is_not_deleted():
     before = cloud(host({'VCPU': Inventory(8)}))
-    there = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 2})
-    rebased = rebase(before, cloud(), there)
+    live = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 2})
+    rebased = rebase(before, cloud(), live)
     assert obstacles(rebased) == [f'host has allocations: consumer {SERVER}']
     assert rebased.operations == ()
 
@@ -196,12 +196,12 @@ def test_a_provider_that_somebody_has_changed_is_not_deleted():
     """To take it back would make the provider as it was planned on, not as it was."""
     before = cloud(host({'VCPU': Inventory(8)}, 'CUSTOM_T'))
     changed = host({'VCPU': Inventory(8), 'VGPU': Inventory(2)}, 'CUSTOM_T', 'CUSTOM_U')
-    there = replace(
+    live = replace(
         changed,
         provider=replace(changed.provider, name='renamed', parent_provider_uuid=SERVER),
         aggregates=frozenset({SERVER}),
     )
-    rebased = rebase(before, cloud(), cloud(there))
+    rebased = rebase(before, cloud(), cloud(live))
     assert obstacles(rebased) == [
         'host has inventory: VGPU',
         'host has traits: CUSTOM_U',
@@ -216,8 +216,8 @@ def test_a_provider_that_somebody_has_changed_is_not_deleted():
 
 def test_a_name_that_somebody_else_has_taken_is_an_obstacle():
     other = uuid_of('other')
-    there = cloud(ProviderState(Provider(other, 'host', 0, None, other)))
-    rebased = rebase(cloud(), cloud(host({})), there)
+    live = cloud(ProviderState(Provider(other, 'host', 0, None, other)))
+    rebased = rebase(cloud(), cloud(host({})), live)
     assert obstacles(rebased) == [f'host exists, with the UUID {other}']
     assert rebased.operations == ()
 
@@ -235,8 +235,8 @@ def test_a_host_that_has_filled_up_gets_nothing_beyond_its_capacity():
     """The allocation was planned while there was room: it is no reason to exceed it now."""
     inventory = {'VCPU': Inventory(8)}
     before, after = cloud(host(inventory)), cloud(host(inventory), server={'VCPU': 4})
-    there = cloud(replace(host(inventory), usages={'VCPU': 6}), other={'VCPU': 6})
-    rebased = rebase(before, after, there)
+    live = cloud(replace(host(inventory), usages={'VCPU': 6}), other={'VCPU': 6})
+    rebased = rebase(before, after, live)
     assert rebased.operations == ()
     assert obstacles(rebased) == [f'consumer {SERVER}: host has no room for its VCPU any more']
     full = {'VCPU': Inventory(8)}
@@ -246,10 +246,10 @@ def test_a_host_that_has_filled_up_gets_nothing_beyond_its_capacity():
 
 def test_room_that_another_client_has_taken_away_since_the_plan_is_no_room():
     full = {'VCPU': Inventory(16)}
-    held = replace(host(full), usages={'VCPU': 12})
-    before = cloud(held, other={'VCPU': 12})
-    after = cloud(replace(held, usages={'VCPU': 16}), other={'VCPU': 12}, server={'VCPU': 4})
-    live = cloud(replace(held, inventories={'VCPU': Inventory(9)}), other={'VCPU': 12})
+    allocated = replace(host(full), usages={'VCPU': 12})
+    before = cloud(allocated, other={'VCPU': 12})
+    after = cloud(replace(allocated, usages={'VCPU': 16}), other={'VCPU': 12}, server={'VCPU': 4})
+    live = cloud(replace(allocated, inventories={'VCPU': Inventory(9)}), other={'VCPU': 12})
     rebased = rebase(before, after, live)
     assert rebased.operations == ()
     assert obstacles(rebased) == [f'consumer {SERVER}: host has no room for its VCPU any more']

@@ -10,7 +10,7 @@ from placementclient.model.snapshots import Snapshot
 A, B = '11111111-1111-1111-1111-111111111111', '22222222-2222-2222-2222-222222222222'
 
 
-def held(allocations):
+def consumer_of(allocations):
     return Consumer('consumer', allocations, 'project', 'user', 1, 'INSTANCE')
 
 
@@ -26,5 +26,7 @@ def held(allocations):
     ],
 )
 def test_a_consumer_that_holds_only_more_or_only_less_does_not_move(before, after, verb):
-    said = summary([TreeChange('', '', *(Snapshot((), [held(side)]) for side in (before, after)))])
-    assert said == f'0 providers to create, 0 to change, 0 to delete; 1 allocation to {verb}'
+    sentence = summary(
+        [TreeChange('', '', *(Snapshot((), [consumer_of(side)]) for side in (before, after)))]
+    )
+    assert sentence == f'0 providers to create, 0 to change, 0 to delete; 1 allocation to {verb}'

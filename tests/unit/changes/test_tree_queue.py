@@ -48,8 +48,8 @@ def test_as_many_at_a_time_as_there_are_workers():
 def test_none_begins_after_the_last_failure_that_is_allowed(backward):
     queue = TreeQueue(TREES, max_failures=2, backward=backward)
     queue.run(lambda tree: result_of(tree, State.FAILED), 1)
-    found = [State.FAILED] * 2 + [State.NOT_STARTED] * 3
-    assert states(queue) == (found[::-1] if backward else found)
+    expected = [State.FAILED] * 2 + [State.NOT_STARTED] * 3
+    assert states(queue) == (expected[::-1] if backward else expected)
 
 
 def test_trees_that_are_back_already_do_not_count():
