@@ -1,12 +1,10 @@
 """A Placement filled at once, past the service: with a great deal, and with what it refuses."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 import sqlalchemy
 
 from placementclient.api import resource_provider
-
-CREATED = datetime(2020, 2, 20)
 
 
 class Database:
@@ -119,7 +117,7 @@ class Database:
         return dict(self._connection.execute(query).fetchall())
 
     def _insert(self, table, columns, rows):
-        names = columns.split()
-        records = [{'created_at': CREATED, **dict(zip(names, row, strict=True))} for row in rows]
+        names, now = columns.split(), datetime.now(UTC).replace(tzinfo=None)
+        records = [{'created_at': now, **dict(zip(names, row, strict=True))} for row in rows]
         if records:
             self._connection.execute(self._tables.tables[table].insert(), records)
