@@ -9,6 +9,7 @@ from placementclient.api import allocation, inventory, resource_provider
 from placementclient.client import errors, http
 from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers import restore
 from placementclient.reading import capture
