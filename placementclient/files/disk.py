@@ -69,7 +69,6 @@ def write_text(path: str, text: str, mode: int = _PRIVATE) -> None:
 
 def write_document(path: str, document: Any) -> None:
     """Write a document that people may edit: as JSON if the name ends in ``.json``, else YAML."""
-    _check_depth(document, path)
     is_json = path.endswith('.json')
     write_text(path, f'{json_text(document)}\n' if is_json else yaml_text(document))
 
@@ -86,8 +85,7 @@ def read_document(path: str) -> Any:
         if len(text) > _BRIEF and text.lstrip()[:1] in ('{', '['):
             raise
         # Also of files for which YAML has the better error: with its line.
-        value = cursors.read(text, path).value
-    _check_depth(value, path)
+        return cursors.read(text, path).value
     return value
 
 
@@ -109,20 +107,6 @@ def write_snapshot(path: str, snapshot: Snapshot) -> None:
     """
     with written(path) as stream:
         stream.writelines(snapshots.encode(snapshot))
-
-
-def _check_depth(value: Any, path: str) -> None:
-    level = [value]
-    for _ in range(cursors.MOST_LEVELS):
-        level = [
-            child
-            for item in level
-            if isinstance(item, dict | list)
-            for child in (item.values() if isinstance(item, dict) else item)
-        ]
-        if not level:
-            return
-    raise errors.BadFile(path, 'nested too deeply')
 
 
 def read_bytes(path: str, most: int) -> bytes:
