@@ -1,9 +1,18 @@
 """The requests of operations."""
 
+import pytest
+
 from placementclient.changes.applier import Applier
-from placementclient.changes.operations import EnsureClass, EnsureTrait
+from placementclient.changes.operations import (
+    DeleteProvider,
+    EnsureClass,
+    EnsureTrait,
+    SetAllocations,
+)
+from placementclient.client import errors
+from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import Snapshot
-from tests.unit.dialogue import NOTHING
+from tests.unit.dialogue import CONSUMER, NOTHING, RP, Reply, fault, get, version_document
 
 
 def test_a_class_and_a_trait_of_one_name_are_two(client, service):
@@ -14,4 +23,39 @@ def test_a_class_and_a_trait_of_one_name_are_two(client, service):
     assert [sent.line for sent in service.requests if sent.line.startswith('PUT')] == [
         'PUT /resource_classes/CUSTOM_A',
         'PUT /traits/CUSTOM_A',
+    ]
+
+
+@pytest.mark.parametrize(
+    'traits',
+    [
+        Reply(200, {'traits': ['CUSTOM_NEW'], 'resource_provider_generation': 3}),
+        fault(404, 'No resource provider'),
+    ],
+    ids=['changed', 'deleted'],
+)
+def test_a_provider_that_others_changed_or_deleted_is_not_deleted(client, service, traits):
+    path, generation = f'/resource_providers/{RP}', {'resource_provider_generation': 3}
+    service.answer(
+        get(f'{path}/inventories', {'inventories': {}, **generation}),
+        get(f'{path}/traits', traits),
+        get(f'{path}/aggregates', {'aggregates': [], **generation}),
+    )
+    with pytest.raises(errors.ConcurrentUpdate, match=f'{RP} was changed in between'):
+        Applier(client, Snapshot([], [])).run(
+            [DeleteProvider(RP, 'compute1', None, {}, frozenset(), frozenset())]
+        )
+    assert {sent.line.partition(' ')[0] for sent in service.requests} == {'GET'}
+
+
+def test_a_consumer_that_others_changed_between_two_writes_is_not_written(client, service):
+    nothing, little = Consumer(CONSUMER), Consumer(CONSUMER, {RP: {'VCPU': 1}}, 'p', 'u')
+    live = {'allocations': {RP: {'resources': {'VCPU': 2}, 'generation': 4}}}
+    owner = {'project_id': 'p', 'user_id': 'u', 'consumer_generation': 2, 'consumer_type': 'X'}
+    service.answer(version_document('1.39'), NOTHING, get(f'/allocations/{CONSUMER}', live | owner))
+    writes = [SetAllocations((nothing,), (little,)), SetAllocations((little,), (nothing,))]
+    with pytest.raises(errors.ConcurrentUpdate, match=f'{CONSUMER} was changed in between'):
+        Applier(client, Snapshot([], [])).run(writes)
+    assert [sent.line for sent in service.requests if sent.line.startswith('POST')] == [
+        'POST /allocations'
     ]

@@ -9,7 +9,7 @@ from placementclient.cli import shell
 from placementclient.client.microversion import LOWEST, Microversion
 from tests.programs import Result
 from tests.unit.commands.arguments import typed
-from tests.unit.dialogue import AGG, CONSUMER, ROOT, RP, fault
+from tests.unit.dialogue import AGG, CONSUMER, ROOT, RP, Reply, Sent, fault
 
 COMMANDS = {
     **dict.fromkeys(
@@ -212,6 +212,15 @@ def test_what_a_version_cannot_do_without_is_wrong_usage(
 def test_what_a_version_can_do_without_may_be_left_out(placement, service, argv, version):
     service.answer(fault(400, 'Reached'))
     assert placement(argv, version=version).stderr == 'Reached (HTTP 400) [req-1]\n'
+
+
+def test_a_class_is_renamed_where_the_version_can(placement, service):
+    service.answer(Reply(200, {'name': 'CUSTOM_Y', 'links': []}))
+    result = placement('resource class set CUSTOM_X --name CUSTOM_Y', version='1.6')
+    assert (result.status, service.requests) == (
+        0,
+        [Sent('PUT /resource_classes/CUSTOM_X', '1.6', {'name': 'CUSTOM_Y'})],
+    )
 
 
 @pytest.mark.parametrize('version', ['1.7', '1.20', '1.39', '1'])

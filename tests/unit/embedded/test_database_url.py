@@ -3,6 +3,7 @@
 import traceback
 
 import pytest
+from oslo_db import exception
 
 from placementclient.client import errors
 from placementclient.embedded import database_url, service
@@ -25,6 +26,19 @@ SECRET = 'SECRET'
 )
 def test_a_url_is_shown_without_its_secrets(url, shown):
     assert database_url.shown(url) == shown
+
+
+@pytest.mark.parametrize(
+    ('message', 'told'),
+    [
+        ('No route to h\nand more', 'No route to h'),
+        ('Access denied for u:SECRET', 'DBError; the URL is '),
+        ('No such key: SSL-KEY', 'DBError; the URL is '),
+    ],
+)
+def test_the_words_of_the_database_are_printed_without_its_secrets(message, told):
+    url = 'mysql+pymysql://u:SECRET@h/p?ssl_key=SSL-KEY'
+    assert database_url.reason(exception.DBError(Exception(message)), url).startswith(told)
 
 
 HOSTILE = [

@@ -2,6 +2,8 @@
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import totals
+from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.snapshots import Snapshot
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Amount
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -56,4 +58,21 @@ def test_before_and_after_a_plan():
     assert contents.changed(plan(flat())) == [
         ('VCPU', Amount(3, 8), Amount(3, 8)),
         ('VGPU', Amount(4, 8), Amount(4, 8)),
+    ]
+
+
+def test_a_change_without_rows_gets_one_for_each_amount_that_moves_comes_or_goes():
+    states = [provider(name, VCPU=8, VGPU=8) for name in ('a', 'b', 'c')]
+    before = [consumer('s', a={'VCPU': 3, 'VGPU': 1}), consumer('t', a={'VCPU': 1})]
+    after = [consumer('s', b={'VCPU': 2}, c={'VCPU': 1, 'VGPU': 1}), consumer('t', a={'VCPU': 2})]
+    tree = TreeChange('a', 'a', Snapshot(states, before), Snapshot(states, after))
+    [changed] = contents.with_rows(Plan((tree,))).trees
+    assert [
+        (row.consumer_uuid, row.amount, row.resource_class, row.from_provider, row.to_provider)
+        for row in changed.rows
+    ] == [
+        ('s', 2, 'VCPU', 'a', 'b'),
+        ('s', 1, 'VCPU', 'a', 'c'),
+        ('s', 1, 'VGPU', 'a', 'c'),
+        ('t', 1, 'VCPU', None, 'a'),
     ]
