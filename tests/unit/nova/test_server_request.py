@@ -4,6 +4,7 @@ import pytest
 
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor, HostAggregate, Image
+from placementclient.model.services import Hypervisor, HypervisorService, Port
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.server_request import requested
 from placementclient.nova.settings import Settings
@@ -189,12 +190,28 @@ def test_dedicated_cpus_are_asked_for_twice():
         ({'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '0-99999999999999999999,^2,x'}, {}),
         ({'hw:cpu_policy': 'pinned'}, {}),
         ({'hw:cpu_thread_policy': 'isolate'}, {}),
+        ({'hw:cpu_policy': 'dedicated', 'hw:cpu_thread_policy': 'isolate'},
+         {'hw_cpu_thread_policy': 'require'}),
+        ({'hw:cpu_policy': 'dedicated', 'hw:cpu_realtime': 'yes', 'hw:cpu_realtime_mask': '0-4'},
+         {}),
+        ({'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '0-3'}, {}),
+        ({'hw:cpu_policy': 'dedicated', 'hw:cpu_dedicated_mask': '0-1'}, {}),
+        ({'hw:cpu_policy': 'dedicated', 'hw:cpu_thread_policy': 'prefer',
+          'trait:HW_CPU_HYPERTHREADING': 'required'}, {}),
+        ({'hw:cpu_policy': 'shared', 'resources:VCPU': '4'}, {}),
+        ({'resources:VCPU': '4', 'resources:PCPU': '4'}, {}),
+        ({'resources:PCPU': '3'}, {}),
+        ({'hw:mem_encryption': 'true', 'hw:mem_encryption_model': 'amd-sev'},
+         {'hw_firmware_type': 'uefi', 'hw_mem_encryption_model': 'amd-sev-es'}),
+        ({'hw:mem_encryption': 'true'}, {'hw_firmware_type': 'uefi', 'hw_machine_type': 'pc'}),
+        ({'hw:mem_encryption': 'true', 'hw:mem_encryption_model': 'amd-sev-snp'},
+         {'hw_firmware_type': 'uefi'}),
         ({'hw:mem_encryption': 'true'}, {'hw_firmware_type': 'bios'}),
         ({'hw:tpm_version': '1.2', 'hw:tpm_model': 'tpm-crb'}, {}),
         ({'hw:sound_model': 'virtio'}, {'hw_sound_model': 'usb'}),
         ({}, {'hw_disk_bus': 'nvme'}),
     ],
-)
+)  # fmt: skip
 def test_nova_refuses(specs, properties):
     with pytest.raises(Refusal):
         predicted(flavor(**specs), image=Image(properties))
@@ -246,3 +263,62 @@ def test_aggregates():
     server = ServerRequest(flavor(), zone='az1', project='p')
     result = requested(server, settings, Sources(aggregates=aggregates)).first.common
     assert (result.member_of, result.forbidden_member_of) == (('a1', 'a2'), ('a3',))
+
+
+@pytest.mark.parametrize(
+    ('filter', 'image', 'traits'),
+    [
+        ('query_placement_for_image_type_support', Image({}, 'qcow2'), 'COMPUTE_IMAGE_TYPE_QCOW2'),
+        ('query_placement_for_image_type_support', Image({}, 'nonsense'), ''),
+        ('image_metadata_prefilter', Image({'hw_disk_bus': 'virtio', 'hw_vif_model': 'e1000'}),
+         'COMPUTE_NET_VIF_MODEL_E1000 COMPUTE_STORAGE_BUS_VIRTIO'),
+        # All of them, or none.
+        ('image_metadata_prefilter', Image({'hw_viommu_model': 'auto', 'hw_disk_bus': 'uml'}), ''),
+    ],
+)  # fmt: skip
+def test_filters_by_the_image(filter, image, traits):
+    settings = Settings(True, **{filter: True})
+    request = requested(ServerRequest(flavor(), image), settings).first
+    assert sorted(request.root_required) == traits.split()
+    unknown = requested(ServerRequest(flavor()), settings).unknown
+    assert [text.endswith('of the image (image not given)') for text in unknown] == [True]
+
+
+NODES = [
+    Hypervisor(f'node{number}', f'uuid{number}', service=HypervisorService(host))
+    for number, host in enumerate(('h1', 'ironic', 'ironic'))
+]
+
+
+@pytest.mark.parametrize(
+    ('zone', 'tree', 'limit'),
+    [(':h1', 'uuid0', 1000), ('::node2', 'uuid2', 1000), (':ironic', None, None)],
+)
+def test_a_chosen_host_is_a_tree_and_one_with_many_nodes_has_no_limit(zone, tree, limit):
+    sources = Sources(hypervisors=NODES)
+    request = requested(ServerRequest(flavor(), zone=zone), sources=sources).first
+    assert (request.common.in_tree, request.limit) == (tree, limit)
+
+
+@pytest.mark.parametrize(
+    ('parts', 'reason'),
+    [
+        ({'zone': ':h2'}, 'there is no host h2'),
+        ({'zone': 'a:b:c:d'}, 'is no availability zone'),
+        ({'project': 'p'}, 'no aggregate is of project p'),
+        ({'ports': (Port('port', network_id='net'),)}, 'a segment of net has no aggregate'),
+        ({'image': Image(min_ram=4096)}, 'the image needs 4096 MiB'),
+        ({'image': Image(size=21 << 30)}, 'the image does not fit on a disk of 20 GiB'),
+        ({'ports': (Port('port', vnic_type='accelerator-direct'),)}, 'port has no device profile'),
+    ],
+)
+def test_nova_finds_no_host(parts, reason):
+    settings = Settings(
+        True,
+        limit_tenants_to_placement_aggregate='project' in parts,
+        placement_aggregate_required_for_tenants=True,
+        query_placement_for_routed_network_aggregates=True,
+    )
+    sources = Sources(aggregates=[], segments={'net': [['a'], []]}, hypervisors=NODES)
+    with pytest.raises(Refusal, match=reason):
+        requested(ServerRequest(flavor(), **parts), settings, sources)
