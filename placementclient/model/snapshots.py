@@ -176,6 +176,12 @@ class Snapshot:
             yield state
             pending.extend(reversed(self.children(state.uuid)))
 
+    def ancestors(self, provider_uuid: str) -> Iterator[str]:
+        """Return the UUIDs of the providers above one, the nearest first."""
+        while parent := self.providers[provider_uuid].provider.parent_provider_uuid:
+            yield parent
+            provider_uuid = parent
+
     def walked(self) -> Iterator[ProviderState]:
         """Return all providers, parents before their children."""
         for state in self.providers.values():

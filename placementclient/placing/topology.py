@@ -97,9 +97,11 @@ class Topology:
         states = self.serving(root_uuid)
         if root_uuid not in self._hosts:
             places = {state.uuid: place for place, state in enumerate(states)}
+            ancestors = self.snapshot.ancestors
             self._hosts[root_uuid] = [
                 HostProvider(
-                    self._parent(state, places),
+                    # In another tree the nearest provider above may be distant.
+                    places.get(next(filter(places.__contains__, ancestors(state.uuid)), '')),
                     state.traits,
                     state.aggregates,
                     tuple((name, stock.units) for name, stock in sorted(state.inventories.items())),
@@ -115,13 +117,6 @@ class Topology:
             provider._replace(trees=frozenset(named.get(state.provider.root_uuid, ())))
             for state, provider in zip(states, bins, strict=True)
         ]
-
-    def _parent(self, state: ProviderState, places: Mapping[str, int]) -> int | None:
-        """Return the place of the nearest provider above, which in another tree may be distant."""
-        above = state.provider.parent_provider_uuid
-        while above is not None and above not in places:
-            above = self.snapshot.providers[above].provider.parent_provider_uuid
-        return None if above is None else places[above]
 
     def reached(self, root_uuid: str) -> list[ProviderState]:
         """Return the sharing providers of other trees that serve a tree, by name."""

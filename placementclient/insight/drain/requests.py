@@ -19,8 +19,9 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
     below: dict[str, set[int]] = {}
     for place, state in enumerate(states):
         if state.provider.root_uuid == root.uuid:
-            for ancestor in _above(snapshot, state):
-                below.setdefault(ancestor, set()).add(place)
+            for ancestor in snapshot.ancestors(state.uuid):
+                if ancestor != root.uuid:
+                    below.setdefault(ancestor, set()).add(place)
     return Request(
         tuple(
             RequestPart(
@@ -60,15 +61,6 @@ def lax(snapshot: Snapshot, allocations: Allocations) -> Request:
         shared=shared(snapshot, allocations),
         is_lax=True,
     )
-
-
-def _above(snapshot: Snapshot, state: ProviderState) -> list[str]:
-    ancestors = []
-    parent = state.provider.parent_provider_uuid
-    while parent is not None and parent != state.provider.root_uuid:
-        ancestors.append(parent)
-        parent = snapshot.providers[parent].provider.parent_provider_uuid
-    return ancestors
 
 
 def shared(snapshot: Snapshot, allocations: Allocations) -> tuple[tuple[Pool, int], ...]:
