@@ -1,6 +1,5 @@
 """The tables of free capacity."""
 
-import functools
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
@@ -14,12 +13,8 @@ from placementclient.render.facts import Facts, size
 _SUBJECT = {'tree': 'tree', 'aggregate': 'aggregate', 'class': 'resource_class'}
 
 
-#: Most lines of a large cloud have the amounts of many others.
-_sized = functools.cache(size)
-
-
 def _amount(name: str) -> Column:
-    return Column(name, lambda line: _sized(line.resource_class, getattr(line, name)))
+    return Column(name, lambda line: size(line.resource_class, getattr(line, name)))
 
 
 _ROOM = (Column('providers'), *map(_amount, ('capacity', 'used', 'free', 'largest_fit')))

@@ -79,7 +79,7 @@ class _Card:
 
 
 def svg(picture: Picture) -> str:
-    rows = [[_cards(side) for side in row.sides] for row in picture.rows]
+    rows = [[{n.state.uuid: _card(n) for n in side} for side in row.sides] for row in picture.rows]
     is_plan = any(row.name for row in picture.rows)
     height = float(_HEADER - _MARGIN) if is_plan else 0.0
     for sides in rows:
@@ -116,10 +116,6 @@ def svg(picture: Picture) -> str:
         '</svg>',
     ]
     return '\n'.join(parts) + '\n'
-
-
-def _cards(nodes: Iterable[Node]) -> dict[str, _Card]:
-    return {node.state.uuid: _card(node) for node in nodes}
 
 
 def _all(groups: Iterable[Mapping[str, _Card]]) -> list[_Card]:

@@ -114,7 +114,7 @@ def _drawn(tree: TreeChange, *, after: bool, aggregates: bool) -> Iterator[str]:
 
     for uuid in tree.concerned_roots:
         if root := side.providers.get(uuid):
-            yield from trees.draw(root, lambda state: side.children(state.uuid), text)
+            yield from trees.draw(side, root, text)
 
 
 def _inventories(state: ProviderState) -> Iterator[str]:

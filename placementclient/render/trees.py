@@ -1,7 +1,7 @@
 """Provider trees as lines of text, and as data."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -9,27 +9,25 @@ from placementclient.model.trees import Tree
 from placementclient.render.style import PLAIN, Style
 from placementclient.render.units import sized, usage
 
-T = TypeVar('T')
-
 
 def draw(
-    root: T,
-    children: Callable[[T], Sequence[T]],
-    text: Callable[[T], Iterable[str]],
+    snapshot: Snapshot,
+    root: ProviderState,
+    text: Callable[[ProviderState], Iterable[str]],
     indent: str = '',
 ) -> Iterator[str]:
     """Return a tree as lines of text with branches.
 
-    :param text: returns the lines at a node; the branch leads to the first
+    :param text: returns the lines at a provider; the branch leads to the first
     """
-    below = children(root)
+    below = snapshot.children(root.uuid)
     first, *others = text(root)
     yield first
     for line in others:
         yield f'{indent}{"│  " if below else "   "}{line}'
     for child in below:
         branch, rest = ('└─ ', '   ') if child is below[-1] else ('├─ ', '│  ')
-        drawn = draw(child, children, text, indent + rest)
+        drawn = draw(snapshot, child, text, indent + rest)
         yield f'{indent}{branch}{next(drawn)}'
         yield from drawn
 
@@ -48,7 +46,7 @@ def detailed(
             allocated = sorted(consumer.allocations[state.uuid].items())
             yield f'· {consumer.uuid}  {"  ".join(f"{name} {n}" for name, n in allocated)}'
 
-    yield from draw(tree.root, lambda state: snapshot.children(state.uuid), text)
+    yield from draw(snapshot, tree.root, text)
     for state in tree.sharing:
         first, *others = _provider(state, style)
         yield f'{style.paint("⇠", "cyan")} {first}  {style.paint("(shared)", "cyan")}'
