@@ -8,9 +8,6 @@ from typing import NamedTuple
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import AddTrait, Advice, HealServer, Remedy, advice
 
-#: The place of the command in a reason; without it, the command stands at the end.
-_COMMAND = '{command}'
-
 _ASSUMED = 'found under --assume: audit the cloud as it is for what can be fixed now'
 _UNREAD = 'what came through a pipe cannot be read again: save it to a file, or use --fix'
 _UNTYPED = 'its name would steer the command line: give it another name, or use --fix'
@@ -46,9 +43,7 @@ def next_step(finding: Finding, invocation: Invocation) -> tuple[str, str]:
     if not finding.reason:
         return _line(finding.remedy, invocation), ''
     if isinstance(finding.remedy, AddTrait | Advice):
-        line = _line(finding.remedy, invocation)
-        reason = finding.reason
-        return '', reason.replace(_COMMAND, line) if _COMMAND in reason else f'{reason}: {line}'
+        return '', f'{finding.reason}: {_line(finding.remedy, invocation)}'
     return '', finding.reason
 
 

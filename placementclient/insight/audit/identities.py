@@ -14,10 +14,7 @@ from placementclient.model.snapshots import ProviderState
 from placementclient.placing.providers import is_sharing
 
 _STOP = 'stop nova-compute before, as it knows the provider by its name, and start it afterwards'
-_UNKNOWN = (
-    '"{command}" is not safe yet, as it is not known on which host Nova has the servers. Audit '
-    'again with --servers first'
-)
+_UNKNOWN = 'it is not known if Nova has servers on {}: audit again with --servers. If it has none'
 _STILL = (
     'Nova has servers on {}: give nova-compute this name again, with host in its nova.conf. If the '
     'new name is to stay'
@@ -168,7 +165,7 @@ def _reason(cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_server
     if _name(dead) == node.node:
         return ''
     if not cloud.has('servers'):
-        return _UNKNOWN
+        return _UNKNOWN.format(_name(dead))
     is_still = any(_name(dead) in server.hosts for server in _servers(cloud, dead))
     return _STILL.format(_name(dead)) if is_still else ''
 

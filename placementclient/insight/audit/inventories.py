@@ -180,12 +180,10 @@ def burned_device(cloud: Cloud) -> Iterator[Finding]:
     """
     for state, name, inventory in _inventories(cloud):
         if is_burned(state, name):
-            reason = (
-                'clean the device first, then: resource provider inventory set '
-                f'{state.name} --amend --resource {name}:reserved=0'
-            )
             totals = {'total': inventory.total, 'reserved': inventory.reserved, 'used': 0}
-            yield cloud.finding(state, {'resource_class': name, **totals}, None, reason)
+            remedy = amending(state.reference, name, {'reserved': 0})
+            facts = {'resource_class': name, **totals}
+            yield cloud.finding(state, facts, remedy, 'clean the device first, then')
 
 
 def doubled_device(cloud: Cloud) -> Iterator[Finding]:

@@ -91,8 +91,8 @@ def test_one_identity_is_alive(cloud, expected):
     [
         (
             (TWINS, [node('host.x')], SERVED), 'twin',
-            f'"{JOIN}" is not safe yet, as it is not known on which host Nova has the servers. '
-            'Audit again with --servers first',
+            'it is not known if Nova has servers on host: audit again with --servers. If it has '
+            f'none: {JOIN}',
         ),
         (
             (TWINS, [node('host.x')], SERVED, {'s': 'host'}), 'twin',
