@@ -124,7 +124,6 @@ def ports_of(server_uuid: str) -> ServiceList:
 
 def image(client: Client, uuid: str) -> Any:
     """Return an image: ``GET /v2/images/{uuid}``."""
-    _need_catalog(client, _GLANCE)
     return _page(client, f'/images/{quote(uuid)}', _GLANCE)
 
 
@@ -175,7 +174,6 @@ def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
 
 
 def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA) -> list[Any]:
-    _need_catalog(client, service)
     records: list[Any] = []
     page, last = path, None
     for _ in range(MOST_PAGES):
@@ -200,15 +198,6 @@ def _endless(key: str) -> NoCompute:
     return NoCompute(f'The list of {key} does not end: a page comes again, or there are too many')
 
 
-def _need_catalog(client: Client, service: _CatalogService) -> None:
-    if not hasattr(client.session.auth, 'get_access'):
-        # Without Keystone there is no catalog: one URL stands for every service.
-        raise NoCatalog(
-            f'{service.name} cannot be asked: there is no service catalog '
-            '(auth type none or placement_direct)'
-        )
-
-
 def _following(body: Any, key: str) -> str | None:
     """The link to the next page, as Nova and Neutron, Keystone, or Ironic write it."""
     for link in body.get(f'{key}_links', ()):
@@ -219,6 +208,12 @@ def _following(body: Any, key: str) -> str | None:
 
 
 def _page(client: Client, page: str, service: _CatalogService) -> Any:
+    if not hasattr(client.session.auth, 'get_access'):
+        # Without Keystone there is no catalog: one URL stands for every service.
+        raise NoCatalog(
+            f'{service.name} cannot be asked: there is no service catalog '
+            '(auth type none or placement_direct)'
+        )
     try:
         with translated(client.session):
             response = client.session.get(
