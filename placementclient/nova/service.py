@@ -28,15 +28,11 @@ _ID = re.compile(r'[\w-]+')
 
 
 class _CatalogService(NamedTuple):
-    """A service of the catalog.
-
-    :param kind: what it is, with an article
-    :param major: the version of its API; empty where the catalog names that
-    """
+    """A service of the catalog."""
 
     name: str
-    kind: str
     type: str
+    #: The version of its API; empty where the catalog names that.
     major: str = ''
     microversion: str | None = None
 
@@ -49,13 +45,13 @@ class _CatalogService(NamedTuple):
 
 
 #: From 2.59 on migrations have UUIDs, and are listed in pages.
-_NOVA = _CatalogService('Nova', 'a compute', 'compute', microversion='2.59')
-_KEYSTONE = _CatalogService('Keystone', 'an identity', 'identity', '3')
+_NOVA = _CatalogService('Nova', 'compute', microversion='2.59')
+_KEYSTONE = _CatalogService('Keystone', 'identity', '3')
 # Which release has retired nodes is not asked for: what is read is the same in all of them.
-_IRONIC = _CatalogService('Ironic', 'a bare metal', 'baremetal', '1', 'latest')
-_NEUTRON = _CatalogService('Neutron', 'a network', 'network', '2')
-_GLANCE = _CatalogService('Glance', 'an image', 'image', '2')
-_CYBORG = _CatalogService('Cyborg', 'an accelerator', 'accelerator', '2')
+_IRONIC = _CatalogService('Ironic', 'baremetal', '1', 'latest')
+_NEUTRON = _CatalogService('Neutron', 'network', '2')
+_GLANCE = _CatalogService('Glance', 'image', '2')
+_CYBORG = _CatalogService('Cyborg', 'accelerator', '2')
 
 
 class NoCompute(errors.PlacementError):
@@ -248,7 +244,7 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
 
 
 def _other(service: _CatalogService) -> str:
-    return f'The service that answers is not {service.kind} service'
+    return f'{service.name} cannot be asked: another service answers'
 
 
 def computes(client: Client) -> list[ComputeService]:

@@ -150,7 +150,7 @@ def test_a_list_that_never_ends_is_no_list(record, pages, monkeypatch):
     'content', [b'[' * 100_000, b'{"servers":' * 100_000, b'{"servers": [' + b'9' * 5000 + b']}']
 )
 def test_an_answer_that_nothing_can_hold_is_told(content):
-    with pytest.raises(service.NoCompute, match='not a compute service'):
+    with pytest.raises(service.NoCompute, match='Nova cannot be asked: another service'):
         service.servers(Client(Session(content)))
 
 
@@ -180,7 +180,7 @@ def test_quotas_are_asked_for_project_by_project():
 
 
 def test_another_service_is_no_identity_service():
-    with pytest.raises(service.NoCompute, match='not an identity service'):
+    with pytest.raises(service.NoCompute, match='Keystone cannot be asked: another service'):
         service.projects(Client(Session({'servers': []})))
 
 
@@ -194,9 +194,9 @@ def test_another_service_is_no_identity_service():
             r'^Nova refuses: No \(HTTP 401\): the service does not accept the token, which may',
         ),
         (403, r'^Nova refuses: No \(HTTP 403\); this needs the role admin$'),
-        ({}, 'not a compute service'),
-        ([], 'not a compute service'),
-        ({'servers': None}, 'not a compute service'),
+        ({}, 'Nova cannot be asked: another service'),
+        ([], 'Nova cannot be asked: another service'),
+        ({'servers': None}, 'Nova cannot be asked: another service'),
     ],
 )
 def test_what_does_not_answer_is_told(answer, reason):
