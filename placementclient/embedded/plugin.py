@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import shutil
 import tempfile
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -120,14 +120,12 @@ class Direct(plugin.FixedEndpointPlugin):
         """The reader of the tables, which replaces requests."""
         return self._transport.started()
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """Put all requests of this thread in the block into one transaction.
 
         Nothing is done if one is refused, or something is raised.
         """
-        with self._transport.started().transaction(self._headers):
-            yield
+        return self._transport.started().transaction(self._headers)
 
     @property
     def database(self) -> str:

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -251,12 +252,10 @@ class Service:
             if caller:
                 caller.update_store()  # the server has put its own in place of the thread's
 
-    @contextlib.contextmanager
-    def transaction(self, headers: Mapping[str, str]) -> Iterator[None]:
+    def transaction(self, headers: Mapping[str, str]) -> AbstractContextManager[None]:
         """Put all requests of this thread in the block into one transaction of a caller."""
         self._turn.writes, self._turn.writer = True, None
-        with self._transactions.begin(headers):
-            yield
+        return self._transactions.begin(headers)
 
     def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
         """Read the tables: see :class:`placementclient.model.snapshots.SnapshotReader`."""

@@ -14,31 +14,21 @@ if TYPE_CHECKING:
     from placementclient.insight.unknown_names import Absent
 
 
-def _restriction(flag: str, help: str) -> Option:
-    return Option(flag, help=f'With --fits or --flavors: {help}')
-
-
-_RESTRICTIONS = (
-    _restriction(
-        '--required <trait>[,...]...',
-        'a required trait; of several, joined by commas, one is enough',
-    ),
-    _restriction('--forbidden <trait>...', 'a forbidden trait'),
-    _restriction(
-        '--member-of <aggregate>[,...]...',
-        'aggregates, joined by commas: a member of any of them; repeated: a member of each',
-    ),
-    _restriction(
-        '--forbidden-member-of <aggregate>[,...]...',
-        'aggregates, joined by commas: a member of none of them',
-    ),
-    _restriction('--root-required <trait>...', 'a trait that the root of the tree must have'),
-    _restriction('--root-forbidden <trait>...', 'a trait that the root of the tree must not have'),
-    _restriction(
-        '--tree <provider>...',
-        'count servers that fit into the tree of this provider: a name, a UUID, or a pattern such '
-        "as 'compute2*'. Repeated: all these trees",
-    ),
+_RESTRICTIONS = tuple(
+    Option(flag, help=f'With --fits or --flavors: {help}')
+    for flag, help in {
+        '--required <trait>[,...]...': 'a required trait; of several, joined by commas, one is '
+        'enough',
+        '--forbidden <trait>...': 'a forbidden trait',
+        '--member-of <aggregate>[,...]...': 'aggregates, joined by commas: a member of any of '
+        'them; repeated: a member of each',
+        '--forbidden-member-of <aggregate>[,...]...': 'aggregates, joined by commas: a member of '
+        'none of them',
+        '--root-required <trait>...': 'a trait that the root of the tree must have',
+        '--root-forbidden <trait>...': 'a trait that the root of the tree must not have',
+        '--tree <provider>...': 'count servers that fit into the tree of this provider: a name, a '
+        "UUID, or a pattern such as 'compute2*'. Repeated: all these trees",
+    }.items()
 )
 
 

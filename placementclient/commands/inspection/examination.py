@@ -18,26 +18,25 @@ if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
 
 
-def _list(name: str, what: str, service: str) -> Option:
-    return Option(
+#: The options for the lists.
+LISTS = tuple(
+    Option(
         f'--{name}',
         metavar=f'<file>|{service}',
-        help=f'The list of all {what}, as JSON; {service}: ask the service of the catalog',
+        help=f'The list of all {content}, as JSON; {service}: ask the service of the catalog',
     )
-
-
-#: The options for the lists.
-LISTS = (
-    _list('servers', 'servers', NOVA),
-    _list('migrations', 'migrations', NOVA),
-    _list('services', 'nova-compute services', NOVA),
-    _list('hypervisors', 'hypervisors with details, below compute API 2.88', NOVA),
-    _list('flavors', 'flavors with extra specs', NOVA),
-    _list('limits', 'registered limits', KEYSTONE),
-    _list('nodes', 'bare metal nodes with details', IRONIC),
-    _list('ports', 'ports with resource_request, as an administrator sees them', NEUTRON),
-    _list('agents', 'agents of Neutron, as an administrator sees them', NEUTRON),
-    _list('subnets', 'subnets, for the segments of routed networks', NEUTRON),
+    for name, content, service in (
+        ('servers', 'servers', NOVA),
+        ('migrations', 'migrations', NOVA),
+        ('services', 'nova-compute services', NOVA),
+        ('hypervisors', 'hypervisors with details, below compute API 2.88', NOVA),
+        ('flavors', 'flavors with extra specs', NOVA),
+        ('limits', 'registered limits', KEYSTONE),
+        ('nodes', 'bare metal nodes with details', IRONIC),
+        ('ports', 'ports with resource_request, as an administrator sees them', NEUTRON),
+        ('agents', 'agents of Neutron, as an administrator sees them', NEUTRON),
+        ('subnets', 'subnets, for the segments of routed networks', NEUTRON),
+    )
 )
 _NO_CATALOG = (
     'There is no service catalog (auth type none or placement_direct), so that no other service '
