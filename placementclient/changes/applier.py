@@ -275,12 +275,6 @@ def _existing(uuid: str) -> Iterator[None]:
         raise _changed(uuid) from None
 
 
-def check_allowed(client: Client, operations: Iterable[ops.Operation]) -> None:
-    """Raise an error if an operation needs a reshape that the service denies to this user."""
-    if any(isinstance(operation, ops.Reshape) for operation in operations):
-        reshaper.check_allowed(client)
-
-
 def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
     return {name: item.as_fields() for name, item in sorted(inventories.items())}
 

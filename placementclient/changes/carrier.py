@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from placementclient.api import attempts, resource_provider
+from placementclient.api import attempts, reshaper, resource_provider
 from placementclient.changes import comparison, phases
 from placementclient.changes import operations as ops
-from placementclient.changes.applier import Applier, check_allowed
+from placementclient.changes.applier import Applier
 from placementclient.changes.diff import operations_of
 from placementclient.changes.inspector import Inspector
 from placementclient.changes.obstacles import LeftAlone, Obstructed
@@ -63,7 +63,9 @@ class Carrier(Inspector):
 
     def check(self, trees: Sequence[TreeChange]) -> None:
         """Raise the errors that can be found before the journal is opened."""
-        check_allowed(self.client, chain.from_iterable(map(operations_of, trees)))
+        operations = chain.from_iterable(map(operations_of, trees))
+        if any(isinstance(operation, ops.Reshape) for operation in operations):
+            reshaper.check_allowed(self.client)
 
     def brought(self, tree: TreeChange, *, backward: bool) -> TreeResult:
         """Apply or roll back a tree; report the requests that other clients have undone meanwhile.

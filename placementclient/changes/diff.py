@@ -50,21 +50,14 @@ def operations_of(change: TreeChange, *, backward: bool = False) -> tuple[ops.Op
 
 def _names(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
     """Create the custom classes and traits that providers gain and that do not exist yet."""
-    for kind, names, existing in (
-        (ops.EnsureClass, _classes(after), _classes(before)),
-        (ops.EnsureTrait, _traits(after), _traits(before)),
-    ):
-        for name in sorted(names - existing):
+    for kind, facet in ((ops.EnsureClass, 'inventories'), (ops.EnsureTrait, 'traits')):
+        existing, desired = (
+            {name for state in side.providers.values() for name in getattr(state, facet)}
+            for side in (before, after)
+        )
+        for name in sorted(desired - existing):
             if name.startswith('CUSTOM_'):
                 yield kind(name)
-
-
-def _classes(snapshot: Snapshot) -> set[str]:
-    return {name for state in snapshot.providers.values() for name in state.inventories}
-
-
-def _traits(snapshot: Snapshot) -> set[str]:
-    return {name for state in snapshot.providers.values() for name in state.traits}
 
 
 def _traits_and_aggregates(

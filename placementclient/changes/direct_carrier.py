@@ -47,7 +47,6 @@ class DirectCarrier(Carrier):
         self._decide = decide
         self._check: Check = check or (lambda tree: tree)
         self._results = {tree.root_provider_uuid: ChangeResult(tree) for tree in plan.trees}
-        self._pending = {tree.root_provider_uuid: tree for tree in plan.trees}
         self.stopped: errors.PlacementError | None = None
         #: The operation whose answer was lost.
         self._lost: list[Operation] = []
@@ -102,8 +101,8 @@ class DirectCarrier(Carrier):
         :raises LeftAlone: if the operator would have to confirm more than the plan showed
         """
         result = self._results[tree.root_provider_uuid]
-        first = self._pending.pop(tree.root_provider_uuid, None)
-        decided = [first] if first is not None else self._decided_again(result)
+        is_first = result.state is State.NOT_STARTED
+        decided = [tree] if is_first else self._decided_again(result)
         parts = [part for change in decided if (part := self._check(change))]
         if result.lost and self._is_made(result.lost):
             result.rows += result.unknown
