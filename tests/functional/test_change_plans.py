@@ -211,23 +211,6 @@ def test_a_plan_is_rehearsed_and_reported(placement, client, tmp_path):
     assert 'other' in page.read_text()
 
 
-def test_allocations_that_no_longer_fit_are_left_alone(client, tmp_path):
-    """No room is made for them: the plan was reviewed while there was enough."""
-    clouds.load(client, clouds.cloud(servers=0))
-    before = clouds.captured(client)
-    server = clouds.server('new', 'compute0', vgpus=4)
-    desired = Snapshot(before.providers.values(), [server])
-    made = plan('resource provider allocation heal', before, desired)
-    allocation.set(client, clouds.server('other', 'compute0', vgpus=6))
-    live = clouds.captured(client)
-    outcome = engines.apply(client, made, str(tmp_path / 'journal'))
-    assert (outcome.exit_status, outcome.trees[0].reason) == (
-        ExitStatus.DIFFERS,
-        f'consumer {server.uuid}: compute0 has no room for its VGPU any more',
-    )
-    assert content(clouds.captured(client)) == content(live)
-
-
 def test_a_rollback_gives_nothing_to_a_consumer_that_ended_before_the_plan_was_applied(
     client, tmp_path
 ):

@@ -85,15 +85,15 @@ def main() -> int:
     parser.add_argument('--trace', type=Trace.parsed, help='run one trace')
     parser.add_argument('--list', action='store_true', help='print the commands')
     arguments = parser.parse_args()
-    known = scenarios()
+    by_name = scenarios()
     if arguments.list:
-        print(*known, sep='\n')
+        print(*by_name, sep='\n')
         return 0
     service.template()
     import_all()
     if arguments.trace:
         return replayed(arguments.trace)
-    tasks = [Task(name, is_alone=arguments.alone) for name in arguments.scenarios or known]
+    tasks = [Task(name, is_alone=arguments.alone) for name in arguments.scenarios or by_name]
     if arguments.part:
         number, count = map(int, arguments.part.split('/'))
         whole = tasks if arguments.alone else sliced(tasks)

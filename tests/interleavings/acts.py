@@ -214,12 +214,12 @@ def _move(other: _Other, uuid: str) -> None:
     live = other.send('GET', f'/allocations/{uuid}')
     if not live['allocations']:
         raise Refused
-    held = {p: {'resources': holding['resources']} for p, holding in live['allocations'].items()}
+    moved = {p: {'resources': holding['resources']} for p, holding in live['allocations'].items()}
     owner = {name: live[name] for name in ('project_id', 'user_id')}
     generation = live['consumer_generation']
     body = {
         uuid: {'allocations': {}, 'consumer_generation': generation, **owner},
-        STRANGER: {'allocations': held, 'consumer_generation': None, **owner},
+        STRANGER: {'allocations': moved, 'consumer_generation': None, **owner},
     }
     other.send('POST', '/allocations', body)
 
@@ -249,9 +249,9 @@ def build(world: World) -> None:
         other.change(uuid, 'inventories', lambda _, uuid=uuid: INVENTORIES[uuid])
         other.change(uuid, 'traits', lambda _: ['CUSTOM_TRAIT', 'COMPUTE_NODE'])
         other.change(uuid, 'aggregates', lambda _: [ZONE])
-    for uuid, held in ALLOCATIONS.items():
+    for uuid, allocations in ALLOCATIONS.items():
         body = {
-            'allocations': {p: {'resources': resources} for p, resources in held.items()},
+            'allocations': {p: {'resources': resources} for p, resources in allocations.items()},
             'project_id': PROJECT, 'user_id': USER, 'consumer_generation': None,
         }  # fmt: skip
         other.send('PUT', f'/allocations/{uuid}', body)

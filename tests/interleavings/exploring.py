@@ -202,15 +202,16 @@ class Explorer:
         is_unguarded = outcome.is_unguarded(trace.number, is_reviewed=self._scenario.is_reviewed)
         in_window = is_before and (is_moved or is_unguarded)
         end = Moment.now(self._world)
-        found = self._judged(trace, outcome, start, orders, in_window)
-        if any(violation.kind == 'order' for violation in found) and self._scenario.is_reviewed:
+        violations = self._judged(trace, outcome, start, orders, in_window)
+        kinds = {violation.kind for violation in violations}
+        if 'order' in kinds and self._scenario.is_reviewed:
             orders = [*orders, *self._begun_again(trace)]
             end.restore(self._world)
-            found = self._judged(trace, outcome, start, orders, in_window)
+            violations = self._judged(trace, outcome, start, orders, in_window)
         if self._scenario.is_reviewed and trace.act and trace.number is not None:
             since = trace.number + (trace.fate == LOST_BEFORE)
-            found += judging.of_overwriting(outcome, since, in_window=in_window)
-        for violation in found[:1]:
+            violations += judging.of_overwriting(outcome, since, in_window=in_window)
+        for violation in violations[:1]:
             lines = [f'{n:3} {exchange}' for n, exchange in enumerate(outcome.exchanges)]
             said = f'-> {outcome.status} {outcome.said}'
             self.findings.failures.append(Failure(trace, violation, lines, said))
@@ -221,14 +222,14 @@ class Explorer:
     ) -> list[Violation]:
         """Judge a run; and what comes after it, where that is not known from another run."""
         end, state = Moment.now(self._world), self._world.state()
-        found = [*judging.of_run(outcome, state, orders, self.base, in_window=in_window)]
+        violations = [*judging.of_run(outcome, state, orders, self.base, in_window=in_window)]
         key = hash((trace.act, *sorted(map(repr, state.items())), *sorted(end.files.items())))
         if key in self._seen:
-            return found
-        found += self._followed(trace, outcome, start, orders, in_window)
-        if not found:
+            return violations
+        violations += self._followed(trace, outcome, start, orders, in_window)
+        if not violations:
             self._seen.add(key)
-        return found
+        return violations
 
     def _followed(
         self, trace: Trace, outcome: Outcome, start: State, orders: list[Order], in_window: bool
@@ -237,13 +238,13 @@ class Explorer:
         uneven = self.base.uneven.union(
             outcome.written_by_others, *(order.uneven for order in orders)
         )
-        found: list[Violation] = []
+        violations: list[Violation] = []
 
         def follow(line: str, allowed: list[State]) -> None:
             later, state = self._run(line, self._name), self._world.state()
             is_alone = trace.act is None
             is_mixed = outcome.status != ExitStatus.DONE and not is_alone
-            found.extend(
+            violations.extend(
                 judging.of_later(
                     later, state, allowed, uneven, is_alone=is_alone, is_mixed=is_mixed
                 )
@@ -259,7 +260,7 @@ class Explorer:
             is_any_start = in_window or is_same or self._is_unknown(trace)
             allowed = [_with(start, acted), *([start] if is_any_start else [])]
             follow(self._scenario.back, [*allowed, *self._taken_back(trace.act)])
-        return found
+        return violations
 
     def _is_unknown(self, trace: Trace) -> bool:
         """Return whether the journal has a request that may have been sent, and was not."""

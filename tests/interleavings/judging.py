@@ -107,12 +107,12 @@ def _named(state: State) -> State:
     names = {key[1]: value[0] for key, value in state.items() if key[0] == 'provider'}
     chosen = {uuid: name for uuid, name in names.items() if uuid[:8] != uuid[0] * 8}
 
-    def known(value: object) -> object:
+    def shown(value: object) -> object:
         if isinstance(value, tuple):
-            return tuple(known(part) for part in value)
+            return tuple(shown(part) for part in value)
         return chosen.get(value, value) if isinstance(value, str) else value
 
-    return State({known(key): known(value) for key, value in state.items()}) if chosen else state
+    return State({shown(key): shown(value) for key, value in state.items()}) if chosen else state
 
 
 def _kept(changed: Delta) -> Delta:

@@ -86,13 +86,13 @@ def _of_status(status, ended, written):
         yield Violation('status', 'nobody has interrupted it')
     if status in _UNTOUCHED and written.deltas:
         yield Violation('status', f'{status}, but {_shown(written.net())} was written')
-    said = f'{ended.stdout}\n{ended.stderr}'
-    if status not in (ExitStatus.DONE, ExitStatus.INTERRUPTED) and not said.strip():
+    message = f'{ended.stdout}\n{ended.stderr}'
+    if status not in (ExitStatus.DONE, ExitStatus.INTERRUPTED) and not message.strip():
         yield Violation('status', f'{status}, and nothing is said')
-    is_told = any(word in said for word in ('not known', 'done', 'is still there', 'left'))
+    is_told = any(word in message for word in ('not known', 'done', 'is still there', 'left'))
     untold = {key: pair for key, pair in written.net().items() if not _is_name(key)}
     if status == ExitStatus.ERROR and untold and not is_told:
-        text = f'1, but {_shown(untold)} was written: {said.strip()[:400]}'
+        text = f'1, but {_shown(untold)} was written: {message.strip()[:400]}'
         yield Violation('untold', text)
 
 
@@ -151,7 +151,7 @@ def _is_name(key):
 
 
 def _was(ended, kind):
-    return any(each.startswith(kind) for each in ended.faults)
+    return any(fault.startswith(kind) for fault in ended.faults)
 
 
 def _shown(changed, keys=()):
@@ -162,7 +162,7 @@ def _shown(changed, keys=()):
 def rows(ended):
     """The table that a command printed as JSON."""
     try:
-        found = json.loads(ended.stdout)
+        rows = json.loads(ended.stdout)
     except ValueError:
         return []
-    return found if isinstance(found, list) else []
+    return rows if isinstance(rows, list) else []

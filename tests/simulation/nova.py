@@ -92,16 +92,16 @@ class Nova:
         if uuid in self.migrating.values():
             return
         for _ in range(3):
-            status, there = self.call('GET', f'/allocations/{uuid}')
+            status, live = self.call('GET', f'/allocations/{uuid}')
             yield
             if uuid in self.migrating.values():
                 return
             if status != 200:
                 continue
-            if not there['allocations']:
+            if not live['allocations']:
                 self.servers.pop(uuid, None)
                 return
-            if self._put(uuid, {}, there['consumer_generation'], there) == 204:
+            if self._put(uuid, {}, live['consumer_generation'], live) == 204:
                 self.servers.pop(uuid, None)
                 return
 
@@ -111,15 +111,15 @@ class Nova:
         if not still:
             return
         server, migration = self.dice.choice(still), self.uuid()
-        status, there = self.call('GET', f'/allocations/{server}')
+        status, live = self.call('GET', f'/allocations/{server}')
         yield
-        if status != 200 or not there['allocations'] or server not in self.servers:
+        if status != 200 or not live['allocations'] or server not in self.servers:
             return
-        if self._hand_over(server, migration, there) != 204:
+        if self._hand_over(server, migration, live) != 204:
             return
         self.migrating[migration] = server
         yield
-        source = next(iter(there['allocations']))
+        source = next(iter(live['allocations']))
         yield from self._to_target(server, migration, source)
 
     def _to_target(self, server, migration, source):
@@ -134,22 +134,22 @@ class Nova:
 
     def _freed(self, migration):
         for _ in range(20):
-            status, there = self.call('GET', f'/allocations/{migration}')
+            status, live = self.call('GET', f'/allocations/{migration}')
             yield
             if status != 200:
                 continue
-            generation = there.get('consumer_generation')
-            if not there['allocations'] or self._put(migration, {}, generation, there) == 204:
+            generation = live.get('consumer_generation')
+            if not live['allocations'] or self._put(migration, {}, generation, live) == 204:
                 self.migrating.pop(migration, None)
                 return
 
     def _reverted(self, server, migration):
         for _ in range(20):
-            status, there = self.call('GET', f'/allocations/{migration}')
+            status, live = self.call('GET', f'/allocations/{migration}')
             yield
-            if status == 200 and not there['allocations']:
+            if status == 200 and not live['allocations']:
                 break
-            if status == 200 and self._hand_over(migration, server, there) == 204:
+            if status == 200 and self._hand_over(migration, server, live) == 204:
                 break
         self.migrating.pop(migration, None)
 
@@ -159,17 +159,17 @@ class Nova:
         if not still:
             return
         consumer = self.dice.choice(still)
-        status, there = self.call('GET', f'/allocations/{consumer}')
+        status, live = self.call('GET', f'/allocations/{consumer}')
         yield
         is_busy = consumer in self.migrating.values()
-        if status != 200 or not there['allocations'] or is_busy:
+        if status != 200 or not live['allocations'] or is_busy:
             return
-        held = {
-            host: {'resources': each['resources'] | {'VCPU': self.dice.randint(1, 4)}}
-            for host, each in there['allocations'].items()
-            if 'VCPU' in each['resources']
+        allocations = {
+            host: {'resources': holding['resources'] | {'VCPU': self.dice.randint(1, 4)}}
+            for host, holding in live['allocations'].items()
+            if 'VCPU' in holding['resources']
         }
-        self._put(consumer, there['allocations'] | held, there['consumer_generation'], there)
+        self._put(consumer, live['allocations'] | allocations, live['consumer_generation'], live)
 
     def update(self):
         """The periodic task of a nova-compute: its host shall be as the driver says."""
@@ -178,19 +178,19 @@ class Nova:
             return
         host = self.dice.choice(up)
         self.hosts[host]['DISK_GB'] = self.hosts[host]['DISK_GB'] | self._disk()
-        status, there = self.call('GET', f'/resource_providers/{host}/inventories')
+        status, live = self.call('GET', f'/resource_providers/{host}/inventories')
         yield
         # It may have come back under another UUID.
         if status != 200 or host in self.stopped or host not in self.hosts:
             return
-        found = there['inventories']
-        wanted = {name: fields for name, fields in found.items() if name.startswith('CUSTOM')}
+        present = live['inventories']
+        desired = {name: fields for name, fields in present.items() if name.startswith('CUSTOM')}
         # It leaves the ratio, and what operators have added, as it is.
         for name, fields in self.hosts[host].items():
-            wanted[name] = found.get(name, {}) | fields
-        if wanted != found:
-            generation = there['resource_provider_generation']
-            body = {'resource_provider_generation': generation, 'inventories': wanted}
+            desired[name] = present.get(name, {}) | fields
+        if desired != present:
+            generation = live['resource_provider_generation']
+            body = {'resource_provider_generation': generation, 'inventories': desired}
             self.call('PUT', f'/resource_providers/{host}/inventories', body)
 
     def _disk(self):
@@ -201,22 +201,22 @@ class Nova:
     def toggle(self):
         """A service is disabled or enabled, and nova-compute says so in its traits."""
         host = self.dice.choice(sorted(self.hosts))
-        status, there = self.call('GET', f'/resource_providers/{host}/traits')
+        status, live = self.call('GET', f'/resource_providers/{host}/traits')
         yield
         if status == 200:
-            wanted = sorted({*there['traits'], *OWN_TRAITS} ^ {DISABLED})
-            generation = there['resource_provider_generation']
-            body = {'traits': wanted, 'resource_provider_generation': generation}
+            desired = sorted({*live['traits'], *OWN_TRAITS} ^ {DISABLED})
+            generation = live['resource_provider_generation']
+            body = {'traits': desired, 'resource_provider_generation': generation}
             self.call('PUT', f'/resource_providers/{host}/traits', body)
 
     def _candidates(self, flavor):
-        asked = ','.join(f'{name}:{amount}' for name, amount in sorted(flavor.items()))
-        path = f'/allocation_candidates?resources={asked}&required=!{DISABLED}&limit=20'
-        status, found = self.call('GET', path)
+        resources = ','.join(f'{name}:{amount}' for name, amount in sorted(flavor.items()))
+        path = f'/allocation_candidates?resources={resources}&required=!{DISABLED}&limit=20'
+        status, answer = self.call('GET', path)
         if status != 200:
             return []
-        candidates = [request['allocations'] for request in found['allocation_requests']]
-        candidates.sort(key=lambda each: sorted(each))
+        candidates = [request['allocations'] for request in answer['allocation_requests']]
+        candidates.sort(key=sorted)
         self.dice.shuffle(candidates)
         return candidates
 
@@ -229,16 +229,16 @@ class Nova:
         }
         return self.call('PUT', f'/allocations/{uuid}', body)[0]
 
-    def _hand_over(self, giver, taker, there):
-        owner = {name: there[name] for name in ('project_id', 'user_id')}
-        held = {
-            provider: {'resources': each['resources']}
-            for provider, each in there['allocations'].items()
+    def _hand_over(self, giver, taker, live):
+        owner = {name: live[name] for name in ('project_id', 'user_id')}
+        allocations = {
+            provider: {'resources': holding['resources']}
+            for provider, holding in live['allocations'].items()
         }
         body = {
             giver: {
-                'allocations': {}, 'consumer_generation': there['consumer_generation'], **owner
+                'allocations': {}, 'consumer_generation': live['consumer_generation'], **owner
             },
-            taker: {'allocations': held, 'consumer_generation': None, **owner},
+            taker: {'allocations': allocations, 'consumer_generation': None, **owner},
         }  # fmt: skip
         return self.call('POST', '/allocations', body)[0]

@@ -71,7 +71,7 @@ def shrunk(world, failure, only=()):
     """The option that plays the fewest steps found that fail in the same way."""
     needed = sorted(only or range(failure.step + 1))
     for step in list(needed):
-        fewer = [each for each in needed if each != step]
+        fewer = [number for number in needed if number != step]
         if fewer and _fails(world, failure, fewer):
             needed = fewer
     return f'--only {",".join(map(str, needed))}'
@@ -164,17 +164,17 @@ class _Seed:
 
     def _judge(self, command, ended, written):
         self._ended[command.name, ended.status] += 1
-        found = [*written.violations]
-        found += invariants.of_end(ended, written, self._stage.state)
+        violations = [*written.violations]
+        violations += invariants.of_end(ended, written, self._stage.state)
         plan = command.plan
         if plan is not None:
             self._note(plan, command, ended, written)
             if ended.status == 0 and command.verb != 'plan':
                 self._start_computes(plan)
             if command.verb == 'rollback' and ended.status == 0:
-                found += invariants.of_rollback(plan, self._stage.state)
+                violations += invariants.of_rollback(plan, self._stage.state)
                 plan.done, plan.disturbed = {}, set()
-        self._raise(found, command, ended)
+        self._raise(violations, command, ended)
         self._stage.nova.follow()
 
     def _note(self, plan, command, ended, written):
@@ -188,13 +188,14 @@ class _Seed:
                 plan.done[key] = plan.done.get(key, (was, now))[0], now
         plan.disturbed |= written.disturbed & plan.done.keys()
 
-    def _raise(self, found, command, ended):
-        if found:
+    def _raise(self, violations, command, ended):
+        if violations:
+            first = violations[0]
             text = (
-                f'{found[0].text}\n  {command}\n  -> {ended.status}\n  {ended.stdout[-1500:]}\n'
+                f'{first.text}\n  {command}\n  -> {ended.status}\n  {ended.stdout[-1500:]}\n'
                 f'  {ended.stderr[-1500:]}'
             )
-            raise Failed(self._seed, self._step, found[0]._replace(text=text), self._stage)
+            raise Failed(self._seed, self._step, first._replace(text=text), self._stage)
 
     def _check_steady(self, command, earlier):
         """What has succeeded, and is typed twice more, does nothing the second time."""

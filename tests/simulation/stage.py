@@ -110,7 +110,7 @@ class Stage:
             self.clock.advance(seconds)
 
     def _switch(self, operator):
-        others = [each for each in self._playing if each is not operator]
+        others = [other for other in self._playing if other is not operator]
         if others and self.dice.random() < 0.5:
             others[0].turn.release()
             operator.turn.acquire()
@@ -152,7 +152,7 @@ class Stage:
             return
         for key, (was, now) in changed.items():
             self.log(' ', who, repr(key), repr(was), repr(now))
-        own = self._commands.get(who, (None, None))[0]
+        writer = self._commands.get(who, (None, None))[0]
         for name, (command, written) in self._commands.items():
             if name == who:
                 written.deltas.append(changed)
@@ -160,7 +160,7 @@ class Stage:
             else:
                 written.disturbed |= changed.keys()
         for plan in self.plans:
-            if own is None or own.plan is not plan:
+            if writer is None or writer.plan is not plan:
                 plan.disturbed |= changed.keys() & plan.done.keys()
 
     def lose_database(self):

@@ -59,10 +59,10 @@ class State(dict[Key, Any]):
 
     @cached_property
     def _sorted(self):
-        found: dict[str, list[Key]] = {kind: [] for kind in _QUERIES}
+        keys: dict[str, list[Key]] = {kind: [] for kind in _QUERIES}
         for key in sorted(self):
-            found[key[0]].append(key)
-        return found
+            keys[key[0]].append(key)
+        return keys
 
     def name(self, uuid):
         return str(self['provider', uuid][0])
@@ -88,18 +88,18 @@ class State(dict[Key, Any]):
 
     def sums(self, consumer):
         """What a consumer holds in all, by class."""
-        found = Counter[str]()
+        sums = Counter[str]()
         for (_, name), amount in self.held(consumer).items():
-            found[name] += amount
-        return found
+            sums[name] += amount
+        return sums
 
     @cached_property
     def used(self):
         """What is used, by provider and class."""
-        found = Counter[tuple[str, ...]]()
+        sums = Counter[tuple[str, ...]]()
         for key in self._sorted['allocation']:
-            found[key[2:]] += self[key]
-        return found
+            sums[key[2:]] += self[key]
+        return sums
 
     def capacity(self, provider, name):
         """What Placement allocates of a class at the most."""

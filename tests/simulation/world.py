@@ -64,9 +64,9 @@ class World:
         answer: requests.Response = self.transport.send(request)
         if answer.ok and request.path_url.startswith('/allocation_candidates'):
             # They come in the order of a set.
-            found = answer.json()
-            found['allocation_requests'].sort(key=json.dumps)
-            answer._content = json.dumps(found).encode()
+            content = answer.json()
+            content['allocation_requests'].sort(key=json.dumps)
+            answer._content = json.dumps(content).encode()
         return answer
 
     def call(self, method, path, body=None, version='1.36'):
