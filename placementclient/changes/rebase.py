@@ -106,7 +106,8 @@ class _Rebase:
         is_back: bool,
     ) -> None:
         self._before, self._after, self._live, self._own = before, after, live, own
-        self._is_atomic, self._is_back = is_atomic, is_back
+        # Only a rollback that knows its own requests knows the deletions of others.
+        self._is_atomic, self._is_back = is_atomic, is_back and own.is_known
         self.states = dict(live.providers)
         self.held = dict(live.consumers)
         self.obstacles: list[Obstacle] = []
@@ -152,7 +153,7 @@ class _Rebase:
                 del self.held[uuid]
             else:
                 self.held[uuid] = replace(desired, generation=live.generation if live else None)
-        if self._is_back and self._own.is_known:
+        if self._is_back:
             self._unneeded()
         self._crowded()
         self._settle()
@@ -170,8 +171,7 @@ class _Rebase:
 
     def _is_ended(self, uuid: str, now: tuple[Allocations, object]) -> bool:
         """Return True if others had ended a consumer before the change was made."""
-        is_made = self._is_back and self._own.is_known
-        return is_made and not now[0] and uuid not in self._own.consumers
+        return self._is_back and not now[0] and uuid not in self._own.consumers
 
     def _settle(self) -> None:
         """Refuse parts of the change that need a refused part, until nothing changes."""
