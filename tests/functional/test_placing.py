@@ -33,8 +33,6 @@ from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.functional.planted import Planted
 
-pytestmark = pytest.mark.slow
-
 TRAITS = ('CUSTOM_A', 'CUSTOM_B', 'CUSTOM_C')
 AGGREGATES = ('rack', 'row', 'storage')
 CLASSES = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU')
@@ -232,6 +230,7 @@ def loaded(client, seed):
     return clouds.captured(client), chance
 
 
+@pytest.mark.slow
 def test_random_requests_have_the_candidates_of_the_service(service_clients):
     compared = Counter[str]()
     for seed in SEEDS:
@@ -321,6 +320,7 @@ def most_servers(problem, request, host):
     return most(host.room, problem.pools)
 
 
+@pytest.mark.slow
 def test_as_many_servers_fit_as_can_be_claimed(service_clients):
     client, claimed = service_clients['1.39'], 0
     for seed in FEW:
