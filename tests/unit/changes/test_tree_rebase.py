@@ -1,0 +1,40 @@
+"""The states from which an atomic change does not begin."""
+
+import pytest
+
+from placementclient.changes.tree_rebase import rebase_change
+from tests.unit.changes.test_comparison import TREE
+from tests.unit.insight.clouds import cloud, provider
+
+[HOST] = TREE.before.providers.values()
+CONSUMERS = TREE.before.consumers.values()
+
+
+@pytest.mark.parametrize(
+    ('states', 'message'),
+    [
+        (
+            [HOST, provider('cell', 'host'), provider('gpu', 'cell', 'host')],
+            'gpu exists already, below another parent',
+        ),
+        ([HOST, provider('gpu', 'host', VGPU=1)], 'gpu exists already, and is not empty'),
+        (
+            [HOST, provider('other'), provider('gpu', 'other')],
+            'gpu exists already, below another parent',
+        ),
+        (
+            [provider('host', 'rack', 'rack', VCPU=8, VGPU=4), provider('rack')],
+            'host is now in the tree of rack',
+        ),
+    ],
+)
+def test_others_have_made_or_moved_a_provider(states, message):
+    rebased = rebase_change(TREE, cloud(states, CONSUMERS))
+    assert [str(obstacle) for obstacle in rebased.obstacles] == [message]
+    assert rebased.operations == ()
+
+
+def test_an_empty_child_may_be_there_already():
+    live = cloud([HOST, provider('gpu', 'host')], CONSUMERS)
+    kinds = [type(operation).__name__ for operation in rebase_change(TREE, live).operations]
+    assert (rebase_change(TREE, live).obstacles, kinds) == ((), ['Reshape'])
