@@ -114,17 +114,22 @@ def allocate(client):
     allocation.set(client, clouds.server('new', 'compute0'))
 
 
-def spread(client):
-    consumer = allocation.show(client, uuid_of('server0.1')).value
-    more = {**consumer.allocations, uuid_of('compute1'): {'VCPU': 1}}
+def spread(client, server='server0.1', host='compute1'):
+    consumer = allocation.show(client, uuid_of(server)).value
+    more = {**consumer.allocations, uuid_of(host): {'VCPU': 1}}
     allocation.set(client, replace(consumer, allocations=more))
+
+
+def spread_back(client):
+    """To a host that is read before the server's own one."""
+    spread(client, 'server1.1', 'compute0')
 
 
 def make_child(client):
     resource_provider.create(client, 'child', parent_provider_uuid=uuid_of('compute0'))
 
 
-@pytest.mark.parametrize('change', [free, allocate, spread, make_child])
+@pytest.mark.parametrize('change', [free, allocate, spread, spread_back, make_child])
 @pytest.mark.parametrize(
     'when', ['/usages', '/allocations', '/allocations/', 'in_tree', 'compute1']
 )
