@@ -112,7 +112,7 @@ class _Diagnosis:
         (indexes, minimal), free = impossible.core(), impossible.free
         if len(indexes) == 1:  # others that have no choice took its room
             indexes = self._competitors(indexes[0])
-            free = tuple(bin_.free for bin_ in self._bins)
+            free = [bin_.free for bin_ in self._bins]
         by_class: dict[str, tuple[list[int], set[int]]] = {}
         for index in indexes:
             item = self._items[index]
@@ -142,14 +142,14 @@ class _Diagnosis:
             rooms={self._name(number): free[number] for number in sorted(places)},
         )
 
-    def _competitors(self, index: int) -> tuple[int, ...]:
+    def _competitors(self, index: int) -> Sequence[int]:
         desired = {demand.bin for demand in chain(*self._items[index].options)}
-        return tuple(
+        return [
             other
             for other, item in enumerate(self._items)
             if other == index
             or (len(item.options) == 1 and any(demand.bin in desired for demand in item.options[0]))
-        )
+        ]
 
     def _shortfall(
         self, numbers: Sequence[int], need: int, free: int, mapped: bool = False

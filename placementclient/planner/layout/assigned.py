@@ -20,23 +20,20 @@ class AssignedRows:
 
     def __init__(self, spec: Spec, rows: Sequence[AssignmentRow]) -> None:
         self._spec = spec
+        inline = [
+            (index, AssignmentRow(consumer, name, amount, move.target, None, spec.path))
+            for index, move in enumerate(spec.moves)
+            for consumer, amounts in move.consumers.items()
+            for name, amount in amounts.items()
+        ]
         #: those of the specification first
-        self._rows: list[AssignmentRow] = []
-        #: by consumer and class, the indexes of the rows of files
+        self._rows = [*(row for _, row in inline), *rows]
+        #: of these the moves, as indexes
+        self._moves = [index for index, _ in inline]
+        #: by consumer and class, the indexes of the rows
         self._by_holding: dict[tuple[str, str], list[int]] = {}
-        #: by move, consumer and class, the index of the row that the specification has
-        self._inline: dict[tuple[int, str, str], int] = {}
-        for index, move in enumerate(spec.moves):
-            for consumer, amounts in move.consumers.items():
-                for name, amount in amounts.items():
-                    self._inline[index, consumer, name] = len(self._rows)
-                    self._rows.append(
-                        AssignmentRow(consumer, name, amount, move.target, None, spec.path)
-                    )
-        for row in rows:
-            holding = (row.consumer_uuid, row.resource_class)
-            self._by_holding.setdefault(holding, []).append(len(self._rows))
-            self._rows.append(row)
+        for index, row in enumerate(self._rows):
+            self._by_holding.setdefault((row.consumer_uuid, row.resource_class), []).append(index)
         #: indexes of the rows that were of use
         self._used: set[int] = set()
         #: by class and consumer on a source of a tree, where it may be; those of a tree have one
@@ -109,15 +106,17 @@ class AssignedRows:
         consumer, _, name = holding
         matches: dict[int, Sequence[Target]] = {}
         for index in self._by_holding.get((consumer, name), ()):
-            row = self._rows[index]
-            state = snapshot.find(row.to_provider)  # an exact UUID wins over a name
-            matching = _matching(row, state.name if state else row.to_provider, targets)
+            if index < len(self._moves):
+                led = self._moves[index], holding.inventory
+                flows = [flow for flow in target_state.flows if (flow.move, flow.origin) == led]
+                ends = {flow.destination for flow in flows}
+                matching: Sequence[Target] = [target for target in targets if target.key in ends]
+            else:
+                row = self._rows[index]
+                state = snapshot.find(row.to_provider)  # an exact UUID wins over a name
+                matching = _matching(row, state.name if state else row.to_provider, targets)
             if matching:
                 matches[index] = matching
-        for flow in target_state.flows if self._inline else ():
-            inline = self._inline.get((flow.move, consumer, name))
-            if inline is not None and flow.origin == holding.inventory:
-                matches[inline] = [target for target in targets if target.key == flow.destination]
         self._used.update(matches)
         rows = ((self._rows[index], matching) for index, matching in matches.items())
         return [(row, _only(row, matching)) for row, matching in rows]

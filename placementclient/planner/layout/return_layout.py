@@ -1,6 +1,6 @@
 """The rollback of an applied tree: its target state, and the assigned rows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -136,26 +136,21 @@ class _ReturnLayout:
             if row.from_provider is None
         }
         moved = {(move.to_provider, move.to_resource_class) for move in self._tree.moves}
-        for change in self._tree.providers:
-            before, after = change.content_before, change.content_after
-            for name in sorted(after.inventories.keys() - before.inventories.keys()):
-                if (change.name, name) not in moved:
-                    self._take_back_of(change, name, additions)
-
-    def _take_back_of(
-        self,
-        change: ProviderChange,
-        name: str,
-        additions: Mapping[tuple[str, str | None, str], int],
-    ) -> None:
-        for consumer in self._snapshot.consumers_on(change.uuid):
-            amount = consumer.amount(change.uuid, name)
-            if amount and amount != additions.get((consumer.uuid, change.name, name)):
-                holding = f'{consumer.uuid} holds {amount} {name} of {change.name}'
-                self._refuse('bad-row', reason=f'{holding}, which the plan did not give it')
-            elif amount:
-                losses = self.target_state.additions.setdefault(consumer.uuid, {})
-                losses[InventoryKey(change.uuid, name)] = -amount
+        added = [
+            (change, name)
+            for change in self._tree.providers
+            for name in sorted(change.content_after.inventories)
+            if name not in change.content_before.inventories and (change.name, name) not in moved
+        ]
+        for change, name in added:
+            for consumer in self._snapshot.consumers_on(change.uuid):
+                amount = consumer.amount(change.uuid, name)
+                if amount and amount != additions.get((consumer.uuid, change.name, name)):
+                    holding = f'{consumer.uuid} holds {amount} {name} of {change.name}'
+                    self._refuse('bad-row', reason=f'{holding}, which the plan did not give it')
+                elif amount:
+                    losses = self.target_state.additions.setdefault(consumer.uuid, {})
+                    losses[InventoryKey(change.uuid, name)] = -amount
 
     def assigned(self) -> Iterator[tuple[HoldingKey, list[PlannedRow]]]:
         """Return the rows of the allocations of which the plan says where they were."""

@@ -1,6 +1,7 @@
 """Exact solutions with CP-SAT of OR-tools, for problems that the heuristics do not decide."""
 
 from collections.abc import Sequence
+from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
 
@@ -110,7 +111,10 @@ class _Model:
         if divisions:
             self._model.minimize(sum(divisions))
             solution = self.solve(EFFORT * 10) or solution
-            self._model.add(sum(divisions) <= sum(map(len, _flat(solution, self._parts))))
+            placed = chain(
+                *(group for group, parts in zip(solution, self._parts, strict=True) if parts)
+            )
+            self._model.add(sum(divisions) <= sum(map(len, placed)))
         choices = [*self._counts, *([share.used for share in item] for item in items)]
         order = [
             option * chosen
@@ -231,12 +235,3 @@ class _Model:
                 placed.append(tuple(part for part in amounts if part.amount))
             result.append(placed)
         return result
-
-
-def _flat(
-    placements: Sequence[Sequence[ItemPlacement]], parts: Sequence[Sequence[Any]]
-) -> list[ItemPlacement]:
-    """The placements of all groups that may be divided."""
-    return [
-        item for placed, shares in zip(placements, parts, strict=True) if shares for item in placed
-    ]

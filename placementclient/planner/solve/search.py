@@ -55,6 +55,7 @@ class ItemDecision:
     proved: bool = True
 
 
+@dataclass(frozen=True, slots=True)
 class Impossible:
     """There is no solution.
 
@@ -63,27 +64,22 @@ class Impossible:
     :param members: of each of its groups, the indexes
     """
 
-    def __init__(
-        self,
-        items: Sequence[int],
-        free: Sequence[int],
-        problem: Problem | None = None,
-        members: Sequence[Sequence[int]] = (),
-    ) -> None:
-        self.items, self.free = tuple(sorted(items)), tuple(free)
-        self._problem, self._members = problem, members
+    items: Sequence[int]
+    free: Sequence[int]
+    problem: Problem | None = None
+    members: Sequence[Sequence[int]] = ()
 
-    def core(self) -> tuple[tuple[int, ...], bool]:
+    def core(self) -> tuple[Sequence[int], bool]:
         """Items that are infeasible by themselves, and whether the set is minimal."""
-        if self._problem is None:
+        if self.problem is None:
             return self.items, True
-        core, minimal = _core(self._problem)
+        core, minimal = _core(self.problem)
         items = [
             index
-            for group, indexes in zip(core.groups, self._members, strict=True)
+            for group, indexes in zip(core.groups, self.members, strict=True)
             for index in indexes[: group.count]
         ]
-        return tuple(sorted(items)), minimal
+        return sorted(items), minimal
 
 
 def search(
