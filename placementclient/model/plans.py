@@ -4,8 +4,9 @@ import enum
 import functools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from placementclient.client import errors
@@ -16,6 +17,8 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.providers import normalized
 from placementclient.model.snapshots import Origin, ProviderState, Snapshot
 from placementclient.model.specifications import Spec
+
+S = TypeVar('S')
 
 
 class Label(enum.StrEnum):
@@ -265,18 +268,23 @@ class TreeChange:
         return not self.consumers and not any(change.is_changed for change in self.providers)
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """The input of the changes, from which a changed tree is planned again.
+class PlanOptions(msgspec.Struct, frozen=True):
+    """The options of the planning.
 
     :param allow_inferred: whether rows that had a choice were given a place
     :param skip_infeasible: whether trees that cannot be planned were left out
     """
 
-    spec: Spec
-    assignments: tuple[AssignmentRow, ...] = ()
-    allow_inferred: bool = False
-    skip_infeasible: bool = False
+    allow_inferred: bool
+    skip_infeasible: bool
+
+
+class Recipe(msgspec.Struct, Generic[S], frozen=True):
+    """The input of a reshape, from which its trees are planned again."""
+
+    spec: S
+    assignments: tuple[AssignmentRow, ...]
+    options: PlanOptions
 
 
 @dataclass(frozen=True)
@@ -291,7 +299,7 @@ class Plan:
 
     trees: tuple[TreeChange, ...]
     command: str = ''
-    recipe: Recipe | None = None
+    recipe: Recipe[Spec] | None = None
     left_out: tuple[LeftOut, ...] = ()
     origin: Origin | None = None
     digest: str | None = field(default=None, compare=False)

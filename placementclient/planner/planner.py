@@ -9,7 +9,15 @@ from placementclient.files import cursors
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.connected import connected
 from placementclient.model.patterns import is_pattern
-from placementclient.model.plans import LeftOut, Notice, Plan, PlannedRow, Recipe, TreeChange
+from placementclient.model.plans import (
+    LeftOut,
+    Notice,
+    Plan,
+    PlannedRow,
+    PlanOptions,
+    Recipe,
+    TreeChange,
+)
 from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -87,7 +95,7 @@ def make(
     return Plan(
         tuple(maker.trees),
         'resource provider reshape plan',
-        Recipe(spec, tuple(assignments), allow_inferred, skip_infeasible),
+        Recipe(spec, tuple(assignments), PlanOptions(allow_inferred, skip_infeasible)),
         tuple(maker.left),
         snapshot.origin,
     )

@@ -62,7 +62,7 @@ def planning_anew(
         planned = plan.tree(tree.root_provider_uuid)
         roots += planned.roots.values() if planned else [tree.root_provider_name]
         are_impossible.add(f'{errors.Infeasible.TITLE}: ' in tree.reason)
-    options = ['--allow-inferred'] if plan.recipe.allow_inferred else []
+    options = ['--allow-inferred'] if plan.recipe.options.allow_inferred else []
     if True in are_impossible:
         yield _IMPOSSIBLE
         options += ['--skip-infeasible'] if False in are_impossible else []

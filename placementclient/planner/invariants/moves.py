@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.plans import InventoryMove, Label, PlannedRow, Recipe
-from placementclient.model.specifications import ALL
+from placementclient.model.specifications import ALL, Spec
 from placementclient.planner.invariants.subject import Amounts, Subject
 
 #: An assignment, and the name of the source that it is about; ``None``: any.
@@ -47,7 +47,7 @@ def _specified(subject: Subject) -> Iterator[InventoryMove]:
             yield InventoryMove(source.name, name, target_name, move.name_at_target(name), amount)
 
 
-def assignment_faults(recipe: Recipe, subjects: Iterable[Subject]) -> Iterator[str]:
+def assignment_faults(recipe: Recipe[Spec], subjects: Iterable[Subject]) -> Iterator[str]:
     """Check that the rows keep every assignment, and that none is a guess without leave."""
     assigned: dict[str, list[_Assigned]] = {}
     for row in recipe.assignments:
@@ -58,7 +58,7 @@ def assignment_faults(recipe: Recipe, subjects: Iterable[Subject]) -> Iterator[s
         root_name = subject.tree.root_provider_name
         for planned in subject.tree.rows:
             rows_of.setdefault(planned.consumer_uuid, []).append(planned)
-            if planned.label is Label.INFERRED and not recipe.allow_inferred:
+            if planned.label is Label.INFERRED and not recipe.options.allow_inferred:
                 yield f'{root_name}: the place of {planned.consumer_uuid} is a guess'
         for uuid, rows in rows_of.items():
             inline = _inline(subject, uuid) if uuid in in_moves else ()

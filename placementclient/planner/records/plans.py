@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from placementclient.changes.diff import operations_of
 from placementclient.changes.records import changes, operations
 from placementclient.files import encoding
 from placementclient.files.decoding import FileSource
 from placementclient.files.encoding import builtins, encoded, opened, separated
-from placementclient.model.assignments import AssignmentRow
 from placementclient.model.plans import LeftOut, Plan, Recipe
 from placementclient.model.snapshots import Origin
 from placementclient.model.specifications import (
@@ -44,21 +44,6 @@ class SpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     additions: tuple[Addition, ...] = ()
 
 
-class PlanOptions(msgspec.Struct, frozen=True):
-    """The options of the planning."""
-
-    allow_inferred: bool
-    skip_infeasible: bool
-
-
-class RecipeRecord(msgspec.Struct, Generic[S], frozen=True):
-    """The input of a reshape, from which its trees are planned again."""
-
-    spec: S
-    assignments: tuple[AssignmentRow, ...]
-    options: PlanOptions
-
-
 class PlanHeader(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     """The fields before the trees."""
 
@@ -66,7 +51,7 @@ class PlanHeader(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     version: Literal[1]
     command: str
     origin: Origin | None
-    recipe: RecipeRecord[S] | None
+    recipe: Recipe[S] | None
     left_out: tuple[LeftOut, ...]
 
 
@@ -131,30 +116,19 @@ def spec_record(spec: Spec) -> SpecRecord:
     return SpecRecord(**fields)
 
 
-def _recipe(source: FileSource, record: RecipeRecord[Any]) -> Recipe:
+def _recipe(source: FileSource, record: Recipe[Any]) -> Recipe[Spec]:
     spec: Any = source.decoded(msgspec.json.Decoder(), record.spec, 'recipe.spec')
-    return Recipe(
-        specification.from_document(spec, source.path),
-        record.assignments,
-        record.options.allow_inferred,
-        record.options.skip_infeasible,
-    )
+    return structs.replace(record, spec=specification.from_document(spec, source.path))
 
 
 def _header(plan: Plan) -> PlanHeader[SpecRecord]:
-    recipe = plan.recipe
+    recipe: Any = plan.recipe
     return PlanHeader(
         format=FORMAT,
         version=VERSION,
         command=plan.command,
         origin=plan.origin,
-        recipe=None
-        if recipe is None
-        else RecipeRecord(
-            spec_record(recipe.spec),
-            recipe.assignments,
-            PlanOptions(recipe.allow_inferred, recipe.skip_infeasible),
-        ),
+        recipe=recipe and structs.replace(recipe, spec=spec_record(recipe.spec)),
         left_out=plan.left_out,
     )
 

@@ -8,13 +8,15 @@ import pytest
 
 from placementclient.commands.reshapes.reshape_run import StatusReshape
 from placementclient.model.outcomes import Outcome, State, TreeResult
-from placementclient.model.plans import Plan, Recipe
+from placementclient.model.plans import Plan, PlanOptions, Recipe
 from placementclient.render import runs
+
+RECIPE: Recipe[Any] = Recipe(None, (), PlanOptions(allow_inferred=False, skip_infeasible=False))
 
 
 @pytest.mark.parametrize('number', [2, 300])
 def test_the_next_steps_are_named(tmp_path, number):
-    plan = Plan((), recipe=Recipe(cast(Any, None)))
+    plan = Plan((), recipe=RECIPE)
     app = cast(Any, SimpleNamespace(formatters=lambda namespace: ()))
     command = StatusReshape(app, None)
     names = [f'gpu{host:03}' for host in range(number)]
@@ -36,7 +38,7 @@ def test_a_tree_that_has_no_plan_needs_a_change_first():
         'gpu1': 'a server came, and a new plan is impossible: Infeasible: gpu1: no room',
     }
     trees = [TreeResult(name, name, State.LEFT_ALONE, reasons[name]) for name in reasons]
-    plan = Plan((), recipe=Recipe(cast(Any, None)))
+    plan = Plan((), recipe=RECIPE)
     assert list(runs.planning_anew(plan, 'plan.json', trees, 'plan-2.json', 'placement')) == [
         'Some trees cannot be planned as they are now. Change in the cloud what their reasons '
         'name, or give another specification as --spec',
