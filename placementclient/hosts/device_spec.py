@@ -1,8 +1,9 @@
 """The PCI devices that Nova manages: ``[pci] device_spec``, with Nova's rules of matching."""
 
+import contextlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,6 @@ _CONTENT = re.compile(r'\S')
 Address = tuple[str, ...]
 _Value = str | int | float | bool | None
 _Record = dict[str, _Value | dict[str, str]]
-_Fault = Callable[[str], errors.BadFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,70 +125,68 @@ def _values(text: str, path: str) -> Iterator[tuple[str, int]]:
 
 
 def _specs(entry: str, path: str, line: int) -> list[DeviceSpec]:
-    def fault(reason: str) -> errors.BadFile:
-        return errors.BadFile(path, reason, line)
-
     try:
         value: Any = strict_json.decoded(entry.encode(), _Record | list[_Record])
     except (strict_json.InvalidJSON, UnicodeError) as reason:
-        raise fault(f'not an entry, nor a list: {reason}') from None
-    return [_spec(record, fault) for record in (value if isinstance(value, list) else [value])]
+        raise errors.BadFile(path, f'not an entry, nor a list: {reason}', line) from None
+    try:
+        return [_spec(record) for record in (value if isinstance(value, list) else [value])]
+    except ValueError as reason:
+        raise errors.BadFile(path, str(reason), line) from None
 
 
-def _spec(record: _Record, fault: _Fault) -> DeviceSpec:
+def _spec(record: _Record) -> DeviceSpec:
+    """Return an entry, or raise :class:`ValueError` for what Nova refuses."""
     if 'devname' in record:
-        raise fault('devname: only the host knows the address of it; give the address')
+        raise ValueError('devname: only the host knows the address of it; give the address')
     value = record.get('address') or ''
     address: Address = ()
     if isinstance(value, dict):
         texts = [value.get(name, '.*') for name in _PARTS]
     elif isinstance(value, str):
-        parts = _glob(value, fault)
+        parts = _glob(value)
         address = parts if ANY not in parts else ()
         texts = [part.replace(ANY, '.*') for part in parts]
     else:
-        raise fault(f'{value!r} is not an address')
-    fields = ('vendor_id', 'product_id', 'address')
+        raise ValueError(f'{value!r} is not an address')
     for name, tag in record.items():
         if name != 'address' and isinstance(tag, dict):
-            raise fault(f'{name} is an object: a text is expected')
+            raise ValueError(f'{name} is an object: a text is expected')
+    fields = ('vendor_id', 'product_id', 'address')
     return DeviceSpec(
-        _number(str(record.get('vendor_id', ANY)), 0xFFFF, 4, 'vendor_id', fault),
-        _number(str(record.get('product_id', ANY)), 0xFFFF, 4, 'product_id', fault),
-        tuple(_pattern(text, fault) for text in texts),
+        _number(str(record.get('vendor_id', ANY)), 0xFFFF, 4, 'vendor_id'),
+        _number(str(record.get('product_id', ANY)), 0xFFFF, 4, 'product_id'),
+        tuple(map(_pattern, texts)),
         address,
         {name: str(tag) for name, tag in record.items() if name not in fields},
     )
 
 
-def _number(text: str, largest: int, width: int, name: str, fault: _Fault) -> str:
+def _number(text: str, largest: int, width: int, name: str) -> str:
     """Return a hexadecimal number with leading zeros, or ``*``."""
     if text.strip() == ANY:
         return ANY
-    try:
-        value = int(text, 16)
-    except ValueError:
-        value = -1
-    if not 0 <= value <= largest:
-        raise fault(f'{name} {text[:40]!r} is not from 0 to {largest:x}')
-    return f'{value:0{width}x}'
+    with contextlib.suppress(ValueError):
+        if 0 <= (value := int(text, 16)) <= largest:
+            return f'{value:0{width}x}'
+    raise ValueError(f'{name} {text[:40]!r} is not from 0 to {largest:x}')
 
 
-def _glob(text: str, fault: _Fault) -> Address:
+def _glob(text: str) -> Address:
     """Return the parts of an address, of which the first may be missing; those may be ``*``."""
     front, _, function = text.partition('.')
     fields = front.split(':') if front else []
     if len(fields) > 3:
-        raise fault(f'{text[:40]!r} is not an address')
+        raise ValueError(f'{text[:40]!r} is not an address')
     texts = [*[ANY] * (3 - len(fields)), *fields, function]
     return tuple(
-        _number(part.strip() or ANY, *_PARTS[name], name, fault)
+        _number(part.strip() or ANY, *_PARTS[name], name)
         for name, part in zip(_PARTS, texts, strict=True)
     )
 
 
-def _pattern(text: str, fault: _Fault) -> re.Pattern[str]:
+def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except (re.error, OverflowError, RecursionError):
-        raise fault(f'{text[:40]!r} is no regular expression') from None
+        raise ValueError(f'{text[:40]!r} is no regular expression') from None

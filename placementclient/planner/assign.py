@@ -186,7 +186,7 @@ def _open_row(
 ) -> tuple[OpenRow, bool]:
     """Return the row of a holding that has a choice, and whether it certainly has one."""
     parts = dict.fromkeys(item.options[option][position] for option in decision.possible)
-    targets = dict.fromkeys(placed.target for placed in chain(*parts))
+    targets = dict.fromkeys(target for target, _ in chain(*parts))
     choices = tuple(dict.fromkeys(target.provider for target in targets))
     holding = item.holdings[position]
     names = [target.provider for target in target_state.targets[holding.key]]

@@ -81,7 +81,8 @@ class _Diagnosis:
         for item in self._problem.consumer_items:
             for holding, parts in zip(item.holdings, item.options[0], strict=True):
                 if holding.row is not None:
-                    needs[self._problem.number(parts[0].target.key)] += holding.amount
+                    target, amount = parts[0]
+                    needs[self._problem.number(target.key)] += amount
         for number, need in needs.items():
             free = self._bins[number].free
             if need > free:

@@ -16,7 +16,7 @@ from placementclient.planner.layout.options import (
     ConsumerJudge,
     HeldAmount,
     Option,
-    PlacedAmount,
+    Part,
     check_number,
 )
 from placementclient.planner.layout.target_state import (
@@ -148,14 +148,18 @@ class AssignmentProblem:
                 targets.add(frozenset(target.key.provider_uuid for target in chosen))
                 for row, target in zip(rows, chosen, strict=True):
                     holding = HeldAmount(order, source, name, row.amount, row)
-                    option = ((PlacedAmount(target, row.amount),),)
+                    option = (((target, row.amount),),)
                     yield ConsumerItem(consumer, (holding,), (option,))
         options = self._open_options(consumer, source, open_amounts)
         if self._target_state.is_return and len(targets) > 1:
             targets.clear()  # they go back to where they were, wherever that was
         if targets:
             together = frozenset[str]().union(*targets)
-            options = tuple(o for o in options if {o[0][0].target.key.provider_uuid} == together)
+            options = tuple(
+                option
+                for option in options
+                if {target.key.provider_uuid for target, _ in option[0]} == together
+            )
         if len(targets) > 1 or (open_amounts and not options):
             name, classes = self._target_state.name, tuple(amounts)
             self._causes.append(Cause('apart', name, consumer_uuid=consumer.uuid, classes=classes))
@@ -191,7 +195,7 @@ class AssignmentProblem:
             return None
         first = local[0].holdings[0]
         amounts = tuple((holding.resource_class, holding.amount) for holding in local[0].holdings)
-        target = local[0].options[0][0][0].target.key if first.row else None
+        target = first.row and (first.row.to_provider, first.row.to_resource_class)
         return first.source.uuid, amounts, target, tuple(allocations[first.source.uuid].items())
 
     def _item(self, judged: ConsumerItem) -> Item:
@@ -219,13 +223,13 @@ class AssignmentProblem:
         key = (source.uuid, tuple(amounts.items()))
         options = self._open.get(key)
         if options is None:
-            choices: list[dict[str, list[tuple[PlacedAmount]]]] = []
+            choices: list[dict[str, list[tuple[Part]]]] = []
             for name, amount in amounts.items():
                 choices.append({})
                 for target in self._target_state.targets[InventoryKey(source.uuid, name)]:
                     if not target.only_mapped:
                         parts = choices[-1].setdefault(target.key.provider_uuid, [])
-                        parts.append((PlacedAmount(target, amount),))
+                        parts.append(((target, amount),))
             by_provider = [
                 [choice.get(provider_uuid, []) for choice in choices]
                 for provider_uuid in (choices[0] if choices else ())

@@ -23,13 +23,6 @@ from placementclient.planner.layout.target_state import (
 MOST_OPTIONS = 10_000
 
 
-class PlacedAmount(NamedTuple):
-    """An amount of a holding, in units of its class, at a target."""
-
-    target: Target
-    amount: int
-
-
 class HeldAmount(NamedTuple):
     """An amount of a class that a consumer has on a source.
 
@@ -48,8 +41,10 @@ class HeldAmount(NamedTuple):
         return InventoryKey(self.source.uuid, self.resource_class)
 
 
+#: An amount of a holding, in units of its class, and its target.
+Part = tuple[Target, int]
 #: The parts of each holding of an item.
-Option = tuple[tuple[PlacedAmount, ...], ...]
+Option = tuple[tuple[Part, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +118,7 @@ class ConsumerJudge:
         """Return whether each item may go its way whatever way the others go."""
         users = Counter[InventoryKey]()
         for item in self._items:
-            users.update({placed.target.key for placed in _parts_of(item.options)})
+            users.update({target.key for target, _ in _parts_of(item.options)})
         amount = sum(holding.amount for item in self._items for holding in item.holdings)
         for key, count in users.items():
             inventory = self._inventory(key) if count > 1 else None
@@ -196,8 +191,8 @@ def check_number(options: int, consumer: Consumer, target_state: TargetState) ->
         raise Refused([Cause('undecidable', target_state.name, reason=reason)])
 
 
-def _parts_of(options: Iterable[Option]) -> Iterator[PlacedAmount]:
-    return (placed for option in options for parts in option for placed in parts)
+def _parts_of(options: Iterable[Option]) -> Iterator[Part]:
+    return (part for option in options for parts in option for part in parts)
 
 
 def _divided(item: ConsumerItem) -> Iterator[Option]:
@@ -207,4 +202,4 @@ def _divided(item: ConsumerItem) -> Iterator[Option]:
     # The ends of the parts, one after the other, as marks between units.
     for ends in combinations_with_replacement(range(amount + 1), len(targets) - 1):
         parts = (end - start for start, end in pairwise((0, *ends, amount)))
-        yield (tuple(PlacedAmount(*pair) for pair in zip(targets, parts, strict=True) if pair[1]),)
+        yield (tuple(part for part in zip(targets, parts, strict=True) if part[1]),)
