@@ -237,7 +237,7 @@ class TreeChange:
     def concerned_roots(self) -> list[str]:
         """The UUIDs of the roots of its trees, then of those that share with them."""
         sides = self.before, self.after
-        others = {each.provider.root_uuid for side in sides for each in side.providers.values()}
+        others = {state.provider.root_uuid for side in sides for state in side.providers.values()}
         return [*self.roots, *sorted(others - self.roots.keys())]
 
     @functools.cached_property

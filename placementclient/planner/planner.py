@@ -1,7 +1,6 @@
 """Plans from a specification, a snapshot and assignment rows."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from placementclient.client import errors
 from placementclient.client.wording import grouped, listed, suggestion
@@ -101,11 +100,8 @@ def make(
     )
 
 
-class _Layout(NamedTuple):
-    """The target state of trees, and the rows of their assignments."""
-
-    target_state: TargetState
-    assigned: Mapping[HoldingKey, Sequence[PlannedRow]]
+#: The target state of trees, and the rows of their assignments.
+_Layout = tuple[TargetState, Mapping[HoldingKey, Sequence[PlannedRow]]]
 
 
 class _Maker:
@@ -145,7 +141,7 @@ class _Maker:
                 self._leave_out([root], refusal)
             if layout is None or self.faults.found or self._row_faults.found:
                 continue  # the other trees are laid out for their faults alone
-            if parts := shared_parts(self.snapshot, self.spec, uuids, layout.target_state):
+            if parts := shared_parts(self.snapshot, self.spec, uuids, layout[0]):
                 sharing[root.uuid] = parts
             else:
                 self._plan([root], layout)
@@ -155,7 +151,7 @@ class _Maker:
     def _laid_out(self, roots: Sequence[ProviderState]) -> _Layout:
         target_state = build_target_state(self.snapshot, self.spec, roots, created=self._created)
         self._entries |= target_state.entries
-        return _Layout(target_state, self._assignments.match(self.snapshot, target_state))
+        return target_state, self._assignments.match(self.snapshot, target_state)
 
     def _plan(self, roots: Sequence[ProviderState], layout: _Layout | None = None) -> None:
         """Plan trees that change together; those that cannot be planned alone are left out."""
@@ -189,8 +185,8 @@ class _Maker:
         return None
 
     def _planned(self, layout: _Layout) -> tuple[TreeChange, Assignment]:
-        snapshot, spec, target_state = self.snapshot, self.spec, layout.target_state
-        assignment = assign(snapshot, target_state, spec, layout.assigned, self._solver_timeout)
+        snapshot, spec, (target_state, assigned) = self.snapshot, self.spec, layout
+        assignment = assign(snapshot, target_state, spec, assigned, self._solver_timeout)
         tree = compose(snapshot, target_state, assignment, spec, migrations=self._migrations)
         number = len(tree.consumers) if tree.joined else 0
         if number > MOST_CONSUMERS:

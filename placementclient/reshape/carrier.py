@@ -11,7 +11,7 @@ from placementclient.changes.records import operations
 from placementclient.client import errors
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner import invariants, replan, review
+from placementclient.planner import invariants, replan
 from placementclient.reading.capture import capture
 
 
@@ -35,7 +35,7 @@ class ReshapeCarrier(Carrier):
                 continue
             if root_uuid not in reviewed:
                 raise errors.BadFile(path, f'the plan has no tree {again.root_provider_uuid}')
-            for difference in review.differences(reviewed[root_uuid], again):
+            for difference in replan.differences(reviewed[root_uuid], again):
                 raise errors.BadFile(
                     path,
                     f'a line plans {reviewed[root_uuid].root_provider_name} as something else than '
@@ -71,7 +71,7 @@ class ReshapeCarrier(Carrier):
         snapshot = _without_prepared(self._captured(current), current)
         impossible = f'{drift}, and a new plan is impossible'
         again = self._decided(replan.replan, snapshot, current, impossible)
-        for difference in review.differences(tree, again):
+        for difference in replan.differences(tree, again):
             raise LeftAlone(
                 f'{drift}, and a new plan is not the one that was reviewed: {difference}'
             )

@@ -114,14 +114,14 @@ def _preflight(
     is_elsewhere = snapshots.is_elsewhere(run.plan.origin, run.client.service)
     looks: Sequence[Look] = ()
     if trees and (not backward or (is_elsewhere and not other_service)):
-        look = functools.partial(run.look, reader=run.reader(trees), backward=backward)
-        looks = list(parallel(look, trees, workers))
+        compare = functools.partial(run.look, reader=run.reader(trees), backward=backward)
+        looks = list(parallel(compare, trees, workers))
     if (trees or backward) and not other_service:
         _check_any(run, looks)
     if is_elsewhere and not other_service:
-        for each in looks:
-            if each.difference:
-                raise _other_service(run, f'{each.tree.root_provider_name}: {each.difference}')
+        for look in looks:
+            if look.difference:
+                raise _other_service(run, f'{look.tree.root_provider_name}: {look.difference}')
     return looks
 
 

@@ -1,11 +1,11 @@
 """Reads from a live service the trees that a plan of some trees needs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from placementclient.api import resource_provider
 from placementclient.client.http import Client
-from placementclient.model.providers import Provider, normalized
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.reading.capture import capture
 
@@ -31,26 +31,14 @@ def captured(
     return snapshot, listed
 
 
-def _named_elsewhere(
-    spec: Spec, trees: Sequence[str], listed: Sequence[Provider]
-) -> dict[str, None]:
+def _named_elsewhere(spec: Spec, trees: Sequence[str], listed: Sequence[Provider]) -> list[str]:
     """The UUIDs of the roots of other trees whose providers are named for some trees."""
-    by_name = {provider.name: provider for provider in listed}
-    by_uuid = {provider.uuid: provider for provider in listed}
-
-    def find(name: str) -> Provider | None:
-        return by_uuid.get(name) or by_name.get(name) or by_uuid.get(normalized(name))
-
-    chosen = dict.fromkeys(each.root_uuid for each in map(find, trees) if each is not None)
-    members: dict[str, list[Provider]] = {root: [] for root in chosen}
-    for provider in listed:
-        if provider.root_uuid in members:
-            members[provider.root_uuid].append(provider)
-
-    def named() -> Iterator[Provider | None]:
-        for root, providers in members.items():
-            names = [name for each in providers for name in (each.name, each.uuid)]
-            yield from map(find, spec.index.mentioned((root, by_uuid[root].name), names))
-
-    roots = (each.root_uuid for each in named() if each is not None)
-    return dict.fromkeys(sorted(root for root in roots if root not in members))
+    listing = Snapshot(map(ProviderState, listed), ())
+    chosen = {state.provider.root_uuid for state in map(listing.find, trees) if state}
+    mentioned: set[str] = set()
+    for root_uuid in chosen:
+        names = [name for state in listing.tree(root_uuid) for name in (state.name, state.uuid)]
+        root = root_uuid, listing.providers[root_uuid].name
+        mentioned |= spec.index.mentioned(root, names)
+    roots = {state.provider.root_uuid for state in map(listing.find, mentioned) if state}
+    return sorted(roots - chosen)

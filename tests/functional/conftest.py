@@ -88,6 +88,12 @@ def client(session):
 
 
 @pytest.fixture
+def path(tmp_path):
+    """The journal of a plan."""
+    return str(tmp_path / 'plan.journal')
+
+
+@pytest.fixture
 def placement(client, capsys):
     """Runs the program ``placement``: ``placement('resource', 'provider', 'list')``.
 

@@ -215,39 +215,10 @@ def test_the_collector_follows_no_link_and_replaces_nothing_but_files(kind, plac
     assert kind != 'link' or other.read_text() == 'precious'
 
 
-def test_from_two_hosts_to_a_plan(placement, tmp_path):
-    """No edit in between, and every row is mapped, with its evidence."""
-    run = placement
-    servers: dict[str, dict[str, tuple[str, ...]]] = {}
-    for number, name in enumerate(('gpu1', 'gpu2')):
-        run('resource', 'provider', 'create', name)
-        run('resource', 'provider', 'inventory', 'set', name, '--resource', 'VGPU=8')
-        local = [clouds.uuid_of(f'{name} server{index}') for index in range(2)]
-        servers[name] = {local[0]: (MDEVS[2 * number],), local[1]: (MDEVS[2 * number + 1],)}
-        for uuid in local:
-            run(
-                *('resource', 'provider', 'allocation', 'set', uuid),
-                *('--allocation', f'rp={name},VGPU=1', '--project-id', 'p', '--user-id', 'u'),
-            )
-        parents = {MDEVS[2 * number]: GPU1, MDEVS[2 * number + 1]: GPU0}
-        programs = host(tmp_path / name, name, servers[name], parents)
-        collected(placement, programs, tmp_path / f'{name}.tar')
-    cloud, rows, spec = (str(tmp_path / name) for name in ('cloud.json', 'map.csv', 'spec.yaml'))
-    run('resource', 'provider', 'snapshot', 'save', cloud)
-    facts = [('--host-facts', str(tmp_path / f'{name}.tar')) for name in servers]
-    assignments = (
-        *('resource', 'provider', 'reshape', 'assignments', '-f', 'json', '-o', rows),
-        *(part for pair in facts for part in pair),
-    )
-    assert 'nothing is compared with what is allocated' in run(*assignments).stderr
-    told = run(*assignments, '--snapshot', cloud)
-    assert (json.loads(told.stdout), told.stderr) == ([], f'wrote {rows}\n')
-    Path(spec).write_text(
-        f"""
+#: Of a server that holds one unit of a host.
+OWNER = '--project-id p --user-id u'
+SPEC = f"""
 trees: {{class: [VGPU]}}
-providers:
-- {{name: '{{root}}_{GPU0}', inventories: {{VGPU: {{total: 4, max_unit: 4}}}}}}
-- {{name: '{{root}}_{GPU1}', inventories: {{VGPU: {{total: 4, max_unit: 4}}}}}}
 moves:
 - from_resource_provider: '{{root}}'
   to_resource_provider: '{{root}}_{GPU0}'
@@ -256,11 +227,34 @@ moves:
   to_resource_provider: '{{root}}_{GPU1}'
   moved_resources: {{VGPU: 4}}
 """
-    )
-    plan = str(tmp_path / 'plan.json')
-    command = ('resource', 'provider', 'reshape')
-    run(*(*command, 'plan', '--spec', spec, '--snapshot', cloud, '--assignments', rows, '-o', plan))
-    shown = json.loads(run(*command, 'show', plan, '-f', 'json').stdout)
+
+
+def test_from_two_hosts_to_a_plan(placement, tmp_path, monkeypatch):
+    """No edit in between, and every row is mapped, with its evidence."""
+    monkeypatch.chdir(tmp_path)
+    servers: dict[str, dict[str, tuple[str, ...]]] = {}
+    for number, name in enumerate(('gpu1', 'gpu2')):
+        placement(f'resource provider create {name}')
+        placement(f'resource provider inventory set {name} --resource VGPU=8')
+        local = [clouds.uuid_of(f'{name} server{index}') for index in range(2)]
+        servers[name] = {local[0]: (MDEVS[2 * number],), local[1]: (MDEVS[2 * number + 1],)}
+        for uuid in local:
+            allocated = f'{uuid} --allocation rp={name},VGPU=1 {OWNER}'
+            placement(f'resource provider allocation set {allocated}')
+        parents = {MDEVS[2 * number]: GPU1, MDEVS[2 * number + 1]: GPU0}
+        programs = host(tmp_path / name, name, servers[name], parents)
+        collected(placement, programs, tmp_path / f'{name}.tar')
+    placement('resource provider snapshot save cloud.json')
+    reshape = 'resource provider reshape'
+    facts = '--host-facts gpu1.tar --host-facts gpu2.tar'
+    assignments = f'{reshape} assignments -f json -o map.csv {facts}'
+    assert 'nothing is compared with what is allocated' in placement(assignments).stderr
+    result = placement(f'{assignments} --snapshot cloud.json')
+    assert (json.loads(result.stdout), result.stderr) == ([], 'wrote map.csv\n')
+    Path('spec.yaml').write_text(SPEC)
+    options = '--spec spec.yaml --snapshot cloud.json --assignments map.csv'
+    placement(f'{reshape} plan {options} -o plan.json')
+    shown = json.loads(placement(f'{reshape} show plan.json -f json').stdout)
     rows_of = {
         row['consumer_uuid']: (row['to_provider'], row['label'], row['evidence'])
         for tree in shown['trees']
@@ -294,72 +288,58 @@ device_spec = [{"vendor_id": "10de", "resource_class": "PGPU", "traits": "a40"},
 
 
 @pytest.mark.parametrize('where', ['placement', 'placement_over_http'])
-def test_devices_of_three_hosts(where, request, tmp_path):
+def test_devices_of_three_hosts(where, request, tmp_path, monkeypatch):
     """Physical and virtual functions, a physical network, a device for one use, a migration."""
+    monkeypatch.chdir(tmp_path)
     run: Placement = request.getfixturevalue(where)
-    command = ('resource', 'provider', 'reshape')
+    reshape = 'resource provider reshape'
     servers = {name: clouds.uuid_of(name) for name in ('gpu', 'two', 'neutron', 'once', 'away')}
     homes = {'gpu': 'pci1', 'two': 'pci2', 'neutron': 'pci2', 'once': 'pci3', 'away': 'pci1'}
     for host_name in ('pci1', 'pci2', 'pci3'):
-        run('resource', 'provider', 'create', host_name)
-        run('resource', 'provider', 'inventory', 'set', host_name, '--resource', 'VCPU=8')
-    for name, home in homes.items():
-        run(
-            *('resource', 'provider', 'allocation', 'set', servers[name]),
-            *('--allocation', f'rp={home},VCPU=1', '--project-id', 'p', '--user-id', 'u'),
-        )
+        run(f'resource provider create {host_name}')
+        run(f'resource provider inventory set {host_name} --resource VCPU=8')
+    allocated = {servers[name]: f'rp={home},VCPU=1' for name, home in homes.items()}
     # What the server on its way still has where it comes from.
-    run(
-        *('resource', 'provider', 'allocation', 'set', clouds.uuid_of('migration')),
-        *('--allocation', 'rp=pci3,VCPU=1', '--project-id', 'p', '--user-id', 'u'),
-        *('--consumer-type', 'MIGRATION'),
-    )
-    rows, conf, cloud, spec, plan = (
-        str(tmp_path / name) for name in ('pci.csv', 'nova.conf', 'cloud.json', 's.yaml', 'p.json')
-    )
-    Path(rows).write_text(DEVICES.format(**servers))
-    Path(conf).write_text(NOVA_CONF)
-    run('resource', 'provider', 'snapshot', 'save', cloud)
-    devices = (*command, 'devices', '--devices', rows, '--device-spec', conf, '-o', spec)
-    assert 'nothing is compared with what is allocated\n' in run(*devices).stderr
-    told = run(*devices, '--snapshot', cloud, '-f', 'json')
-    message = f'wrote {spec}\nsomething does not fit, and is left out (exit 3)\n'
-    assert (told.status, told.stderr) == (3, message)
-    assert [record['subject'] for record in json.loads(told.stdout)] == [
+    allocated[clouds.uuid_of('migration')] = 'rp=pci3,VCPU=1 --consumer-type MIGRATION'
+    for uuid, allocation in allocated.items():
+        run(f'resource provider allocation set {uuid} --allocation {allocation} {OWNER}')
+    Path('pci.csv').write_text(DEVICES.format(**servers))
+    Path('nova.conf').write_text(NOVA_CONF)
+    run('resource provider snapshot save cloud.json')
+    devices = f'{reshape} devices --devices pci.csv --device-spec nova.conf -o s.yaml'
+    assert 'nothing is compared with what is allocated\n' in run(devices).stderr
+    result = run(f'{devices} --snapshot cloud.json -f json')
+    message = 'wrote s.yaml\nsomething does not fit, and is left out (exit 3)\n'
+    assert (result.status, result.stderr) == (3, message)
+    assert [record['subject'] for record in json.loads(result.stdout)] == [
         'pci3_0000:84:00.0',
         servers['away'],
     ]
+    reserved = 'pci3_0000:84:00.0 --amend --resource CUSTOM_PCI_10DE_2236:reserved=1'
     for step in (
-        (*command, 'plan', '--spec', spec, '--snapshot', cloud, '-o', plan),
-        (*command, 'rehearse', plan, '--snapshot', cloud),
-        (*command, 'apply', plan, '--yes'),
-        (*command, 'verify', plan),
+        f'{reshape} plan --spec s.yaml --snapshot cloud.json -o p.json',
+        f'{reshape} rehearse p.json --snapshot cloud.json',
+        f'{reshape} apply p.json --yes',
+        f'{reshape} verify p.json',
+        f'resource provider inventory set {reserved}',
     ):
-        done = process(*step) if 'rehearse' in step else run(*step)
+        done = process(step) if 'rehearse' in step else run(step)
         assert done.status == 0, done.stderr + done.stdout
-    reserve = ('--amend', '--resource', 'CUSTOM_PCI_10DE_2236:reserved=1')
-    done = run('resource', 'provider', 'inventory', 'set', 'pci3_0000:84:00.0', *reserve)
-    assert done.status == 0, done.stderr
-    allocations = {
-        name: json.loads(
-            run('resource', 'provider', 'allocation', 'show', uuid, '-f', 'json').stdout
-        )
-        for name, uuid in servers.items()
+
+    def resources(name):
+        shown = run(f'resource provider allocation show {servers[name]} -f json')
+        records = json.loads(shown.stdout)
+        return dict(pair for record in records for pair in record['resources'].items())
+
+    assert {name: resources(name) for name in servers} == {
+        'gpu': {'PGPU': 1, 'VCPU': 1},
+        'two': {'CUSTOM_PCI_8086_1565': 2, 'VCPU': 1},
+        'neutron': {'VCPU': 1},
+        'once': {'CUSTOM_PCI_10DE_2236': 1, 'VCPU': 1},
+        'away': {'VCPU': 1},
     }
-    rows_of = {
-        name: sorted(repr(sorted(record['resources'].items())) for record in records)
-        for name, records in allocations.items()
-    }
-    assert rows_of == {
-        'gpu': ["[('PGPU', 1)]", "[('VCPU', 1)]"],
-        'two': ["[('CUSTOM_PCI_8086_1565', 2)]", "[('VCPU', 1)]"],
-        'neutron': ["[('VCPU', 1)]"],
-        'once': ["[('CUSTOM_PCI_10DE_2236', 1)]", "[('VCPU', 1)]"],
-        'away': ["[('VCPU', 1)]"],
-    }
-    back = run(*command, 'rollback', plan, '--tree', 'pci1', '--tree', 'pci2', '--yes')
+    back = run(f'{reshape} rollback p.json --tree pci1 --tree pci2 --yes')
     assert back.status == 0, back.stdout
-    shown = run('resource', 'provider', 'allocation', 'show', servers['gpu'], '-f', 'json')
-    assert [record['resources'] for record in json.loads(shown.stdout)] == [{'VCPU': 1}]
+    assert resources('gpu') == {'VCPU': 1}
     # Somebody has reserved it since: that is not taken back by halves.
-    assert run(*command, 'rollback', plan, '--tree', 'pci3', '--yes').status == 3
+    assert run(f'{reshape} rollback p.json --tree pci3 --yes').status == 3

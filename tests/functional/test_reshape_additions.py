@@ -46,7 +46,7 @@ def plan_of(before, count):
     return planner.make(before, spec)
 
 
-def held(client, number):
+def allocations_of(client, number):
     snapshot = clouds.captured(client)
     consumer = snapshot.consumers[uuid_of(f'vm{number}')]
     return {
@@ -55,10 +55,9 @@ def held(client, number):
     }
 
 
-def test_there_and_back(client, tmp_path):
+def test_there_and_back(client, path):
     before = hosts(client, 1)
     plan = plan_of(before, 1)
-    path = str(tmp_path / 'plan.journal')
     assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
     assert engines.verify(client, plan) == []
     after = clouds.captured(client)
@@ -66,15 +65,14 @@ def test_there_and_back(client, tmp_path):
     assert child is not None
     assert child.traits == {'COMPUTE_MANAGED_PCI_DEVICE', 'CUSTOM_NIC'}
     assert child.inventories[DEVICE].total == 2
-    assert held(client, 0) == {'compute0': {'VCPU': 2}, child.name: {DEVICE: 1}}
+    assert allocations_of(client, 0) == {'compute0': {'VCPU': 2}, child.name: {DEVICE: 1}}
     assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
-    assert held(client, 0) == {'compute0': {'VCPU': 2}}
+    assert allocations_of(client, 0) == {'compute0': {'VCPU': 2}}
     assert clouds.captured(client).providers.keys() == before.providers.keys()
 
 
-def test_a_device_that_was_taken_since_is_not_taken_away(client, tmp_path):
+def test_a_device_that_was_taken_since_is_not_taken_away(client, path):
     plan = plan_of(hosts(client, 1), 1)
-    path = str(tmp_path / 'plan.journal')
     engines.apply(client, plan, path)
     child = resource_provider.find(client, 'compute0_0000:81:00.0')
     newcomer = Consumer(uuid_of('new'), {child: {DEVICE: 1}}, 'project', 'user', None, None)
@@ -82,7 +80,7 @@ def test_a_device_that_was_taken_since_is_not_taken_away(client, tmp_path):
     run = engines.rollback(client, plan, path)
     assert run.exit_status is ExitStatus.DIFFERS
     assert 'which the plan did not give it' in run.trees[0].reason
-    assert [each.status for each in engines.status(client, plan, journal_path=path)] == [
+    assert [tree.status for tree in engines.status(client, plan, journal_path=path)] == [
         Status.APPLIED
     ]
     assert newcomer.uuid in clouds.captured(client).consumers

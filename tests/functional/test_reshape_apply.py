@@ -14,18 +14,17 @@ from placementclient.reshape import engines
 from tests.functional import clouds
 
 
-def test_types_of_consumers_survive_set_or_not(client, tmp_path):
+def test_types_of_consumers_survive_set_or_not(client, path):
     before = clouds.loaded(client, clouds.cloud())
-    engines.apply(client, clouds.plan_of(before), str(tmp_path / 'plan.journal'))
+    engines.apply(client, clouds.plan_of(before), path)
     after = clouds.captured(client)
     types = {uuid: consumer.type for uuid, consumer in before.consumers.items()}
     assert set(types.values()) == {'INSTANCE', None}
     assert {uuid: consumer.type for uuid, consumer in after.consumers.items()} == types
 
 
-def test_applied_again_only_the_inventories_are_read(client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud())
-    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+def test_applied_again_only_the_inventories_are_read(client, path):
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
     with clouds.watched(client) as requests:
         outcome = engines.apply(client, plan, path)
@@ -40,9 +39,9 @@ def test_applied_again_only_the_inventories_are_read(client, tmp_path):
 def doubled(client, plan):
     """Give a host its VGPU back, beside those of its children."""
     root_uuid = plan.trees[0].root_provider_uuid
-    there = inventory.list(client, root_uuid)
-    assert there.generation is not None
-    inventory.create(client, root_uuid, 'VGPU', {'total': 8}, there.generation)
+    read = inventory.list(client, root_uuid)
+    assert read.generation is not None
+    inventory.create(client, root_uuid, 'VGPU', {'total': 8}, read.generation)
     return 'the inventory of VGPU on compute0 is not that of the plan: '
 
 
@@ -53,39 +52,36 @@ def taken_off_a_child(client, plan):
 
 
 @pytest.mark.parametrize('change', [doubled, taken_off_a_child])
-def test_undone_in_part_it_is_left_alone(client, tmp_path, change):
-    before = clouds.loaded(client, clouds.cloud(servers=1))
-    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+def test_undone_in_part_it_is_left_alone(client, path, change):
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(servers=1)))
     engines.apply(client, plan, path)
     expected = change(client, plan)
-    there = clouds.captured(client)
+    live = clouds.captured(client)
     outcome = engines.apply(client, plan, path)
     assert outcome.exit_status is ExitStatus.DIFFERS
     [tree] = outcome.trees
     assert tree.state is State.LEFT_ALONE
     assert tree.reason.startswith(f'it was applied, and was changed since: {expected}')
-    assert clouds.content(clouds.captured(client)) == clouds.content(there)
+    assert clouds.content(clouds.captured(client)) == clouds.content(live)
     [status] = engines.status(client, plan, journal_path=path)
     assert status.status is Status.DIFFERS
     assert not status.is_left_alone
     assert status.reason.startswith(expected)
 
 
-def test_figures_that_others_changed_later_are_theirs(client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud())
-    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+def test_figures_that_others_changed_later_are_theirs(client, path):
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
     child = next(plan.trees[0].created())
-    there = inventory.list(client, child.uuid)
-    assert there.generation is not None
-    inventory.set(client, child.uuid, 'VGPU', {'total': 4, 'reserved': 1}, there.generation)
+    read = inventory.list(client, child.uuid)
+    assert read.generation is not None
+    inventory.set(client, child.uuid, 'VGPU', {'total': 4, 'reserved': 1}, read.generation)
     outcome = engines.apply(client, plan, path)
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
 
 
-def test_undone_by_somebody_else_it_is_applied_again(client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud())
-    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+def test_undone_by_somebody_else_it_is_applied_again(client, tmp_path, path):
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
     engines.rollback(client, plan, str(tmp_path / 'other.journal'))
     outcome = engines.apply(client, plan, path)
@@ -93,10 +89,9 @@ def test_undone_by_somebody_else_it_is_applied_again(client, tmp_path):
     assert engines.verify(client, plan, journal_path=path) == []
 
 
-def test_without_its_journal_the_tree_is_read_back(client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud())
-    plan = clouds.plan_of(before)
-    engines.apply(client, plan, str(tmp_path / 'plan.journal'))
+def test_without_its_journal_the_tree_is_read_back(client, tmp_path, path):
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
+    engines.apply(client, plan, path)
     with clouds.watched(client) as requests:
         outcome = engines.apply(client, plan, str(tmp_path / 'other.journal'))
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
@@ -131,10 +126,10 @@ def of_release(session, monkeypatch, highest):
 
 
 @pytest.mark.parametrize('highest', [f'1.{minor}' for minor in range(30, 37)])
-def test_an_older_service(session, monkeypatch, tmp_path, highest):
+def test_an_older_service(session, monkeypatch, path, highest):
     client = of_release(session, monkeypatch, highest)
     before = clouds.loaded(client, clouds.cloud(servers=2))
-    plan, path = clouds.plan_of(before, moved_trait=True), str(tmp_path / 'plan.journal')
+    plan = clouds.plan_of(before, moved_trait=True)
     assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
     assert engines.verify(client, plan) == []
     assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE

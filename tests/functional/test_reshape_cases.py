@@ -32,12 +32,12 @@ from tests.unit.planner.test_cases import CASES, ONE_WAY, Case
         'uuid-in-capitals',
     ],
 )
-def test_a_case_is_granted_and_taken_back(client, tmp_path, name):
+def test_a_case_is_granted_and_taken_back(client, path, name):
     case = Case(CASES[0].parent / f'{name}.yaml')
     clouds.load(client, case.snapshot)
     before = clouds.captured(client)
     plan = planner.make(before, case.spec, case.rows, **case.options)
-    journal = str(tmp_path / 'plan.journal')
+    journal = path
     run = engines.apply(client, plan, journal)
     assert run.exit_status is ExitStatus.DONE, run
     assert engines.verify(client, plan) == []

@@ -77,8 +77,8 @@ def test_migrations_under_way(placement, cloud):
     assert 'is not known, as 1 consumer has no type' in placement(planned).stderr
     record = {'UUID': moving, 'Server UUID': moving, 'Status': 'finished'}
     Path('migrations.json').write_text(json.dumps([record]))
-    said = placement(f'{planned} --migrations migrations.json').stderr
-    assert said == (
+    message = placement(f'{planned} --migrations migrations.json').stderr
+    assert message == (
         '2 providers to create, 1 to change, 0 to delete; 6 allocations to move; 1 warning\n'
         'compute1: migrations that are under way: 2\nwrote plan.json\n'
     )
@@ -168,9 +168,9 @@ def test_files_that_are_needed_are_not_overwritten(placement, cloud):
     assert placement(plan).status == 0
     assert placement(plan).status == 0
     assert placement(f'{PREFIX} apply plan.json --yes').status == 0
-    kept = Path('plan.json').read_bytes()
+    content = Path('plan.json').read_bytes()
     refused = placement(plan)
-    assert (refused.status, Path('plan.json').read_bytes()) == (errors.ExitStatus.ERROR, kept)
+    assert (refused.status, Path('plan.json').read_bytes()) == (errors.ExitStatus.ERROR, content)
     assert placement(f'{PREFIX} rollback plan.json --yes').status == 0
     assert placement(plan) == refused
     assert refused.stderr == (
@@ -180,9 +180,9 @@ def test_files_that_are_needed_are_not_overwritten(placement, cloud):
     )
     assert placement(f'{plan} --overwrite').status == 0
 
-    kept = Path('cloud.json').read_bytes()
+    content = Path('cloud.json').read_bytes()
     refused = placement('resource provider snapshot save cloud.json')
-    assert (refused.status, Path('cloud.json').read_bytes()) == (errors.ExitStatus.ERROR, kept)
+    assert (refused.status, Path('cloud.json').read_bytes()) == (errors.ExitStatus.ERROR, content)
     assert 'cloud.json: exists' in refused.stderr
     assert placement('resource provider snapshot save cloud.json --overwrite').status == 0
 
@@ -213,12 +213,12 @@ def test_what_was_not_reviewed_comes_with_the_command_that_plans_it(placement, c
 def test_a_plan_that_was_made_of_another_service_says_so(placement, cloud):
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     plan = storage.read_plan('plan.json')
-    there = Origin('2026-11-01T22:00:00+00:00', 'https://elsewhere/placement', 'test')
-    storage.write_plan('plan.json', replace(plan, origin=there))
-    asked = placement(f'{PREFIX} apply plan.json')
-    said = placement(f'{PREFIX} apply plan.json --yes')
-    assert (asked.status, said.status) == (2, 0)
-    extent, made, *_ = said.stderr.splitlines()
+    elsewhere = Origin('2026-11-01T22:00:00+00:00', 'https://elsewhere/placement', 'test')
+    storage.write_plan('plan.json', replace(plan, origin=elsewhere))
+    unconfirmed = placement(f'{PREFIX} apply plan.json')
+    applied = placement(f'{PREFIX} apply plan.json --yes')
+    assert (unconfirmed.status, applied.status) == (2, 0)
+    extent, made, *_ = applied.stderr.splitlines()
     assert extent == (
         '2 providers to create, 1 to change, 0 to delete; 6 allocations to move; 2 warnings'
     )
@@ -227,7 +227,7 @@ def test_a_plan_that_was_made_of_another_service_says_so(placement, cloud):
         'https://elsewhere/placement. This is '
     )
     question = made.partition('This is ')[0] + 'Apply plan.json, to 1 of its trees, at '
-    assert asked.stderr.startswith(f'{extent}. {question}')
+    assert unconfirmed.stderr.startswith(f'{extent}. {question}')
 
 
 def test_where_none_of_its_trees_is_a_plan_is_refused(placement, cloud, client):
@@ -249,16 +249,16 @@ def test_a_nova_compute_that_is_up_is_asked_about(placement, cloud, client, monk
     assert 'nova-compute' not in placement(live).stderr
     up = [{'host': 'compute1.lab.test', 'state': 'up'}, {'host': 'compute2', 'state': 'up'}]
     monkeypatch.setattr(service, 'compute_services', lambda client: up)
-    said = (
+    warning = (
         'nova-compute is up on compute1 (as compute1.lab.test): it writes its inventory again and '
         'again, and puts back what a reshape has moved. Stop it '
     )
     planned = placement(live)
-    assert (planned.status, f'{said}before the plan is applied\n' in planned.stderr) == (0, True)
+    assert (planned.status, f'{warning}before the plan is applied\n' in planned.stderr) == (0, True)
     # A plan of a snapshot asks nobody.
     assert 'nova-compute' not in placement(f'{PLAN} --assignments gpu-map.csv').stderr
     refused = placement(f'{PREFIX} apply plan.json --yes')
-    assert (refused.status, refused.stderr) == (2, f'{said}there, or give --compute-is-up\n')
+    assert (refused.status, refused.stderr) == (2, f'{warning}there, or give --compute-is-up\n')
     assert document(clouds.captured(client)) == document(cloud)
     monkeypatch.setitem(up[0], 'state', 'down')
     assert placement(f'{PREFIX} apply plan.json --yes').status == 0
@@ -274,16 +274,16 @@ def test_what_a_plan_says_of_owners_is_compared(placement, cloud, client):
     before, after = (
         Snapshot(
             side.providers.values(),
-            (structs.replace(each, project_id='thief') for each in side.consumers.values()),
+            (structs.replace(consumer, project_id='thief') for consumer in side.consumers.values()),
         )
         for side in (tree.before, tree.after)
     )
     stolen = replace(tree, before=before, after=after)
     storage.write_plan('plan.json', replace(plan, trees=(stolen,)))
     assert placement(f'{PREFIX} apply plan.json --yes').status == 0
-    there = clouds.captured(client).consumers
+    live = clouds.captured(client).consumers
     for uuid, consumer in cloud.consumers.items():
-        assert there[uuid].project_id == consumer.project_id
+        assert live[uuid].project_id == consumer.project_id
 
 
 @pytest.mark.usefixtures('cloud')

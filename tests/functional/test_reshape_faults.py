@@ -32,11 +32,6 @@ from tests.unit.dialogue import Reply, fault
 DONE, LEFT, FAILED = State.APPLIED, State.LEFT_ALONE, State.FAILED
 
 
-@pytest.fixture
-def path(tmp_path):
-    return str(tmp_path / 'plan.journal')
-
-
 def made(client, children=1, hosts=1, servers=2):
     """A plan that moves the VGPU of hosts to children."""
     before = clouds.loaded(client, clouds.cloud(hosts=hosts, servers=servers))
@@ -144,9 +139,9 @@ def test_what_was_granted_is_read_back(client, path):
 
     def misplace():
         consumer = clouds.captured(client).consumers_on(one)[0]
-        held = {uuid: dict(resources) for uuid, resources in consumer.allocations.items()}
-        held[other] = held.pop(one)
-        allocation.set(client, structs.replace(consumer, allocations=held))
+        allocations = dict(consumer.allocations)
+        allocations[other] = allocations.pop(one)
+        allocation.set(client, structs.replace(consumer, allocations=allocations))
 
     with disturbed(client, 'GET', '/allocations/', misplace):
         outcome = engines.apply(client, plan, path)
@@ -270,14 +265,14 @@ def test_the_journal_tells_a_refusal_from_what_is_not_known(client, path, reply,
 
 def test_a_server_that_was_migrated_since_is_no_damage(client):
     (tree,) = made(client, 2).trees
-    consumer = next(each for each in tree.consumers if each.moves)
+    consumer = next(change for change in tree.consumers if change.moves)
     live = clouds.captured(client)
     whole = {'VCPU': 2, 'MEMORY_MB': 2048, 'VGPU': 1}
     for place, is_damage in ((uuid_of('elsewhere'), False), (ROOT, True)):
         moved = structs.replace(live.consumers[consumer.uuid], allocations={place: whole})
         snapshot = Snapshot(live.providers.values(), [moved])
-        found = [each for each in comparison.deviations(tree, snapshot) if each.kind == 'misplaced']
-        assert [each.is_damage for each in found] == [is_damage]
+        deviations = comparison.deviations(tree, snapshot)
+        assert [it.is_damage for it in deviations if it.kind == 'misplaced'] == [is_damage]
 
 
 def test_what_was_left_alone_at_once_has_nothing_to_take_back(client, path):
@@ -308,7 +303,7 @@ def test_many_trees_are_listed_with_one_request(client, path, monkeypatch, hosts
     outcome = listed(lambda: engines.apply(client, plan, path))
     assert {result.state for result in outcome.trees} == {DONE}
     states = listed(lambda: engines.status(client, plan))
-    assert {each.status for each in states} == {Status.APPLIED}
+    assert {tree.status for tree in states} == {Status.APPLIED}
 
 
 @pytest.mark.parametrize('disturb', [touch, add_trait, free, allocate('new', 1), rename, occupy])
@@ -336,12 +331,12 @@ def test_the_requests_of_a_tree(client, path, children, servers, number):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(servers=servers)), children)
     with clouds.watched(client) as requests:
         engines.apply(client, plan, path)
-    host, *made = (f'/resource_providers/{each.uuid}' for each in plan.trees[0].providers)
+    host, *made = (f'/resource_providers/{change.uuid}' for change in plan.trees[0].providers)
     consumers, looks = plan.trees[0].consumers, 2 if servers else 1
     if not servers:
-        back = [f'GET {each}/inventories' for each in (host, *made)]
+        back = [f'GET {provider}/inventories' for provider in (host, *made)]
     elif children < servers:
-        back = [f'GET {each}/allocations' for each in (host, *made)]
+        back = [f'GET {provider}/allocations' for provider in (host, *made)]
     else:
         back = [f'GET /allocations/{consumer.uuid}' for consumer in consumers]
     of_tree = [

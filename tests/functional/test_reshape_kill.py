@@ -11,10 +11,9 @@ from tests.functional.lifecycles import Killed, killed_at
 
 
 @pytest.mark.parametrize('write', [1, 3])
-def test_killed_while_rolling_back(client, tmp_path, write):
+def test_killed_while_rolling_back(client, path, write):
     before = clouds.loaded(client, clouds.cloud(hosts=1))
     plan = clouds.plan_of(before, moved_trait=True)
-    path = str(tmp_path / 'plan.journal')
     engines.apply(client, plan, path)
     with pytest.raises(Killed), killed_at(client, write):
         engines.rollback(client, plan, path)
@@ -25,8 +24,7 @@ def test_killed_while_rolling_back(client, tmp_path, write):
 @pytest.mark.slow
 def test_killed_at_any_byte_of_the_journal(client, tmp_path):
     """Whatever prefix of the journal is on the disk, the service knows what was done."""
-    before = clouds.loaded(client, clouds.cloud(hosts=1))
-    plan = clouds.plan_of(before, moved_trait=True)
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=1)), moved_trait=True)
     path = tmp_path / 'plan.journal'
     engines.apply(client, plan, str(path))
     whole = path.read_bytes()

@@ -31,8 +31,8 @@ def swap(client, plan, number):
     consumer = allocation.show(client, plan.trees[number].consumers[0].uuid).value
     one, other = (change.uuid for change in plan.trees[number].created())
     swapped = {one: other, other: one}
-    held = {swapped.get(uuid, uuid): held for uuid, held in consumer.allocations.items()}
-    allocation.set(client, replace(consumer, allocations=held))
+    allocations = {swapped.get(uuid, uuid): it for uuid, it in consumer.allocations.items()}
+    allocation.set(client, replace(consumer, allocations=allocations))
 
 
 def grow(client, uuid):
@@ -63,13 +63,13 @@ def test_both_ways_tell_the_same(client, tables, tmp_path):
         allocation.delete(client, consumer.consumer_uuid)
     for change in sorted(plan.trees[7].providers, key=lambda change: not change.is_created):
         resource_provider.delete(client, change.uuid)
-    told = [
+    results = [
         (engines.verify(way, plan, journal_path=journal), engines.status(way, plan))
         for way in (client, tables)
     ]
-    assert told[0] == told[1]
-    differences, statuses = told[1]
-    assert {(each.tree, each.kind) for each in differences} == {
+    assert results[0] == results[1]
+    differences, statuses = results[1]
+    assert {(deviation.tree, deviation.kind) for deviation in differences} == {
         ('compute1', 'not-applied'),
         ('compute2', 'misplaced'),
         ('compute3', 'gone'),
@@ -78,7 +78,7 @@ def test_both_ways_tell_the_same(client, tables, tmp_path):
         ('compute7', 'missing'),
         ('compute7', 'gone'),
     }
-    assert [each.status for each in statuses if each.status is not Status.APPLIED] == [
+    assert [tree.status for tree in statuses if tree.status is not Status.APPLIED] == [
         Status.PENDING,
         Status.DIFFERS,
         Status.DIFFERS,
@@ -104,5 +104,5 @@ def test_tables_are_read_once_for_all_trees(tables, tmp_path):
     with clouds.watched(tables) as requests:
         assert engines.verify(tables, plan, journal_path=journal) == []
         statuses = engines.status(tables, plan, journal_path=journal)
-    assert [each.status for each in statuses] == [Status.APPLIED] * 3
+    assert [tree.status for tree in statuses] == [Status.APPLIED] * 3
     assert requests == []

@@ -21,9 +21,9 @@ def statuses(client, plan, path):
     return [tree.status for tree in engines.status(client, plan, journal_path=path)]  # type: ignore[arg-type]
 
 
-def test_after_a_full_apply(client, tmp_path):
+def test_after_a_full_apply(client, path):
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=2))
-    plan, path = clouds.plan_of(before, 1, moved_trait=True), str(tmp_path / 'plan.journal')
+    plan = clouds.plan_of(before, 1, moved_trait=True)
     assert statuses(client, plan, path) == [Status.PENDING] * 3
     engines.apply(client, plan, path, workers=2)
     assert statuses(client, plan, path) == [Status.APPLIED] * 3
@@ -54,15 +54,14 @@ def test_what_another_plan_has_made_is_not_taken_back(client, tmp_path):
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_consumers_came_and_went(client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud())
-    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+def test_consumers_came_and_went(client, path):
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
     allocation.delete(client, uuid_of('server0.1'))
     newcomer = clouds.server('new', 'compute0', 0, kind=None)
     gpu = plan.trees[0].providers[1].uuid
-    held = {**newcomer.allocations, gpu: {'VGPU': 2}}
-    allocation.set(client, structs.replace(newcomer, allocations=held))
+    allocations = {**newcomer.allocations, gpu: {'VGPU': 2}}
+    allocation.set(client, structs.replace(newcomer, allocations=allocations))
     assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
     after = clouds.captured(client)
     assert list(after.providers) == [ROOT]
@@ -72,9 +71,8 @@ def test_consumers_came_and_went(client, tmp_path):
     assert new.type is None
 
 
-def test_when_it_is_impossible_nothing_is_done(client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud())
-    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+def test_when_it_is_impossible_nothing_is_done(client, path):
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
     gpu = plan.trees[0].providers[1].uuid
     read = inventory.show(client, gpu, 'VGPU')

@@ -36,8 +36,8 @@ def before(client, tmp_path, monkeypatch):
     disk = {'inventories': {'DISK_GB': {'total': 10}}}
     pool = {'traits': ['MISC_SHARES_VIA_AGGREGATE'], 'aggregates': [AGGREGATE]}
     hosts = {'h1': disk, 'h2': disk, 'pool': {**disk, **pool}, 'other': disk}
-    held = {name: {name: {'DISK_GB': 4}} for name in ('h1', 'h2', 'pool', 'other')}
-    clouds.load(client, cloud(hosts, held))
+    consumers = {name: {name: {'DISK_GB': 4}} for name in ('h1', 'h2', 'pool', 'other')}
+    clouds.load(client, cloud(hosts, consumers))
     (tmp_path / 'spec.yaml').write_text(yaml.safe_dump(SPEC | {'providers': SPEC['providers'][:2]}))
     return clouds.captured(client)
 
@@ -69,8 +69,8 @@ def test_a_provider_of_another_tree_is_not_made(placement, before):
 def test_a_typo_in_what_selects_other_trees(placement, before):
     spec = SPEC | {'trees': {'name': ['h1', 'ohter'], 'uuid': [uuid_of('h1'), uuid_of('h3')]}}
     Path('spec.yaml').write_text(yaml.safe_dump(spec))
-    said = placement(f'{PREFIX} plan --spec spec.yaml --tree h1 -o plan.json')
-    assert said.status == ExitStatus.ERROR
-    assert '"ohter" matches no provider. Did you mean "other"?' in said.stderr
-    assert f'no root has the UUID {uuid_of("h3")}' in said.stderr
+    refused = placement(f'{PREFIX} plan --spec spec.yaml --tree h1 -o plan.json')
+    assert refused.status == ExitStatus.ERROR
+    assert '"ohter" matches no provider. Did you mean "other"?' in refused.stderr
+    assert f'no root has the UUID {uuid_of("h3")}' in refused.stderr
     assert not Path('plan.json').exists()

@@ -56,6 +56,16 @@ def plan(client):
     return clouds.plan_of(before, 2, moved_trait=True)
 
 
+def altered(plan, mutation, is_in_journal, folder):
+    """Return a plan of which a tree was changed, in its file or in its journal."""
+    if not is_in_journal:
+        return edited(plan, folder / 'plan.json', lambda document: mutation(document['trees'][0]))
+    tree = copy.deepcopy(builtins(record(plan.trees[0])))
+    mutation(tree)
+    noted(plan, folder / 'journal', tree)
+    return plan
+
+
 def test_what_is_as_it_was_is_applied(client, plan, tmp_path):
     same = edited(plan, tmp_path / 'plan.json', lambda document: None)
     path = noted(same, tmp_path / 'journal', builtins(record(same.trees[0])))
@@ -71,12 +81,7 @@ def test_what_is_false_in_a_plan_changes_nothing(client, plan, mutation, is_in_j
     expected = clouds.content(clouds.captured(client))
     engines.rollback(client, plan, str(tmp_path / 'true'))
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
-    if is_in_journal:
-        tree = copy.deepcopy(builtins(record(plan.trees[0])))
-        mutation(tree)
-        noted(plan, tmp_path / 'journal', tree)
-    else:
-        plan = edited(plan, tmp_path / 'plan.json', lambda it: mutation(it['trees'][0]))
+    plan = altered(plan, mutation, is_in_journal, tmp_path)
     (result,) = engines.apply(client, plan, path, trees=['compute0']).trees
     assert result.state is State.APPLIED
     assert result.reason.startswith('planned again, as ')
@@ -86,12 +91,7 @@ def test_what_is_false_in_a_plan_changes_nothing(client, plan, mutation, is_in_j
 @pytest.mark.parametrize('is_in_journal', [False, True])
 def test_a_child_is_made_in_no_other_tree(client, plan, is_in_journal, tmp_path):
     before, path = clouds.content(clouds.captured(client)), str(tmp_path / 'journal')
-    if is_in_journal:
-        tree = copy.deepcopy(builtins(record(plan.trees[0])))
-        another_parent(tree)
-        noted(plan, tmp_path / 'journal', tree)
-    else:
-        plan = edited(plan, tmp_path / 'plan.json', lambda it: another_parent(it['trees'][0]))
+    plan = altered(plan, another_parent, is_in_journal, tmp_path)
     for run, state in (
         (engines.apply, State.LEFT_ALONE), (engines.rollback, State.ALREADY_BACK),
     ):  # fmt: skip

@@ -34,12 +34,11 @@ def test_a_trait_that_others_have_deleted_since_is_made_again(client, tmp_path):
     assert engines.verify(client, plan) == []
 
 
-def test_without_the_role_nothing_is_done(client, tmp_path, monkeypatch):
-    before = clouds.loaded(client, clouds.cloud())
-    plan = clouds.plan_of(before)
+def test_without_the_role_nothing_is_done(client, path, monkeypatch):
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     monkeypatch.setitem(client.session.auth._headers, 'X-Roles', 'admin')
     with clouds.watched(client) as requests, pytest.raises(errors.Forbidden, match="'service'"):
-        engines.apply(client, plan, str(tmp_path / 'plan.journal'))
+        engines.apply(client, plan, path)
     assert requests == [('POST', '/reshaper')]
 
 
@@ -68,9 +67,8 @@ def test_a_full_disk_stops_before_the_request(client, tmp_path, monkeypatch):
     assert engines.verify(client, plan) == []
 
 
-def test_one_run_at_a_time(client, tmp_path):
-    before = clouds.loaded(client, clouds.cloud())
-    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+def test_one_run_at_a_time(client, path):
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     with journal.opened(path, plans.identity(plan)), pytest.raises(journal.JournalLocked):
         engines.apply(client, plan, path)
     with journal.opened(path, plans.identity(plan)), pytest.raises(journal.JournalLocked):
@@ -129,11 +127,10 @@ def sharing_cloud(client, hosts=3):
     return before, planner.make(before, specification.from_document(document, 'spec.yaml'))
 
 
-def test_trees_that_share_a_provider_and_a_consumer(client, tmp_path):
+def test_trees_that_share_a_provider_and_a_consumer(client, tmp_path, path):
     before, plan = sharing_cloud(client)
     (tree,) = plan.trees
     assert list(tree.roots.values()) == ['compute0', 'compute1', 'compute2']
-    path = str(tmp_path / 'plan.journal')
     outcome = engines.apply(client, plan, path, workers=3)
     assert outcome.exit_status is ExitStatus.DONE, outcome
     assert engines.verify(client, plan) == []
@@ -148,9 +145,9 @@ def test_trees_that_share_a_provider_and_a_consumer(client, tmp_path):
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_trees_that_change_together_are_found_by_any_of_them(client, tmp_path):
+def test_trees_that_change_together_are_found_by_any_of_them(client, path):
     _, plan = sharing_cloud(client)
-    outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'), trees=['compute2'])
+    outcome = engines.apply(client, plan, path, trees=['compute2'])
     assert outcome.exit_status is ExitStatus.DONE, outcome
     (tree,) = engines.status(client, plan, ['compute1'])
     assert tree.status is Status.APPLIED

@@ -16,14 +16,9 @@ def plan(client):
     return clouds.plan_of(clouds.loaded(client, clouds.cloud()), 2, moved_trait=True)
 
 
-@pytest.fixture
-def path(tmp_path):
-    return str(tmp_path / 'plan.journal')
-
-
 def rows(client, plan, journal=None):
-    found = engines.verify(client, plan, journal_path=journal)
-    return [(each.kind, str(each.verdict), each.is_damage) for each in found]
+    deviations = engines.verify(client, plan, journal_path=journal)
+    return [(it.kind, str(it.verdict), it.is_damage) for it in deviations]
 
 
 def status(client, plan):
@@ -101,8 +96,7 @@ def test_what_was_taken_back_is_not_overdue(client, plan, path):
 
 
 def test_the_table_has_the_verdict(client, plan, path):
-    found = engines.verify(client, plan)
-    columns, table = runs.verification(plan.trees, found)
+    columns, table = runs.verification(plan.trees, engines.verify(client, plan))
     assert columns == ('tree', 'kind', 'message', 'is_damage', 'verdict')
     message = 'the plan is not applied to this tree'
     assert list(table) == [('compute0', 'not-applied', message, False, 'pending')]

@@ -81,12 +81,7 @@ def _added(
     if subject.backwards:
         nowhere, name = name, nowhere
     amount = additions.pop((row.consumer_uuid, name or '', row.resource_class), None)
-    if (
-        nowhere is not None
-        or row.resource_class != row.to_resource_class
-        or amount is None
-        or amount != row.amount
-    ):
+    if nowhere is not None or row.resource_class != row.to_resource_class or amount != row.amount:
         yield f'no addition gives {row.consumer_uuid} {row.amount} {row.resource_class}'
         return
     uuid = subject.by_name[name or ''].uuid

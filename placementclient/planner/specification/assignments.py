@@ -26,8 +26,8 @@ def parse(text: str, path: str) -> list[AssignmentRow]:
     if not written:
         raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
     for character, name in (';', 'semicolons'), ('\t', 'tabs'):
-        first, found, _ = written.lstrip('\ufeff').partition(character)
-        if found and first.strip(' "') in _ALLOWED:
+        first, separator, _ = written.lstrip('\ufeff').partition(character)
+        if separator and first.strip(' "') in _ALLOWED:
             raise errors.BadFile(path, f'has {name} between its fields: save it with commas')
     is_csv = written.lstrip('\ufeff \t')[:1] not in '[{-' and ',' in written
     rows: dict[tuple[str, ...], AssignmentRow] = {}

@@ -271,7 +271,7 @@ def test_a_tree_that_is_not_selected(name, error, reason):
 
 
 def test_it_is_told_which_tree_is_next():
-    told: list[object] = []
+    calls: list[object] = []
     text = """\
 trees: {class: [VGPU]}
 moves:
@@ -280,5 +280,5 @@ moves:
     moved_resources: {VGPU: 8}
 """
     spec = specification.parse(text, 'spec.yaml')
-    planner.make(cloud(HOSTS, {}), spec, progress=told.append, expect=told.append)
-    assert told == [3, 'gpu01', 'gpu02', 'gpu03']
+    planner.make(cloud(HOSTS, {}), spec, progress=calls.append, expect=calls.append)
+    assert calls == [3, 'gpu01', 'gpu02', 'gpu03']

@@ -11,17 +11,9 @@ from placementclient.model.inventories import Units
 from placementclient.optimize import cpsat
 from placementclient.planner.solve.problem import Bin, Demand, Item
 from placementclient.planner.solve.search import Impossible, ItemDecision, search
+from tests.unit.planner.oracle import divisions
 
 pytest.importorskip('ortools')
-
-
-def divisions(size, options):
-    if options == 1:
-        yield (size,)
-        return
-    for first in range(size + 1):
-        for rest in divisions(size - first, options - 1):
-            yield (first, *rest)
 
 
 def options(item):
