@@ -18,7 +18,7 @@ from placementclient.client.wording import first
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus, Verdict
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
-from placementclient.reading.scope import ScopeReader, content, deciding, showing
+from placementclient.reading.scope import ScopeFacets, ScopeReader, content, deciding, showing
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,21 +146,17 @@ class Inspector:
 
             return attempts.retried(self.client, attempt)
 
+    def _read(self, reader: ScopeReader, tree: TreeChange, facets: ScopeFacets) -> Snapshot:
+        begun = self.is_begun(tree)
+        return attempts.retried(self.client, lambda: reader.read(tree, facets, is_begun=begun))
+
     def _signs(self, reader: ScopeReader, tree: TreeChange) -> Snapshot:
         """Read the parts of an atomic change that show its status."""
-        facets, begun = showing(tree), self.is_begun(tree)
-        return attempts.retried(
-            self.client,
-            lambda: reader.read(tree, facets, is_begun=begun),
-        )
+        return self._read(reader, tree, showing(tree))
 
     def _sides(self, reader: ScopeReader, tree: TreeChange) -> tuple[Snapshot, Rebased, Rebased]:
         """Read a tree of another change; return what is left of both directions."""
-        begun = self.is_begun(tree)
-        live = attempts.retried(
-            self.client,
-            lambda: reader.read(tree, deciding(tree, is_begun=begun), is_begun=begun),
-        )
+        live = self._read(reader, tree, deciding(tree, is_begun=self.is_begun(tree)))
         return live, self._rest(tree, live), self._rest(tree, live, backward=True)
 
     def _rebased(

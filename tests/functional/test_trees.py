@@ -119,10 +119,6 @@ def test_a_picture_of_a_plan(client, placement, tmp_path):
     assert placement(f'resource provider tree apply {declared} --plan {plan}').status == 0
     command = f'resource provider tree graph --plan {plan}'
     assert placement(f'{command} -o {picture}') == Result(0, '', f'wrote {picture}\n')
-    texts = list(ElementTree.parse(picture).getroot().iter('{http://www.w3.org/2000/svg}text'))
-    changed = [text.text for text in texts if 'changed' in text.attrib['class'].split()]
-    assert changed == ['VGPU', '0/2', 'CUSTOM_A40', 'CUSTOM_NEW']
-    assert [text.text for text in texts].count('compute1') == 2
     dot = placement(f'{command} --tree "compute*" --format dot').stdout
     assert 'label="compute1 before"' in dot
     assert 'CUSTOM_NEW</font>' in dot

@@ -71,7 +71,11 @@ def test_it_belongs_to_one_plan(path):
 
 
 @pytest.mark.parametrize(
-    'content', ['hello\nworld\n', '[]\n', '{"journal": "other"}\n', '{"a": 1}\n{"b": 2}\n']
+    'content',
+    [
+        *('hello\nworld\n', '[]\n', '{"journal": "other"}\n', '{"a": 1}\n{"b": 2}\n'),
+        *('hello', '{"at": "2026', 'precious: 1', '{"journal":"placementclient/other'),
+    ],
 )
 def test_it_is_not_written_to_what_is_none(path, content):
     Path(path).write_text(content)
@@ -181,14 +185,6 @@ def test_a_link_that_others_may_have_made_is_not_followed(tmp_path):
     with pytest.raises(errors.BadFile, match='symbolic link'):
         journal.read(str(path), 'one')
     assert (tmp_path / 'precious').read_text() == ''
-
-
-def test_a_file_of_one_line_that_is_no_journal_is_left_alone(path):
-    for content in ('hello', '{"at": "2026', 'precious: 1', '{"journal":"placementclient/other'):
-        Path(path).write_text(content)
-        with pytest.raises(errors.BadFile, match='not a journal'), journal.opened(path, 'one'):
-            pass
-        assert Path(path).read_text() == content
 
 
 def test_where_nothing_can_be_locked_that_is_told(path, monkeypatch):
