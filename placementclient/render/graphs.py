@@ -46,14 +46,6 @@ class Node:
     def amount(self, name: str) -> str:
         return usage(name, self.state.used(name), self.state.inventories[name].capacity)
 
-    def lines(self) -> Iterator[tuple[str, bool]]:
-        """Return the lines of text, each with True if the plan changes it."""
-        yield unbroken(self.state.name), self.is_alone
-        for name in sorted(self.state.inventories):
-            yield f'{name} {self.amount(name)}', name in self.changed
-        for note in self.notes:
-            yield note, note in self.changed
-
 
 class Row(NamedTuple):
     """The providers of one tree of a plan before and after it; of a cloud all, and no name."""
@@ -171,7 +163,12 @@ def _dot_lines(shown: Iterable[Node], place: str = '') -> Iterator[str]:
 
 
 def _label(node: Node) -> str:
-    lines = list(node.lines())
+    # Each line with True if the plan changes it.
+    lines = [
+        (unbroken(node.state.name), node.is_alone),
+        *((f'{c} {node.amount(c)}', c in node.changed) for c in sorted(node.state.inventories)),
+        *((note, note in node.changed) for note in node.notes),
+    ]
     if not any(is_changed for _, is_changed in lines):
         return _quoted('\n'.join(text for text, _ in lines)).replace('\n', '\\n')
     texts = (
