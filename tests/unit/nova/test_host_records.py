@@ -176,19 +176,6 @@ def test_ports_of_which_it_is_not_said_what_they_ask_for():
     assert host_records.ports([], 'x.json') == []
 
 
-@pytest.mark.parametrize(
-    ('parse', 'record'),
-    [
-        (host_records.hypervisors, HYPERVISOR),
-        (host_records.nodes, NODE),
-        (host_records.ports, PORT),
-    ],
-)
-def test_a_record_that_is_there_twice(parse, record):
-    with pytest.raises(errors.BadFile, match='is there twice'):
-        parse([record, record], 'x.json')
-
-
 def test_agents_have_the_bandwidths_of_their_devices():
     bandwidths = {'eth0': {'egress': 10, 'ingress': 20}, 'eth1': {'egress': 0, 'ingress': None}}
     agent = {'id': 'a', 'agent_type': 'NIC Switch agent', 'host': 'host', 'resources_synced': False}
