@@ -131,10 +131,7 @@ def is_class(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A rule: a value of the flavor or the image requires a trait.
-
-    :param traits: by value
-    """
+    """A rule: a value of the flavor or the image requires a trait, by the value."""
 
     key: str
     traits: Mapping[str, str]

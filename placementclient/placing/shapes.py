@@ -57,7 +57,6 @@ class Shape:
     def sums(self, room: Sequence[int], headroom: Pools) -> list[int]:
         """Return the room of each provider, followed by the sum of each class.
 
-        :param room: of each provider of its own
         :param headroom: the most that sharing providers may come to have free
         """
         sums = [*room, *[0] * (self.width - len(room))]

@@ -100,7 +100,6 @@ def capacity(
     """Return the metrics of the capacity.
 
     :param fits: of each flavor how many fit, by tree and in all
-    :param assuming: the files of the assumptions under which the figures hold
     :param traits: patterns of the names of traits to export
     :raises errors.PlacementError: if prometheus_client is not installed
     """

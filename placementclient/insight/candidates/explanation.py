@@ -49,7 +49,6 @@ Ask = Callable[[CandidateRequest], Offer | None]
 class Relaxation:
     """A change with which the request has candidates.
 
-    :param dropped: what is not asked for any more
     :param lowered: of which another amount is asked for, and that amount
     :param is_asked: whether the service says so, not a calculation
     """

@@ -51,7 +51,6 @@ class Requirement:
     :param value: a resource class, a trait, an aggregate, a provider or suffixes; alternatives are
         joined by commas
     :param group: the suffix of its group; empty for the request as a whole
-    :param amount: of a resource
     """
 
     kind: Kind

@@ -49,7 +49,6 @@ def most(demands: Iterable[tuple[Site, int]], pools: Mapping[Stock, int]) -> int
     """Return how many servers fit on all sites together.
 
     :param demands: the sites with choices, and the most servers of each
-    :param pools: what there is that several sites use
     :raises errors.PlacementError: if OR-tools is not installed, or has no answer in time
     """
     model = cpsat.load(

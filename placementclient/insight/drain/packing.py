@@ -258,7 +258,6 @@ class Filler:
     def fill(self, kinds: Sequence[Request], counts: Sequence[int]) -> list[list[Placed]]:
         """Put servers on hosts, the largest first.
 
-        :param counts: how many servers of each kind there are
         :return: the places of the servers of each kind; fewer if it finds none
         """
         placed: list[list[Placed]] = [[] for _ in kinds]
