@@ -97,16 +97,6 @@ def _candidates(count: CandidateCount, most: int) -> Iterator[str]:
         )
 
 
-def _count(count: CandidateCount) -> dict[str, Any]:
-    return {
-        'total': count.total,
-        'is_exact': count.is_exact,
-        'limit': count.limit,
-        'lost': count.lost,
-        'trees': {tree.name: tree.count for tree in count.trees},
-    }
-
-
 def _nearest(explanation: Explanation) -> Iterator[str]:
     """The shortages of the nearest trees; those that all of them have come first, and once."""
     shortages = {
@@ -129,7 +119,7 @@ def _nearest(explanation: Explanation) -> Iterator[str]:
 
 def data(explanation: Explanation) -> dict[str, Any]:
     """Return the explanation as data for a program."""
-    return {
+    record = {
         'can_be_met': explanation.is_met,
         'trees_with_candidates': explanation.offer.trees,
         'is_cut': explanation.offer.is_cut,
@@ -145,8 +135,16 @@ def data(explanation: Explanation) -> dict[str, Any]:
         'enough': [_enough(relaxation) for relaxation in explanation.relaxations],
         'nearest': [_host(host) for host in explanation.nearest],
         'is_exhaustive': not (explanation.is_cut or explanation.has_more_conflicts),
-        **({'candidates': _count(explanation.count)} if explanation.count else {}),
     }
+    if count := explanation.count:
+        record['candidates'] = {
+            'total': count.total,
+            'is_exact': count.is_exact,
+            'limit': count.limit,
+            'lost': count.lost,
+            'trees': {tree.name: tree.count for tree in count.trees},
+        }
+    return record
 
 
 def _trees(offer: Offer) -> str:
