@@ -1,7 +1,7 @@
 """Selectors of providers, in a file or in options."""
 
 import fnmatch
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,15 @@ from placementclient.placing.shapes import has_each
 
 #: The place of options.
 _NOWHERE = Cursor(None, '', '')
-#: The fields of :class:`ProviderSelector`, in the order in which they are looked at.
-CONDITIONS = ('match', 'with_trait', 'without_trait', 'with_class', 'member_of')
+#: What a provider has to be, by the fields of :class:`ProviderSelector`, in their order.
+CONDITIONS: Mapping[str, Callable[[ProviderState, Any], bool]] = {
+    # A provider whose name looks like a pattern is found by its name.
+    'match': lambda state, name: state.name == name or fnmatch.fnmatchcase(state.name, name),
+    'with_trait': lambda state, trait: trait in state.traits,
+    'without_trait': lambda state, trait: trait not in state.traits,
+    'with_class': lambda state, name: name in state.inventories,
+    'member_of': lambda state, groups: has_each(state.aggregates, alternatives(groups)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +49,9 @@ class ProviderSelector:
         :raises errors.NoSuchProvider: likewise, in options
         """
         selected = list(states)
-        for field in CONDITIONS:
+        for field, meets in CONDITIONS.items():
             if condition := getattr(self, field):
-                selected = [state for state in selected if _meets(field, condition, state)]
+                selected = [state for state in selected if meets(state, condition)]
                 if not selected:
                     raise self._unmet(field, condition, states)
         return selected
@@ -69,15 +76,3 @@ class ProviderSelector:
             if condition not in names:
                 return error(f'no provider has {condition}{suggestion(condition, names)}')
         return error('no provider meets all conditions')
-
-
-def _meets(field: str, condition: Any, state: ProviderState) -> bool:
-    match field:
-        case 'match':
-            # A provider whose name looks like a pattern is found by its name.
-            return state.name == condition or fnmatch.fnmatchcase(state.name, condition)
-        case 'with_class':
-            return condition in state.inventories
-        case 'member_of':
-            return has_each(state.aggregates, alternatives(condition))
-    return (condition in state.traits) is (field == 'with_trait')
