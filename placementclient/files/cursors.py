@@ -313,7 +313,7 @@ def read(text: str, path: str, *, columns: bool = False) -> Cursor:
     try:
         document = yaml.load(text, _Loader)  # noqa: S506 (it is a SafeLoader)
     except yaml.MarkedYAMLError as reason:
-        problem, mark = _in_words(reason)
+        problem, mark = _problem_of(reason)
         line, column = _place(mark) if mark else (None, None)
         raise errors.BadFile(path, problem, line, column if columns else None) from None
     except (
@@ -324,7 +324,7 @@ def read(text: str, path: str, *, columns: bool = False) -> Cursor:
     return Cursor(document, path, '', *((1, 1) if columns else ()))
 
 
-def _in_words(reason: yaml.MarkedYAMLError) -> tuple[str, Any]:
+def _problem_of(reason: yaml.MarkedYAMLError) -> tuple[str, Any]:
     """Return the fault, and the mark of its place: what is not closed is faulty where it opens."""
     problem = reason.problem or 'neither YAML nor JSON'
     is_open = reason.context_mark and 'stream' in problem

@@ -116,7 +116,7 @@ def read_bytes(path: str, most: int) -> bytes:
         raw = stack.enter_context(open(path, 'rb')) if is_named else sys.stdin.buffer
         content = _beginning(raw, most)
         # By its content: the name of a pipe says nothing.
-        if content.startswith(_GZIP):
+        if content.startswith(_GZIP) and len(content) <= most:
             largest = max(_SMALL, _MOST_PACKED * len(content))
             packed = gzip.GzipFile(fileobj=io.BytesIO(content))
             content = _beginning(packed, min(most, largest))
