@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, BinaryIO, NamedTuple
 
-from placementclient.cli.batch_runner import BatchRunner
+from placementclient.cli.batch_runner import BatchRunner, CommandOutput
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.printable import printable
@@ -45,16 +45,6 @@ _PROGRAMS = ('openstack', 'placement')
 _CONTROL = re.compile('[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]')
 #: The end of a command: nothing follows, or a comment.
 _END = re.compile(r'[ \t]*(?:#|$)')
-
-
-class BatchLine(NamedTuple):
-    """A command that was run, the number of its line, and its result."""
-
-    line: int
-    command: str
-    status: int
-    stdout: str
-    stderr: str
 
 
 class Batch(base.PlacementCommand):
@@ -96,47 +86,49 @@ class Batch(base.PlacementCommand):
             runner.running(),
             contextlib.closing(_results(runner, read_lines(file, path), ahead)) as lines,
         ):
-            for line in lines:
+            for command, output in lines:
+                line, status = f'line {command.line}', output.status
                 # Commands run ahead of it only read.
                 with self._printing(
-                    f'line {line.line} was carried out, with exit status {line.status}; '
+                    f'{line} was carried out, with exit status {status}; '
                     'the lines after it have changed nothing'
                 ):
-                    show(line)
-                worst = max(worst, line.status, key=_badness)
-                if not line.status:
+                    show(command, output)
+                worst = max(worst, status, key=_badness)
+                if not status:
                     done += 1
                     continue
-                failed.append(f'line {line.line}')
-                if line.status == ExitStatus.INTERRUPTED:
+                failed.append(line)
+                if status == ExitStatus.INTERRUPTED:
                     break
                 if not self.args.keep_going:
-                    self.next_steps = [f'Stopped at line {line.line}: --keep-going goes on']
+                    self.next_steps = [f'Stopped at {line}: --keep-going goes on']
                     break
         lines_failed = f', {len(failed)} failed: {listed(failed, 5)}' if failed else ''
         self.ending = f'{done} done{lines_failed}'
         return worst
 
-    def _show(self, line: BatchLine) -> None:
-        command = printable(line.command)
-        head = f'# line {line.line}, exit status {line.status}: {command}\n'
+    def _show(self, command: CommandLine, output: CommandOutput) -> None:
+        text = printable(command.text)
+        head = f'# line {command.line}, exit status {output.status}: {text}\n'
         for stream, text in (
-            (self.app.stdout, head + _distinct(line.stdout)),
-            (self.app.stderr, _distinct(line.stderr)),
+            (self.app.stdout, head + _distinct(output.stdout)),
+            (self.app.stderr, _distinct(output.stderr)),
         ):
             stream.write(printable(text) if stream.isatty() else text)
             stream.flush()
 
-    def _show_json(self, line: BatchLine) -> None:
-        self.app.stdout.write(f'{json.dumps(line._asdict())}\n')
+    def _show_json(self, command: CommandLine, output: CommandOutput) -> None:
+        record = {'line': command.line, 'command': command.text, **output._asdict()}
+        self.app.stdout.write(f'{json.dumps(record)}\n')
         self.app.stdout.flush()
 
 
 def _results(
     runner: BatchRunner, commands: Iterable[CommandLine], ahead: int
-) -> Generator[BatchLine]:
+) -> Generator[tuple[CommandLine, CommandOutput]]:
     """Run the commands in order; consecutive read-only commands run in parallel."""
-    running: deque[tuple[CommandLine, Future[Any]]] = deque()
+    running: deque[tuple[CommandLine, Future[CommandOutput]]] = deque()
     pool = ThreadPoolExecutor(ahead + 1)
     try:
         for command in commands:
@@ -146,20 +138,22 @@ def _results(
             if reads:
                 running.append((command, pool.submit(runner.read, command.words)))
             elif command.refusal:
-                yield BatchLine(command.line, command.text, ExitStatus.USAGE, '', command.refusal)
+                yield command, CommandOutput(ExitStatus.USAGE, '', command.refusal)
             else:
-                yield BatchLine(command.line, command.text, *runner.run(command.words))
+                yield command, runner.run(command.words)
         while running:
             yield _ended(*running.popleft())
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _ended(command: CommandLine, running: Future[Any]) -> BatchLine:
+def _ended(
+    command: CommandLine, running: Future[CommandOutput]
+) -> tuple[CommandLine, CommandOutput]:
     try:
-        return BatchLine(command.line, command.text, *running.result())
+        return command, running.result()
     except KeyboardInterrupt:
-        return BatchLine(command.line, command.text, ExitStatus.INTERRUPTED, '', '')
+        return command, CommandOutput(ExitStatus.INTERRUPTED, '', '')
 
 
 def _distinct(printed: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.client.printable import printable
-from placementclient.commands.program.batch import LONGEST, WORSE, BatchLine, _badness
+from placementclient.commands.program.batch import LONGEST, WORSE, _badness
 from tests.programs import Result
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.clouds import changed, save, small
@@ -384,7 +384,6 @@ def test_so_does_a_command_that_prints_a_file(placement, batch, tmp_path, comman
 def test_the_order_from_good_to_bad_knows_every_status():
     assert set(WORSE) == set(ExitStatus)
     assert sorted([130, 1, 0, 3, 2, 6, 4, 5], key=_badness) == [0, 3, 5, 4, 6, 1, 2, 130]
-    assert BatchLine(1, '', 0, '', '').status == 0
 
 
 def test_on_a_terminal_nothing_steers(batch, service, monkeypatch):
