@@ -8,7 +8,7 @@ from placementclient.commands.framework import base, option
 from tests.programs import Result
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_registry import every_command, parser_of
-from tests.unit.dialogue import CONSUMER, RP, Reply, fault, get
+from tests.unit.dialogue import CONSUMER, RP, Reply
 
 USUAL = {ExitStatus.DONE, ExitStatus.ERROR, ExitStatus.USAGE}
 
@@ -98,27 +98,3 @@ def test_what_is_empty_is_a_sentence_for_people_and_a_list_for_programs(placemen
     assert placement(f'{command} -f json') == Result(0, '[]\n', '')
     assert placement(f'{command} -f value') == Result(0, '', '')
     assert placement(f'{command} --print-empty').stdout.startswith('+-')
-
-
-def test_what_was_probably_meant_stands_behind_the_sentence(placement, service):
-    refused = fault(400, 'No such trait(s): HW_CPU_X86_AVX22.')
-    service.answer(
-        get(f'/resource_providers/{RP}/traits', {'traits': [], 'resource_provider_generation': 1}),
-        refused,
-        get('/traits', {'traits': ['HW_CPU_X86_AVX2', 'CUSTOM_A']}),
-    )
-    result = placement(f'resource provider trait add {RP} HW_CPU_X86_AVX22')
-    assert (result.status, result.stdout) == (1, '')
-    assert result.stderr.endswith('. Did you mean "HW_CPU_X86_AVX2"?\n')
-
-
-def test_a_claim_without_candidates_is_infeasible(placement, service):
-    none = {'allocation_requests': [], 'provider_summaries': {}}
-    service.answer(
-        get('/allocation_candidates?resources=VCPU:2', none),
-        get(f'/allocations/{CONSUMER}', {'allocations': {}}),
-    )
-    claim = f'resource provider allocation claim {CONSUMER} --resource VCPU=2'
-    result = placement(f'{claim} --project-id p --user-id u')
-    assert (result.status, result.stdout) == (ExitStatus.INFEASIBLE, '')
-    assert result.stderr.startswith('There are no candidates')

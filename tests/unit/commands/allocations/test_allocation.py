@@ -187,12 +187,6 @@ UNSETTING = {
         stderr=f"No allocations for consumer '{CONSUMER}'\n",
         status=1,
     ),
-    'with --generation it is a compare-and-swap': Case(
-        f'{LEFT} --generation 0',
-        [read(), put(PATH, to_write(REST, **GUARD | {'consumer_generation': 0}), conflict())],
-        stderr=STALE,
-        status=1,
-    ),
 }
 
 OTHERS = {
