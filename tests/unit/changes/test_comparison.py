@@ -2,7 +2,7 @@
 
 import pytest
 
-from placementclient.changes import comparison
+from placementclient.changes import comparison, phases
 from placementclient.model.plans import TreeChange
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -32,3 +32,16 @@ def test_who_holds_something_else_was_resized_unless_it_is_where_it_was(
     live = cloud([host, GPU], [consumer('s', **held)])
     [deviation] = [each for each in comparison.deviations(TREE, live) if each.kind != 'inventory']
     assert (deviation.kind, deviation.is_damage) == (kind, is_damage)
+
+
+@pytest.mark.parametrize(
+    ('host', 'gpu', 'has_happened'),
+    [(4, 1, False), (2, 3, True), (9, 1, False), (9, 3, True), (2, 1, True)],
+)
+def test_where_no_inventory_comes_or_goes_the_figures_show_what_is_made(host, gpu, has_happened):
+    before, after, live = (
+        cloud([provider('host', VGPU=left), provider('gpu', 'host', VGPU=moved)])
+        for left, moved in ((4, 1), (2, 3), (host, gpu))
+    )
+    tree = TreeChange('host', 'host', before, after, is_atomic=True)
+    assert phases.has_happened(tree, live) is has_happened

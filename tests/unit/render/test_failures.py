@@ -17,6 +17,16 @@ def test_searches_that_did_not_end_are_one_line():
     ]
 
 
+def test_trees_that_are_infeasible_for_one_reason_are_one_line():
+    causes = [Cause('bad-row', tree, reason='a row is wrong') for tree in ('gpu01', 'gpu02')]
+    slack = [Cause('no-total', 'gpu03', provider='p', resource_class='VGPU')]
+    assert list(failures.lines(errors.Infeasible(causes, slack))) == [
+        'Infeasible:',
+        '  gpu01 and 1 other: a row is wrong',
+        f'  {slack[0]}',
+    ]
+
+
 def test_the_faults_of_a_file_in_lines_that_can_be_read():
     faults = errors.BadFiles([errors.BadFile('rows.csv', 'wrong', line) for line in range(1, 5001)])
     lines = list(failures.lines(faults))

@@ -145,6 +145,8 @@ FLAVORS = {
         flavor('gpu', **{'resources:VGPU': '1', 'pci_passthrough:alias': 'a:1'}),
         flavor('fast', **{'trait:CUSTOM_FAST': 'required'}),
         flavor('nothing', **{'resources:VCPU': '0', 'resources:DISK_GB': '0'}),
+        flavor('odd', **{'hw:cpu_policy': 'odd'}),
+        flavor('traits', **{'trait1:CUSTOM_A': 'required'}),
     ]
 }
 OF_FLAVORS = """\
@@ -170,6 +172,8 @@ def test_flavors_of_a_file(placement, service, tmp_path):
         'flavor gpu: not counted: pci_passthrough:alias=a:1 (nova.conf not given)\n'
         'flavor fast: No resource provider has the trait CUSTOM_FAST\n'
         'flavor nothing: asks for nothing\n'
+        "flavor odd: Nova refuses it: hw:cpu_policy is 'odd', which Nova does not know\n"
+        "flavor traits: Placement refuses it: the group '1' asks for traits without resources\n"
     )
     assert service.requests == []
 

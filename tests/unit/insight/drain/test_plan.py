@@ -129,6 +129,15 @@ def test_shared_storage_has_what_moves_twice(total, verdict):
         assert all(move.after['nfs'] == move.before['nfs'] for move in decision.moves)
 
 
+def test_what_is_on_shared_storage_stays_on_it():
+    """The other pool, with less room, would be filled first."""
+    states = [host(name, aggregates=['shared'], VCPU=2) for name in ('old', 'new')]
+    states += [pool('nfs', DISK_GB=99), pool('tight', DISK_GB=10)]
+    server = consumer('a', old={'VCPU': 1}, nfs={'DISK_GB': 10})
+    [move] = drained(states, [server]).moves
+    assert move.after == {'new': {'VCPU': 1}, 'nfs': {'DISK_GB': 10}}
+
+
 OLD = host('old', VCPU=4)
 
 
