@@ -1,7 +1,6 @@
 """The compute service: asked page by page, and only where a catalog names it."""
 
 import json
-from itertools import count
 from typing import Any
 
 import pytest
@@ -112,25 +111,8 @@ def test_each_service_has_its_own_link_to_the_next_page(ask, key, following):
     assert not url.startswith('http')
 
 
-class Endless(Session):
-    """A session whose lists never end: each page leads to another.
-
-    :param record: the record of a page, by its number
-    """
-
-    def __init__(self, record):
-        super().__init__()
-        self._numbers, self._record = count(), record
-
-    def get(self, url, **settings):
-        self.requests.append((url, {}))
-        number = next(self._numbers)
-        link = {'rel': 'next', 'href': f'?marker={number}'}
-        return Answer({'migrations': self._record(number), 'migrations_links': [link]})
-
-
 @pytest.mark.parametrize(
-    ('record', 'pages'),
+    ('records', 'pages'),
     [
         # Nova adds the link to a page that is full.
         (lambda number: [], 2),
@@ -138,9 +120,12 @@ class Endless(Session):
         (lambda number: [{'uuid': str(number)}], 40),
     ],
 )
-def test_a_list_that_never_ends_is_no_list(record, pages, monkeypatch):
-    monkeypatch.setattr(service, 'MOST_PAGES', 40, raising=False)
-    session = Endless(record)
+def test_a_list_that_never_ends_is_no_list(records, pages, monkeypatch):
+    monkeypatch.setattr(service, 'MOST_PAGES', 40)
+    links = [[{'rel': 'next', 'href': f'?marker={number}'}] for number in range(40)]
+    session = Session(
+        *({'migrations': records(n), 'migrations_links': link} for n, link in enumerate(links))
+    )
     with pytest.raises(service.NoCompute, match='The list of migrations does not end'):
         service.migrations(Client(session))
     assert len(session.requests) == pages
