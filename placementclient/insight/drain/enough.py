@@ -113,11 +113,9 @@ class _RemedySearch:
                 return
 
     def _suffices(self, changed: Sequence[ProviderState]) -> bool:
-        snapshot = self._cloud.snapshot
-        providers = snapshot.providers | {state.uuid: state for state in changed}
-        consumers = snapshot.consumers.values()
-        cloud = self._cloud.on(Snapshot(providers.values(), consumers, snapshot.origin))
-        return _fits(cloud, self._kinds, self._emptied)
+        providers = self._cloud.snapshot.providers | {state.uuid: state for state in changed}
+        snapshot = Snapshot(providers.values(), self._cloud.snapshot.consumers.values())
+        return _fits(self._cloud.on(snapshot), self._kinds, self._emptied)
 
     def _name(self, root: str) -> str:
         return self._cloud.snapshot.providers[root].name
