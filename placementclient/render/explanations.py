@@ -167,7 +167,7 @@ def _relaxation(relaxation: Relaxation) -> str:
         # "without no trait" says the opposite to a quick reader.
         is_negated = text.startswith(('no ', 'not '))
         changes.append(f'without the condition "{text}"' if is_negated else f'without {text}')
-    source = '' if relaxation.is_asked else ' (calculated)'
+    source = '' if relaxation.is_confirmed else ' (calculated)'
     return f'{" and ".join(changes)}: {_trees(relaxation.offer)}{source}'
 
 
@@ -200,7 +200,7 @@ def _enough(relaxation: Relaxation) -> Mapping[str, Any]:
         'without': [_record(need) for need in relaxation.dropped],
         'trees': relaxation.offer.trees,
         'is_cut': relaxation.offer.is_cut,
-        'is_asked': relaxation.is_asked,
+        'is_asked': relaxation.is_confirmed,
     }
 
 

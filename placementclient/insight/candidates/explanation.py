@@ -50,13 +50,13 @@ class Relaxation:
     """A change with which the request has candidates.
 
     :param lowered: of which another amount is asked for, and that amount
-    :param is_asked: whether the service says so, not a calculation
+    :param is_confirmed: whether the service says so, not a calculation
     """
 
     dropped: tuple[Requirement, ...]
     lowered: tuple[tuple[Requirement, int], ...]
     offer: Offer
-    is_asked: bool
+    is_confirmed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +180,10 @@ class _RequestDiagnosis:
 
     def _granted(self, retained: frozenset[Requirement]) -> bool:
         """Return whether the service has candidates for these, where it can be asked that."""
-        offer = self._asked([need for need in self._needs if need in retained])
+        offer = self._offered([need for need in self._needs if need in retained])
         return self._matcher.is_met(retained) if offer is None else offer.trees > 0
 
-    def _asked(self, retained: Sequence[Requirement]) -> Offer | None:
+    def _offered(self, retained: Sequence[Requirement]) -> Offer | None:
         relaxed = restricted(self._request, retained)
         return self._ask(relaxed) if self._ask and relaxed else None
 
@@ -277,14 +277,14 @@ class _RequestDiagnosis:
         ordered = [need for need in needs if need in retained]
         if restricted(self._request, ordered) is None:
             return None
-        offer = self._asked(ordered)
+        offer = self._offered(ordered)
         satisfying = self._matcher.satisfying(retained)
         self._relieved |= satisfying
         return Relaxation(
             tuple(need for need in self._needs if need in dropped),
             tuple(lowered.items()),
             offer or Offer(len(satisfying)),
-            is_asked=offer is not None,
+            is_confirmed=offer is not None,
         )
 
     def _enough(self, requirement: Requirement, retained: frozenset[Requirement]) -> int:

@@ -18,8 +18,6 @@ class Answer:
     def __init__(self, body):
         self.status_code, self.reason = (body, 'No') if isinstance(body, int) else (200, 'OK')
         self.content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        # What a client of before asked it.
-        self.json = lambda: json.loads(self.content)
 
 
 class Session:
