@@ -56,16 +56,11 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
     Example: ``short 7b1e…, full 0c42…, full_name compute1.example.com, consumers (compute1 4,
     compute1.example.com 0)``
     """
-    by_short: dict[str, list[ProviderState]] = {}
-    for root in cloud.snapshot.roots():
-        by_short.setdefault(root.name.partition('.')[0], []).append(root)
+    roots = {root.name: root for root in cloud.snapshot.roots()}
     pairs = [
-        (short, full)
-        for name, roots in by_short.items()
-        for short in roots
-        if short.name == name
-        for full in roots
-        if full is not short
+        (roots[label], full)
+        for name, full in roots.items()
+        if (label := name.partition('.')[0]) != name and label in roots
     ]
     # Of twins it is known which is alive: the check "twin" says it.
     try:
