@@ -150,16 +150,13 @@ def ports(document: Any, path: str) -> list[Port]:
             'has no resource_request: an administrator gets it, if Neutron has the service '
             'plugin placement'
         )
-    bound = [
-        _port(record)
-        for _, record in records
-        if record.binding_host_id and record.device_owner.startswith(_SERVERS) and record.device_id
-    ]
-    asking = [
-        replace(port, groups=tuple(group for group in port.groups if any(group.resources.values())))
-        for port in bound
-    ]
-    return [port for port in asking if port.groups]
+    result = []
+    for _, record in records:
+        if record.binding_host_id and record.device_owner.startswith(_SERVERS) and record.device_id:
+            port = _port(record)
+            groups = tuple(group for group in port.groups if any(group.resources.values()))
+            result += [replace(port, groups=groups)] if groups else []
+    return result
 
 
 def requested_ports(document: Any, path: str, server: str | None = None) -> list[Port]:
@@ -197,14 +194,12 @@ def agents(document: Any, path: str) -> list[NetworkAgent]:
             raise place.error('has no configurations: GET /v2.0/agents has them')
         devices = record.configurations.resource_provider_bandwidths
         hypervisors = record.configurations.resource_provider_hypervisors
-        bandwidths = (
-            None
-            if devices is None
-            else {
+        bandwidths = None
+        if devices is not None:
+            bandwidths = {
                 (hypervisors.get(device, record.host), device): amounts.resources
                 for device, amounts in devices.items()
             }
-        )
         result.append(
             NetworkAgent(record.agent_type, record.host, record.resources_synced, bandwidths)
         )
