@@ -48,7 +48,6 @@ SIGNATURES = ('OpenStack-API-Version', 'x-openstack-request-id')
 class Answer(NamedTuple):
     """A successful answer of the service, with a body of the type that was asked for."""
 
-    status: int
     body: Any
     headers: Mapping[str, str]
 
@@ -68,7 +67,7 @@ def read(request: str, endpoint: Endpoint, kind: Any, response: Any) -> Answer:
     if status >= 300 or (endpoint.silent and status != 204):
         raise _invalid(request, status, '')
     try:
-        return Answer(status, strict_json.decoded(content or b'null', kind), headers)
+        return Answer(strict_json.decoded(content or b'null', kind), headers)
     except strict_json.InvalidJSON as fault:
         raise _invalid(request, status, f': {fault}') from None
 

@@ -82,10 +82,6 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
             raise errors.BadArgument(message)
         self.log.warning(message)
 
-    def wants(self, column: str) -> bool:
-        """Return whether the user wants a column that only ``--long`` or ``-c`` prints."""
-        return getattr(self.args, 'long', False) or column in map(str.lower, self.args.columns)
-
     def _fitted(self) -> Any:
         return self.formatter
 
@@ -162,7 +158,8 @@ class Lister(_Table, command.Lister):
 
         :param names: returns the names by the values of the column at ``position``
         """
-        if not self.wants('name'):
+        is_long = getattr(self.args, 'long', False)
+        if not is_long and 'name' not in map(str.lower, self.args.columns):
             return output
         name_of = names()
         return with_column(output, 'name', lambda row: name_of.get(row[position].lower(), ''))
