@@ -113,7 +113,7 @@ def failures(snapshot: Snapshot, checked: HostFailures) -> Output:
     ]
 
 
-def failed(snapshot: Snapshot, checked: HostFailures, number: int) -> Iterator[str]:
+def failed(snapshot: Snapshot, checked: HostFailures) -> Iterator[str]:
     """Return the result of the checked failures, as sentences."""
     extent, worst = f'{checked.checked} of {checked.possible} losses checked', checked.worst
     names = ' and '.join(_names(snapshot, worst.hosts))
@@ -130,8 +130,8 @@ def failed(snapshot: Snapshot, checked: HostFailures, number: int) -> Iterator[s
         )
     if checked.checked < checked.possible:
         yield (
-            f'Not proved for any {number} hosts: only the largest losses were checked. Give fewer '
-            'hosts'
+            f'Not proved for any {len(worst.hosts)} hosts: only the largest losses were checked. '
+            'Give fewer hosts'
         )
 
 

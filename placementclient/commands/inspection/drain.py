@@ -205,6 +205,6 @@ class PlanDrain(base.Lister):
         if number > len(hosts):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
         checked = host_failure.check(cloud, hosts, number, self.args.solver_timeout)
-        self.ending, *self.next_steps = drains.failed(cloud.snapshot, checked, number)
+        self.ending, *self.next_steps = drains.failed(cloud.snapshot, checked)
         self.exit_status = _ENDS[checked.verdict]
         return drains.failures(cloud.snapshot, checked)

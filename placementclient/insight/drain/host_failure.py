@@ -1,12 +1,12 @@
 """Failures of hosts, and whether the other hosts have room for their servers."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from typing import NamedTuple
 
+from placementclient.insight.capacity import totals
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import EFFORT
 from placementclient.insight.drain.fleet import Fleet
@@ -87,13 +87,12 @@ def check(
 
 def _largest_first(cloud: DrainCloud, fleet: Fleet, hosts: Sequence[str]) -> list[str]:
     """Return hosts by what part of all that is free their servers need, of the scarcest class."""
-    free = Counter[str]()
-    for state in cloud.snapshot.providers.values():
-        for name in state.inventories:
-            free[name] += max(0, state.free(name))
+    free = {line.resource_class: line.free for line in totals.by_class(cloud.snapshot)}
     sizes = {}
     for uuid in hosts:
         servers = fleet.servers([uuid])
         needed = together(part for server in servers for part in server.before.values())
-        sizes[uuid] = max((n / max(1, free[name]) for name, n in needed.items()), default=0.0)
+        sizes[uuid] = max(
+            (n / max(1, free.get(name, 0)) for name, n in needed.items()), default=0.0
+        )
     return sorted(hosts, key=lambda uuid: (-sizes[uuid], uuid))
