@@ -141,7 +141,8 @@ class _Maker:
                 self._leave_out([root], refusal)
             if layout is None or self.faults.found or self._row_faults.found:
                 continue  # the other trees are laid out for their faults alone
-            if parts := shared_parts(self.snapshot, self.spec, uuids, layout[0]):
+            target_state, _ = layout
+            if parts := shared_parts(self.snapshot, self.spec, uuids, target_state):
                 sharing[root.uuid] = parts
             else:
                 self._plan([root], layout)

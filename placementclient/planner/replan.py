@@ -44,7 +44,8 @@ def replan(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
         assigned |= _retained(live, target_state, tree)
         return _planned(live, target_state, recipe.spec, assigned)
     except errors.BadFile as reason:
-        raise errors.Infeasible([_bad_row(tree.root_provider_name, str(reason))]) from None
+        cause = Cause('bad-row', tree.root_provider_name, reason=str(reason))
+        raise errors.Infeasible([cause]) from None
     except Refused as refusal:
         raise _error(refusal) from None
 
@@ -76,10 +77,6 @@ def _error(refusal: Refused) -> errors.Infeasible | errors.Undetermined:
     return errors.Infeasible(refusal.causes, refusal.slack)
 
 
-def _bad_row(tree: str, reason: str) -> Cause:
-    return Cause('bad-row', tree, reason=reason)
-
-
 def _planned(
     snapshot: Snapshot,
     target_state: TargetState,
@@ -109,7 +106,7 @@ def _refuse_occupied(snapshot: Snapshot, tree: TreeChange) -> None:
         state = snapshot.find(change.name)
         if state is not None and (state.inventories or state.usages):
             reason = f'{change.name}, which the plan makes, is there and not empty'
-            raise Refused([_bad_row(tree.root_provider_name, reason)])
+            raise Refused([Cause('bad-row', tree.root_provider_name, reason=reason)])
 
 
 def _retained(
@@ -124,7 +121,7 @@ def _retained(
         for row in rows:
             if (row.to_provider, row.to_resource_class) not in targets:
                 reason = f'{row.to_provider} is no place for {row.consumer_uuid} any more'
-                raise Refused([_bad_row(target_state.name, reason)])
+                raise Refused([Cause('bad-row', target_state.name, reason=reason)])
         retained[key] = rows
     return retained
 
