@@ -6,7 +6,6 @@ import fnmatch
 import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -102,9 +101,8 @@ class Addition(ProviderSpec, frozen=True):
     consumers: Mapping[Name, Mapping[Symbol, Amount]] = {}
 
 
-@dataclass(frozen=True)
-class Spec:
-    """A specification.
+class SpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The long form of a specification.
 
     :param trees: ``None``: those that the sources are in
     :param together: groups of classes that go to one target, of each consumer
@@ -113,24 +111,36 @@ class Spec:
     :param additions: what providers and consumers get beside what moves
     """
 
-    path: str = field(compare=False)
-    moves: tuple[Move, ...]
-    providers: tuple[ProviderSpec, ...] = ()
     trees: TreeSelection | None = None
-    together: tuple[tuple[str, ...], ...] = ()
+    providers: tuple[ProviderSpec, ...] = ()
+    moves: tuple[Move, ...] = ()
+    together: tuple[tuple[Symbol, ...], ...] = ()
     split: bool = False
-    assignments: tuple[str, ...] = ()
+    assignments: tuple[Name, ...] = ()
     additions: tuple[Addition, ...] = ()
-    #: the :class:`files.cursors.Cursor` that it was read from, which knows the place of each fault
-    document: Any = field(default=None, compare=False, repr=False)
+
+
+class Spec(SpecRecord, frozen=True, dict=True, eq=False):
+    """A specification.
+
+    :param document: the :class:`files.cursors.Cursor` that it was read from, which knows the place
+        of each fault
+    """
+
+    document: Any = None
+
+    @property
+    def record(self) -> SpecRecord:
+        return SpecRecord(*(getattr(self, name) for name in SpecRecord.__struct_fields__))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spec) and self.record == other.record
 
     def error(self, reason: str, *keys: str | int) -> errors.BadFile:
         """Return the exception for a fault, with its line in the file.
 
         :param keys: what leads to it in the long form: ``'moves', 0, 'as'``
         """
-        if self.document is None:
-            return errors.BadFile(self.path, reason)
         if isinstance(self.document.value, list):  # the short form is nothing but the moves
             keys = keys[1:]
         fault: errors.BadFile = self.document.inside(*keys).error(reason)

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from placementclient.client import errors
 from placementclient.files import disk, system

@@ -20,7 +20,13 @@ from placementclient.client.errors import ExitStatus
 from placementclient.embedded import Direct
 from placementclient.files import disk
 from placementclient.model.outcomes import State, Status, Verdict
-from placementclient.model.specifications import Addition, Move, ProviderSpec, TreeSelection
+from placementclient.model.specifications import (
+    Addition,
+    Move,
+    ProviderSpec,
+    SpecRecord,
+    TreeSelection,
+)
 from placementclient.planner import infeasibility, planner, warnings
 from placementclient.planner.records import plans as codec
 from placementclient.planner.specification import assignments, specification
@@ -141,7 +147,7 @@ def test_the_forms_of_a_specification(name, tmp_path):
 def test_every_key_of_a_specification_is_shown(tmp_path):
     guide.written(FILES, tmp_path)
     shown = re.findall(r'\b[a-z_]+(?=:)', Path('long.yaml').read_text())
-    for kind in codec.SpecRecord, TreeSelection, ProviderSpec, Move, Addition:
+    for kind in SpecRecord, TreeSelection, ProviderSpec, Move, Addition:
         assert {field.encode_name for field in msgspec.structs.fields(kind)} <= set(shown)
 
 

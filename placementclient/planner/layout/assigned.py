@@ -21,7 +21,7 @@ class AssignedRows:
     def __init__(self, spec: Spec, rows: Sequence[AssignmentRow]) -> None:
         self._spec = spec
         inline = [
-            (index, AssignmentRow(consumer, name, amount, move.target, None, spec.path))
+            (index, AssignmentRow(consumer, name, amount, move.target, None, spec.document.path))
             for index, move in enumerate(spec.moves)
             for consumer, amounts in move.consumers.items()
             for name, amount in amounts.items()

@@ -14,15 +14,7 @@ from placementclient.files.decoding import FileSource
 from placementclient.files.encoding import builtins, encoded, opened, separated
 from placementclient.model.plans import LeftOut, Plan, Recipe
 from placementclient.model.snapshots import Origin
-from placementclient.model.specifications import (
-    Addition,
-    Move,
-    Name,
-    ProviderSpec,
-    Spec,
-    Symbol,
-    TreeSelection,
-)
+from placementclient.model.specifications import Spec, SpecRecord
 from placementclient.planner.specification import specification
 
 FORMAT: Final = 'placementclient/plan'
@@ -30,18 +22,6 @@ VERSION: Final = 1
 
 S = TypeVar('S')
 T = TypeVar('T')
-
-
-class SpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The long form of a specification."""
-
-    trees: TreeSelection | None = None
-    providers: tuple[ProviderSpec, ...] = ()
-    moves: tuple[Move, ...] = ()
-    together: tuple[tuple[Symbol, ...], ...] = ()
-    split: bool = False
-    assignments: tuple[Name, ...] = ()
-    additions: tuple[Addition, ...] = ()
 
 
 class PlanHeader(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
@@ -110,12 +90,6 @@ def document(plan: Plan) -> dict[str, Any]:
     return {**builtins(_header(plan)), 'trees': trees}
 
 
-def spec_record(spec: Spec) -> SpecRecord:
-    """Return a specification in its long form."""
-    fields = {name: getattr(spec, name) for name in SpecRecord.__struct_fields__}
-    return SpecRecord(**fields)
-
-
 def _recipe(source: FileSource, record: Recipe[Any]) -> Recipe[Spec]:
     spec: Any = source.decoded(msgspec.json.Decoder(), record.spec, 'recipe.spec')
     return structs.replace(record, spec=specification.from_document(spec, source.path))
@@ -128,7 +102,7 @@ def _header(plan: Plan) -> PlanHeader[SpecRecord]:
         version=VERSION,
         command=plan.command,
         origin=plan.origin,
-        recipe=recipe and structs.replace(recipe, spec=spec_record(recipe.spec)),
+        recipe=recipe and structs.replace(recipe, spec=recipe.spec.record),
         left_out=plan.left_out,
     )
 

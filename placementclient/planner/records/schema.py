@@ -7,7 +7,7 @@ import msgspec
 from placementclient.changes.records import changes
 from placementclient.files import snapshots
 from placementclient.model.inventories import Amount
-from placementclient.model.specifications import Move, Name, Symbol
+from placementclient.model.specifications import Move, Name, SpecRecord, Symbol
 from placementclient.planner.records import plans
 
 _DRAFT: Final = 'https://json-schema.org/draft/2020-12/schema'
@@ -27,14 +27,14 @@ class AssignmentRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _TYPES: dict[str, tuple[str, Any]] = {
     'spec': (
         'The specification of a reshape: its long form, or a list of moves',
-        plans.SpecRecord | list[Move],
+        SpecRecord | list[Move],
     ),
     'assignments': ('Known providers of allocations', list[AssignmentRecord]),
     'snapshot': (
         'A Placement at one moment',
         snapshots.SnapshotDocument[snapshots.ProviderRecord, snapshots.ConsumerRecord],
     ),
-    'plan': ('A plan', plans.PlanDocument[plans.SpecRecord, changes.ChangeRecord]),
+    'plan': ('A plan', plans.PlanDocument[SpecRecord, changes.ChangeRecord]),
 }
 #: The files that have one.
 KINDS = tuple(_TYPES)

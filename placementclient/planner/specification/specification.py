@@ -62,7 +62,7 @@ def _spec(document: Cursor) -> Spec:
     )
     if 'trees' not in fields and any(has_placeholder(move.source) for move in moves):
         raise document.error('trees is missing, and a source with a placeholder selects none')
-    return Spec(document.path, moves, **fields, document=document)
+    return Spec(moves=moves, **fields, document=document)
 
 
 def _moves(cursor: Cursor) -> tuple[Move, ...]:

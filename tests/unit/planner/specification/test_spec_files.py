@@ -8,7 +8,6 @@ import pytest
 from placementclient.client import errors
 from placementclient.files.encoding import builtins
 from placementclient.model.assignments import AssignmentRow
-from placementclient.planner.records import plans
 from placementclient.planner.specification import assignments, specification
 
 A = '00000000-0000-4000-8000-00000000000a'
@@ -101,7 +100,7 @@ def test_bad_specification(text, message):
 
 
 def _written(spec):
-    return builtins(plans.spec_record(spec))
+    return builtins(spec.record)
 
 
 def test_both_forms_are_one():
