@@ -19,7 +19,7 @@ from placementclient.client.transport import bounded
 from placementclient.embedded import Direct, service
 from placementclient.testing import EmbeddedPlacement
 from tests import programs
-from tests.functional import browser, databases
+from tests.functional import browser, databases, stopping
 from tests.programs import Result, isolate, words
 
 #: The page that needs jq. .ci/run sets the variable, and installs jq: then it has to be there.
@@ -58,6 +58,13 @@ def _one_service(_environment):
     yield
     if service.is_taken():
         gc.collect()
+
+
+@pytest.fixture(scope='module', name='service')
+def stopping_service(tmp_path_factory):
+    """A service in another process, which stops at a request if a test says so."""
+    with stopping.running(tmp_path_factory.mktemp('unreliable')) as service:
+        yield service
 
 
 @pytest.fixture

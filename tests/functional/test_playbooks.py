@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from placementclient.api import allocation
 from placementclient.hosts import archive
 from placementclient.reading import capture
-from tests.functional import clouds, guide, stopping
+from tests.functional import clouds, guide
 from tests.functional.applying import client_of
 from tests.functional.nodes import Nodes
 from tests.functional.stopping import HERE
@@ -33,12 +33,6 @@ SETTING = re.compile(
 )
 DONE = ('-e', 'reviewed=true', '-e', 'installed=true')
 RUNNING, STOPPED = ('active enabled', 'enabled'), ('inactive masked', 'disabled reshape')
-
-
-@pytest.fixture(scope='module')
-def service(tmp_path_factory):
-    with stopping.running(tmp_path_factory.mktemp('unreliable')) as service:
-        yield service
 
 
 class Night:

@@ -4,15 +4,9 @@ import pytest
 
 from placementclient.client.errors import ExitStatus
 from placementclient.reshape import engines, storage
-from tests.functional import clouds, stopping
+from tests.functional import clouds
 from tests.functional.applying import client_of
 from tests.functional.stopping import start
-
-
-@pytest.fixture(scope='module')
-def service(tmp_path_factory):
-    with stopping.running(tmp_path_factory.mktemp('unreliable')) as service:
-        yield service
 
 
 @pytest.fixture

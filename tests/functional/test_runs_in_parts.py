@@ -11,19 +11,13 @@ import pytest
 
 from placementclient.api import inventory
 from placementclient.reshape import storage
-from tests.functional import clouds, guide, stopping
+from tests.functional import clouds, guide
 from tests.functional.applying import client_of
 from tests.logged import without_request_id
 from tests.numbers import few_quick
 
 PLACEMENT = Path(sys.executable).parent / 'placement'
 EDIT = 'resource provider inventory set --with-class VCPU --amend --resource VCPU:reserved=2'
-
-
-@pytest.fixture(scope='module')
-def service(tmp_path_factory):
-    with stopping.running(tmp_path_factory.mktemp('unreliable')) as service:
-        yield service
 
 
 @pytest.fixture

@@ -24,31 +24,19 @@ SERVER = uuid_of('server')
 GPU = Inventory(2)
 
 
+@pytest.mark.parametrize('is_back', [False, True])
 @settings(max_examples=200, deadline=None)
 @given(SEEDS)
-def test_a_change_cut_off_anywhere_is_completed(seed):
+def test_a_change_cut_off_anywhere_is_completed_and_taken_back(is_back, seed):
     random = Random(seed)
     before, after = pair(random)
     operations = diff(before, after)
     sent = operations[: random.randint(0, len(operations))]
     live = simulate(before, sent)
-    rebased = rebase(before, after, live, sent)
+    start, end = (after, before) if is_back else (before, after)
+    rebased = rebase(start, end, live, sent)
     assert rebased.obstacles == ()
-    assert content(simulate(live, rebased.operations)) == content(after)
-
-
-@settings(max_examples=200, deadline=None)
-@given(SEEDS)
-def test_a_change_cut_off_anywhere_is_taken_back(seed):
-    random = Random(seed)
-    before, after = pair(random)
-    operations = diff(before, after)
-    sent = operations[: random.randint(0, len(operations))]
-    live = simulate(before, sent)
-    rebased = rebase(after, before, live, sent)
-    assert rebased.obstacles == ()
-    back = simulate(live, rebased.operations)
-    assert content(back) == content(with_types_of(live, before))
+    assert content(simulate(live, rebased.operations)) == content(with_types_of(live, end))
 
 
 @settings(max_examples=300, deadline=None)
