@@ -64,8 +64,8 @@ def template() -> jinja2.Template:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        'counted': _counted,
-        'moment': _moment,
+        'counted': lambda count, noun: f'{count:,} {noun}{"" if count == 1 else "s"}',
+        'moment': lambda text: text.replace('T', ' ').replace('+00:00', ' UTC'),
         'number': '{:,}'.format,
         'percent': contents.percent,
         'sized': lambda amount, name: sized(name, amount),
@@ -125,19 +125,11 @@ def level(amount: Amount | TotalsLine) -> str:
     return _LEVELS[style.level(amount.used, amount.capacity)]
 
 
-def _counted(count: int, what: str) -> str:
-    return f'{count:,} {what}{"" if count == 1 else "s"}'
-
-
 def _literals(text: str) -> Markup:
     """Return a sentence with its double backquotes as ``code`` elements."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub('``(.+?)``', r'<code>\1</code>', str(escape(text))))  # noqa: S704
-
-
-def _moment(written: str) -> str:
-    return written.replace('T', ' ').replace('+00:00', ' UTC')
 
 
 def _part(name: str) -> str:
