@@ -11,7 +11,6 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from placementclient.client import errors
 from placementclient.client.printable import FORMULA, printable
 from placementclient.client.wording import installing
 from placementclient.insight import summary
-from placementclient.insight.audit.checks import CHECKS, Check
+from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.findings import Severity
 from placementclient.model.snapshots import Origin
@@ -94,6 +93,7 @@ def page(template: jinja2.Template, report: Report) -> str:
     }
     sheet, script = _part('page.css'), _part('page.js')
     changed = contents.changed(plan) if plan else []
+    counts = Counter(finding.kind for finding in report.audit.findings)
     groups = findings.left_out(report.audit)
     left_out = [f'Left out: {"; ".join(groups)}'] if groups else []
     return template.render(
@@ -101,7 +101,13 @@ def page(template: jinja2.Template, report: Report) -> str:
         origin=cloud.snapshot.origin or Origin(),
         summary=summary.of(cloud.snapshot),
         shared=sum(map(is_sharing, cloud.snapshot.roots())),
-        checks=list(_checks(report)),
+        # The worst first, and how much they found.
+        checks=[
+            (check, counts[check.id])
+            for severity in Severity
+            for check in CHECKS
+            if check.severity is severity and counts[check.id]
+        ],
         unfounded=findings.nothing(len(CHECKS) - len(report.audit.left_out), cloud, ()),
         remarks=[*left_out, *findings.remarks(report.audit)],
         plan=plan,
@@ -145,12 +151,3 @@ def _policy(*parts: str) -> str:
         f"default-src 'none'; style-src {sheet}; script-src {script}; base-uri 'none'; "
         "form-action 'none'"
     )
-
-
-def _checks(report: Report) -> Iterator[tuple[Check, int]]:
-    """The checks that found something, the worst first, and how much."""
-    counts = Counter(finding.kind for finding in report.audit.findings)
-    for severity in Severity:
-        for check in CHECKS:
-            if check.severity is severity and counts[check.id]:
-                yield check, counts[check.id]
