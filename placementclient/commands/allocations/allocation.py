@@ -220,7 +220,10 @@ class ReplaceAllocation(base.PlacementCommand):
     def execute(self) -> None:
         from placementclient.files import disk
 
-        body = normalized_body(disk.read_document(self.args.file))
+        try:
+            body = normalized_body(disk.read_document(self.args.file))
+        except RecursionError:
+            raise errors.BadFile(self.args.file, 'nested too deeply') from None
         # Its generations guard it: where it was carried out, it is refused the second time.
         attempts.retried(self.client, lambda: self.function(self.client, body), body)
 

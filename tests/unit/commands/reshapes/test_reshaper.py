@@ -35,3 +35,12 @@ def test_a_file_that_is_not_there_is_named_and_nothing_is_sent(placement, servic
         1, '', 'nowhere.json: No such file or directory\n'
     )
     assert service.requests == []
+
+
+def test_a_body_nested_too_deeply_is_refused_by_the_name_of_its_file(placement, service, tmp_path):
+    file = tmp_path / 'body.json'
+    file.write_text('{"a":' * 500 + '1' + '}' * 500)
+    assert placement('resource', 'provider', 'reshape', 'submit', '--file', str(file)) == Result(
+        1, '', f'{file}: nested too deeply\n'
+    )
+    assert service.requests == []
