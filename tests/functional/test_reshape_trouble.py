@@ -6,7 +6,7 @@ import os
 import pytest
 from msgspec.structs import replace
 
-from placementclient.api import trait
+from placementclient.api import resource_provider, trait
 from placementclient.changes import journal
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
@@ -31,6 +31,15 @@ def test_a_trait_that_others_have_deleted_since_is_made_again(client, tmp_path):
             trait.delete_from_provider(client, child.uuid)
     trait.delete(client, 'CUSTOM_GPU')
     assert engines.apply(client, plan, str(tmp_path / 'again')).exit_status is ExitStatus.DONE
+    assert engines.verify(client, plan) == []
+
+
+def test_a_child_that_others_delete_before_it_is_used_is_made_again(client, path):
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
+    child = next(iter(plan.trees[0].created())).uuid
+    part = f'/resource_providers/{child}/traits'
+    with clouds.disturbed(client, 'PUT', part, lambda: resource_provider.delete(client, child)):
+        assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
     assert engines.verify(client, plan) == []
 
 

@@ -189,7 +189,6 @@ def both(requests_mock, tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(('argv', 'environment'), COMBINATIONS, ids=str)
 def test_both_programs_make_the_same_of_settings(both, argv, environment):
     lean, whole = both(argv, environment)

@@ -20,9 +20,9 @@ moves:
 """
 
 
-def planned(snapshot, *trees):
-    spec = specification.parse(SPEC, 'spec.yaml')
-    return planner.make(snapshot, spec, trees=trees, migrations=())
+def planned(snapshot, *trees, spec=SPEC):
+    parsed = specification.parse(spec, 'spec.yaml')
+    return planner.make(snapshot, parsed, trees=trees, migrations=())
 
 
 def allocations(snapshot):
@@ -44,6 +44,20 @@ def test_what_others_use_of_a_target_is_not_taken_away():
     for plan in (second, first):
         live = applied(live, replan.rollback(live, plan, plan.trees[0]))
     assert allocations(live) == allocations(before)
+
+
+def test_each_plan_takes_its_own_part_of_a_target_back():
+    pool = {'ceph': {**POOL['ceph'], 'inventories': {'DISK_GB': {'total': 20}}}}
+    live, spec = cloud({**HOSTS, **pool}, CONSUMERS), SPEC.replace('{total: 20}', '{reserved: 0}')
+    plans = []
+    for name in HOSTS:
+        plans.append(planned(live, name, spec=spec))
+        live = applied(live, plans[-1].trees[0])
+    totals = []
+    for plan in plans:
+        live = applied(live, replan.rollback(live, plan, plan.trees[0]))
+        totals.append(live.existing('ceph').inventories['DISK_GB'].total)
+    assert totals == [30, 20]
 
 
 def test_one_change_leads_there_and_back():

@@ -75,6 +75,13 @@ def test_with_bars_each_class_has_a_line():
     ]
 
 
+def test_what_makes_a_capacity_differ_from_its_total_is_remarked():
+    assert list(trees.remarks(Inventory(8, reserved=1, allocation_ratio=0.5))) == [
+        '1 reserved',
+        'ratio 0.5',
+    ]
+
+
 def test_colours_change_nothing_else():
     plain = list(trees.detailed(WHOLE, Style(bars=True)))
     coloured = [

@@ -52,6 +52,7 @@ def test_what_is_sound_has_no_findings():
     ('inventory', 'amount', 'facts', 'ratio'),
     [
         (Inventory(8, reserved=2, allocation_ratio=1.5), 10, {'used': 10, 'capacity': 9}, 1.667),
+        (Inventory(3), 10, {'used': 10, 'capacity': 3}, 3.334),
         # A capacity that is rounded to nothing.
         (Inventory(1, allocation_ratio=0.5), 1, {'used': 1, 'capacity': 0}, 1.0),
     ],
