@@ -5,8 +5,9 @@ import pytest
 from placementclient.changes import journal
 from placementclient.client.errors import ExitStatus
 from placementclient.planner.records import plans
-from placementclient.reshape import engines
-from tests.functional import clouds
+from placementclient.reshape import engines, storage
+from tests.functional import clouds, stopping
+from tests.functional.applying import client_of
 from tests.functional.lifecycles import Killed, killed_at
 
 
@@ -35,3 +36,30 @@ def test_killed_at_any_byte_of_the_journal(client, tmp_path):
         with journal.opened(str(path), plans.identity(plan)) as opened:
             assert opened.of(plan.trees[0].root_provider_uuid).ended == 'applied'
     assert engines.verify(client, plan) == []
+
+
+#: The writes of a tree: whether it is allowed, a trait, a child, its traits, the reshape, the trait
+#: that goes.
+POINTS = [*((number, 'after') for number in range(2, 7)), (3, 'before'), (5, 'before')]
+
+
+def test_killed_between_request_and_answer(service, tmp_path):
+    """The run is a process, the service another one."""
+    client = client_of(service.url)
+    clouds.emptied(client)
+    before = clouds.loaded(client, clouds.cloud(hosts=len(POINTS), servers=2))
+    plan, plan_path = clouds.plan_of(before, 1, moved_trait=True), str(tmp_path / 'plan.json')
+    storage.write_plan(plan_path, plan)
+    journal_path = f'{plan_path}.journal'
+    for (number, when), tree in zip(POINTS, plan.trees, strict=True):
+        name = tree.root_provider_name
+        service.stop_at(number, when)
+        applying = stopping.start('applying', service.url, plan_path, name)
+        assert service.wait_until_reached(applying), (number, when)
+        applying.kill()
+        applying.wait()
+        service.go_on()
+        outcome = engines.apply(client, plan, journal_path, trees=[name])
+        assert clouds.names(outcome.trees) == [(name, 'applied')], (number, when)
+    assert engines.verify(client, plan) == []
+    assert engines.apply(client, plan, journal_path).exit_status is ExitStatus.DONE
