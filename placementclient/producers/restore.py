@@ -52,8 +52,8 @@ class Restoring(Producer):
     def desired(self, live: Snapshot) -> Snapshot:
         """Return the existing state with the missing objects, after any interrupted restore."""
         rebased = rebase(_NOTHING, self._snapshot, live, diff(_NOTHING, self._snapshot))
-        altered = [obstacle.name for obstacle in rebased.obstacles]
-        altered += [] if self._is_begun else _added(self._snapshot, live)
+        altered = [] if self._is_begun else [*_added(self._snapshot, live)]
+        altered += [obstacle.name for obstacle in rebased.obstacles]
         if altered:
             raise Unrestorable(
                 'A restore of this snapshot does not leave these as they are: '

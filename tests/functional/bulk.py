@@ -11,11 +11,12 @@ class Database:
     """The database of an embedded Placement without providers.
 
     :param client: of a session with ``Direct``
+    :param url: of the database, where it is not a file alone
     """
 
-    def __init__(self, client):
+    def __init__(self, client, url=None):
         resource_provider.list(client, name='nobody')  # starts the service
-        self._engine = sqlalchemy.create_engine(client.session.auth.database)
+        self._engine = sqlalchemy.create_engine(url or client.session.auth.database)
         self._tables = sqlalchemy.MetaData()
         self._tables.reflect(self._engine)
 

@@ -99,13 +99,13 @@ def identity(chance):
     return text.upper() if chance.random() < 0.2 else text
 
 
-def build(client, seed):
+def build(client, url, seed):
     """Fill the tables as years leave them; return the UUIDs of the roots."""
     chance = random.Random(seed)
     states = [state for number in range(8) for state in tree(chance, f'host{number}')]
     places = [(state.uuid, name) for state in states for name in state.inventories]
     snapshot = Snapshot(states, [consumer(chance, places) for _ in range(30)])
-    database = Database(client)
+    database = Database(client, url)
     database.fill(snapshot)
     uuids = list(snapshot.consumers)
     # Nobody has recorded who it is; and whether two are the same consumer, the database says.
@@ -121,8 +121,8 @@ def build(client, seed):
 
 
 @pytest.mark.parametrize('seed', numbers(0, 4, quick=1))
-def test_both_read_the_same_and_write_the_same_file(tables, seed, tmp_path):
-    roots = build(tables, seed)
+def test_both_read_the_same_and_write_the_same_file(tables, url, seed, tmp_path):
+    roots = build(tables, url, seed)
     for version in (TYPED, Microversion(1, 37)):
         client = http.Client(tables.session, version)
         # By name: a UUID is taken in small letters, and some are stored in capitals.
@@ -142,8 +142,8 @@ def test_both_read_the_same_and_write_the_same_file(tables, seed, tmp_path):
     assert all(state.usages.keys() == state.inventories.keys() for state in read.providers.values())
 
 
-def test_many_trees_are_picked_out_of_everything(tables, monkeypatch):
-    roots = build(tables, 7)
+def test_many_trees_are_picked_out_of_everything(tables, url, monkeypatch):
+    roots = build(tables, url, 7)
     reader = tables.snapshot_reader
     assert reader is not None
     by_endpoints = reader.snapshot(roots[2:5])
@@ -175,8 +175,8 @@ def test_a_provider_that_is_its_own_parent_is_told(tables, url):
                 capture.capture(client, roots)
 
 
-def test_one_request_however_much_there_is(tables):
-    build(tables, 1)
+def test_one_request_however_much_there_is(tables, url):
+    build(tables, url, 1)
     told: list[str] = []
     with watched(tables) as requests:
         snapshot = capture.capture(tables, progress=told.append)
