@@ -20,6 +20,7 @@ from placementclient.api import (
 from placementclient.changes import operations as ops
 from placementclient.changes.own_values import held_by
 from placementclient.changes.records import operations as records
+from placementclient.changes.records.journals import UNKNOWN
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
@@ -118,7 +119,7 @@ class Applier:
             # Among them a 502: it is an answer, but not the service's.
             if self._report and getattr(lost, 'may_be_done', True):
                 self._report(operation, False)
-            self._note(f'not known: {lost or "interrupted"}')
+            self._note(f'{UNKNOWN}: {lost or "interrupted"}')
             raise
         except errors.PlacementError as refusal:
             self._note(f'refused: {refusal}', undone=1)

@@ -8,6 +8,7 @@ from placementclient.changes import comparison, phases
 from placementclient.changes.journal import Journal, Record
 from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.operations import Operation
+from placementclient.changes.own_values import is_unmade
 from placementclient.changes.rebase import Rebased
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import unknown_outcomes
@@ -177,6 +178,8 @@ class Inspector:
             sent = None if record.sent is None else [*map(operations.parsed, record.sent)]
         except (LookupError, ValueError) as reason:
             raise errors.PlacementError(f'The journal of the plan is damaged: {reason}') from None
+        if sent and record.is_open and is_unmade(sent[-1], live):
+            sent.pop()
         return rebase_change(tree, live, sent, backward=backward)
 
     def _status(self, reader: ScopeReader, tree: TreeChange) -> tuple[Status, str]:

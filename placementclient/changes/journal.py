@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from placementclient.changes.records import changes, journals
-from placementclient.changes.records.journals import FORMAT, VERSION, JournalEntry
+from placementclient.changes.records.journals import FORMAT, UNKNOWN, VERSION, JournalEntry
 from placementclient.client import errors
 from placementclient.files import system
 from placementclient.model.plans import TreeChange
@@ -49,6 +49,7 @@ class Record:
     :param plan: the last that was made for it again, from the live state
     :param sent: the records of the requests that were sent and not refused; ``None``: the journal
         has no values, as that of a reshape
+    :param is_open: whether it is not known if the last of them was carried out
     """
 
     ended: str | None = None
@@ -57,6 +58,7 @@ class Record:
     begun: bool = False
     plan: TreeChange | None = None
     sent: list[Mapping[str, Any]] | None = None
+    is_open: bool = False
 
 
 class Journal:
@@ -260,12 +262,14 @@ def _learn(records: dict[str, Record], entry: JournalEntry) -> None:
         return
     record = records.setdefault(entry.tree, Record())
     if entry.intent is not None:
-        record.begun, record.ended = True, None
+        record.begun, record.ended, record.is_open = True, None, True
         if 'values' in entry.intent:
             record.sent = record.sent if record.sent is not None else []
             record.sent.append(entry.intent)
-    elif entry.undone and record.sent:
-        del record.sent[-entry.undone :]
+    elif entry.outcome is not None:
+        record.is_open = entry.outcome.startswith(UNKNOWN)
+        if entry.undone and record.sent:
+            del record.sent[-entry.undone :]
     elif entry.plan is not None and not isinstance(entry.plan, str):
         record.plan = changes.change(entry.plan)
     elif entry.end is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from placementclient.changes import operations as ops
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import Snapshot
 
 
 class OwnValues:
@@ -64,6 +65,14 @@ class OwnValues:
             if live == after:
                 live = before
         return live
+
+
+def is_unmade(operation: ops.Operation, live: Snapshot) -> bool:
+    """Return whether one of several consumers shows that a request did not free any of them."""
+    return isinstance(operation, ops.SetAllocations) and any(
+        consumer.allocations and held_by(live.consumers.get(consumer.uuid)) == held_by(consumer)
+        for consumer in operation.before
+    )
 
 
 def repeated(operations: Iterable[ops.Operation]) -> Iterator[str]:

@@ -229,8 +229,9 @@ def test_a_rollback_gives_nothing_to_a_consumer_that_ended_before_the_plan_was_a
     assert back.providers.keys() == live.providers.keys()
 
 
-def test_a_rollback_gives_nothing_back_that_another_client_moved_before_the_request(tmp_path):
-    """The journal has a request that was refused."""
+@pytest.mark.parametrize('lost', ['', 'sent'], ids=['refused', 'refused and the answer lost'])
+def test_a_rollback_gives_nothing_back_that_another_client_moved_before_the_request(tmp_path, lost):
+    """The journal has a request that was not carried out, for all of its consumers."""
     path = str(tmp_path / 'journal')
     with over_requests() as client:
         clouds.load(client, clouds.cloud())
@@ -242,7 +243,7 @@ def test_a_rollback_gives_nothing_back_that_another_client_moved_before_the_requ
             allocation.delete(client, moved.uuid)
             allocation.set(client, replace(moved, uuid=clouds.uuid_of('new'), generation=None))
 
-        with clouds.disturbed(client, 'POST', '/allocations', move):
+        with clouds.disturbed(client, 'POST', '/allocations', move, lost=lost):
             outcome = engines.apply(client, made, path)
         assert outcome.exit_status is ExitStatus.DIFFERS
         engines.rollback(client, made, path)

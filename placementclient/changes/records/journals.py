@@ -18,6 +18,8 @@ from placementclient.files.encoding import encoded
 
 FORMAT: Final = 'placementclient/reshape-journal'
 VERSION: Final = 1
+#: How the outcome begins of a request that may have been carried out.
+UNKNOWN: Final = 'not known'
 
 _SEALED = re.compile(rb'(.*),"crc32":"([0-9a-f]{8})"\}', re.DOTALL)
 
