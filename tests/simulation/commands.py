@@ -390,20 +390,21 @@ def plan_reshape(scene):
 def carried(plan, verb):
     """Apply a plan, or take it back."""
     planned = Path(plan.path).read_text()
+    # A host that was chosen by its name may have got another UUID before it was planned.
+    trees = json.loads(planned)['trees'] if plan.hosts else []
+    hosts = {tree['root_provider_uuid'] for tree in trees}
 
     def scope(state, key):
         kind, *names = key
         # A class or a trait that it needs may have been deleted since.
         if kind in ('class name', 'trait name'):
             return True
-        if not plan.hosts:
+        if not hosts:
             return names[0] in planned
         # A reshape may be planned again, for others too: only the virtual GPUs of its hosts.
         if kind in ('allocation', 'inventory'):
-            return names[-1] == 'VGPU' and _is_of(state, names[-2], plan.hosts)
-        return kind == 'consumer' or (
-            names[0] not in plan.hosts and _is_of(state, names[0], plan.hosts)
-        )
+            return names[-1] == 'VGPU' and _is_of(state, names[-2], hosts)
+        return kind == 'consumer' or (names[0] not in hosts and _is_of(state, names[0], hosts))
 
     arguments = [plan.path, '--yes', '-f', 'json']
     arguments += ['--compute-is-up'] if verb == 'apply' else []

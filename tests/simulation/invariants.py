@@ -134,8 +134,11 @@ def _facts(row, state):
 def of_rollback(plan, state):
     """What was not taken back although nobody else has changed it."""
     consumers = {key[1] for key in plan.disturbed if key[0] in ('allocation', 'consumer')}
+    # A provider that the plan has made stays where another client has made one below it.
+    made = {key[1] for key, (was, _) in plan.done.items() if key[0] == 'provider' and was == ABSENT}
+    staying = made & {state[key][1] for key in state.of('provider')}
     for key, (was, _) in sorted(plan.done.items()):
-        if key in plan.disturbed or _is_name(key):
+        if key in plan.disturbed or _is_name(key) or key[1] in staying:
             continue
         # Who goes, or goes elsewhere, in between does not come back.
         if key[0] in ('allocation', 'consumer') and key[1] in consumers:
