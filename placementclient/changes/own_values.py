@@ -68,7 +68,7 @@ class OwnValues:
 
 
 def is_unmade(operation: ops.Operation, live: Snapshot) -> bool:
-    """Return whether one of several consumers shows that a request did not free any of them."""
+    """Return whether a request was not carried out: one of its consumers is as it was before."""
     return isinstance(operation, ops.SetAllocations) and any(
         consumer.allocations and held_by(live.consumers.get(consumer.uuid)) == held_by(consumer)
         for consumer in operation.before
