@@ -41,20 +41,21 @@ def load(reason: str = 'This') -> Any:
 
 
 class Budget:
-    """The time that a search may take, from now on.
+    """The time that a search may take, from its first model on: OR-tools are imported by then.
 
     :param seconds: of the clock. It ends too after as many units of deterministic work, which
         take about a second each: what is found or proved before is the same on every machine.
     """
 
     def __init__(self, seconds: float) -> None:
-        self._effort = seconds
-        self._end = time.monotonic() + seconds
+        self._seconds = self._effort = seconds
+        self._end: float | None = None
 
     def solve(self, model: Any, effort: float = math.inf) -> Solved:
         """Search as :func:`solve` does, within the remaining time."""
-        limit = min(effort, self._effort)
-        seconds = self._end - time.monotonic()
+        now = time.monotonic()
+        self._end = self._end or now + self._seconds
+        limit, seconds = min(effort, self._effort), self._end - now
         if limit <= 0 or seconds <= 0:
             return Solved('UNKNOWN', None, 0.0)
         solved = solve(model, limit, seconds)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placementclient.model.connected import connected
-from placementclient.optimize.cpsat import Budget, load
+from placementclient.optimize.cpsat import Budget
 from placementclient.planner.solve import cpsat, heuristics
 from placementclient.planner.solve.problem import (
     Bin,
@@ -239,7 +239,7 @@ def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdi
         return SearchVerdict.IMPOSSIBLE
     decision = Decision(placements, [set() for _ in placements], [True] * len(placements))
     decision.note(placements)
-    _complete(problem, decision, timeout * PROOF)
+    _complete(problem, decision, Budget(timeout * PROOF))
     for index, group in enumerate(problem.groups):
         if not group.item.divisible:
             decision.fixed[index] = len(decision.possible[index]) == 1
@@ -256,14 +256,13 @@ def _place(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] | None
     return placements or cpsat.place(problem, budget)
 
 
-def _complete(problem: Problem, decision: Decision, seconds: float) -> None:
+def _complete(problem: Problem, decision: Decision, budget: Budget) -> None:
     """Find all that is possible, the cheapest first; what is proved to be all, if time allows."""
     if decision.is_open(problem):
         heuristics.explore(problem, decision)
     if decision.is_open(problem):
-        load('This assignment')  # its import takes seconds, which are none of the search
         try:
-            cpsat.complete(problem, decision, Budget(seconds))
+            cpsat.complete(problem, decision, budget)
         except cpsat.OutOfBudget:
             decision.proved = False
 
