@@ -9,8 +9,14 @@ U = TypeVar('U')
 
 
 def parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> Iterator[U]:
-    """Call a function for each item in threads; return the results in order, or the first error."""
-    pool = ThreadPoolExecutor(max(1, workers))
+    """Call a function for each item in threads; return the results in order, or the first error.
+
+    One worker is the calling thread itself.
+    """
+    if workers <= 1:
+        yield from map(function, items)
+        return
+    pool = ThreadPoolExecutor(workers)
     try:
         yield from pool.map(function, items)
     finally:

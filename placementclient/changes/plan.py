@@ -11,9 +11,9 @@ from placementclient.model.plans import (
     ConsumerChange,
     Notice,
     Plan,
-    ProviderChange,
     TreeChange,
     changed_consumers,
+    changed_providers,
 )
 from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -65,9 +65,8 @@ def _concerned(
         roots = {state.provider.root_uuid for sides in states.values() for state in sides}
         return sorted(roots.union(uuid for uuid, sides in states.items() if not sides))
 
-    for uuid in {**before.providers, **after.providers}:
-        if ProviderChange(before.providers.get(uuid), after.providers.get(uuid)).is_changed:
-            yield ('provider', uuid, ''), roots_of([uuid])
+    for uuid in changed_providers(before, after):
+        yield ('provider', uuid, ''), roots_of([uuid])
     for uuid, pair in pairs.items():
         changing = {provider_uuid for provider_uuid, _, gain in pair.gains() if gain}
         # Only its owner: any of its trees will do.

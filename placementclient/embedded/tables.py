@@ -19,6 +19,8 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 #: Of more trees than this everything is read, and the rest is left out: databases limit the
 #: parameters of a statement.
 SELECTED = 500
+#: How many rows a table's cursor hands out at once.
+_FETCHED = 1000
 
 T = TypeVar('T')
 
@@ -42,7 +44,7 @@ class _TableReading:
     """One transaction: a query for each table, and the values that are made of its rows."""
 
     def __init__(self, connection: Connection, roots: Collection[str] | None, types: bool) -> None:
-        self._execute, self._roots, self._types = connection.execute, roots, types
+        self._connection, self._roots, self._types = connection, roots, types
         self._shared: dict[Any, Any] = {}
         #: The ids of the roots of all that is read; ``None``: everything.
         self._root_ids: list[int] | None = None
@@ -64,7 +66,7 @@ class _TableReading:
                     traits_of.get(id, nothing),
                     aggregates_of.get(id, nothing),
                     # Usages are those of inventories.
-                    {name: used.get((id, name), 0) for name in inventories.get(id, ())},
+                    {name: used.get(id, {}).get(name, 0) for name in inventories.get(id, ())},
                 )
                 for id, provider in providers.items()
             ],
@@ -85,17 +87,17 @@ class _TableReading:
         if selected is None or len(selected) > SELECTED:
             return {
                 row[0]: Provider(*map(self._once, row[1:6]))
-                for row in self._execute(query)
+                for row in self._rows(query)
                 if selected is None or row[5] in selected
             }
-        rows = self._execute(query.where(root.uuid.in_(list(selected)))).all()
+        rows = list(self._rows(query.where(root.uuid.in_(list(selected)))))
         self._root_ids = sorted({row[6] for row in rows})
         return {row[0]: Provider(*row[1:6]) for row in rows}
 
     def _names(self, model: Any, column: str = 'name') -> dict[int, str]:
         return {
             id: self._once(name)
-            for id, name in self._execute(select(model.id, getattr(model, column)))
+            for id, name in self._rows(select(model.id, getattr(model, column)))
         }
 
     def _inventories(self, classes: Mapping[int, str]) -> dict[int, dict[str, Inventory]]:
@@ -105,7 +107,7 @@ class _TableReading:
             model.resource_class_id,
             *(getattr(model, field) for field in Inventory.__struct_fields__),
         )
-        for row in self._execute(self._of_trees(query, model)):
+        for row in self._rows(self._of_trees(query, model)):
             result.setdefault(row[0], {})[classes[row[1]]] = self._once(Inventory(*row[2:]))
         return result
 
@@ -113,7 +115,7 @@ class _TableReading:
         """Return the entries of a table of pairs for each provider."""
         ids_of: dict[int, list[int]] = {}
         query = select(model.resource_provider_id, getattr(model, column))
-        for provider, id in self._execute(self._of_trees(query, model)):
+        for provider, id in self._rows(self._of_trees(query, model)):
             ids_of.setdefault(provider, []).append(id)
         return {
             provider: self._once(frozenset(names[id] for id in ids))
@@ -122,7 +124,7 @@ class _TableReading:
 
     def _allocations(
         self, classes: Mapping[int, str]
-    ) -> tuple[dict[tuple[int, str], int], dict[int, dict[str, dict[str, int]]]]:
+    ) -> tuple[dict[int, dict[str, int]], dict[int, dict[str, dict[str, int]]]]:
         """Return the usage of each provider and class, and the holdings of each consumer."""
         model, rp, consumer = models.Allocation, models.ResourceProvider, models.Consumer
         query = (
@@ -132,11 +134,12 @@ class _TableReading:
         )
         if self._root_ids is not None:
             query = query.where(model.consumer_id.in_(self._holders()))
-        used: dict[tuple[int, str], int] = {}
+        used: dict[int, dict[str, int]] = {}
         allocated: dict[int, dict[str, dict[str, int]]] = {}
-        for id, uuid, consumer_id, class_id, amount in self._execute(query):
+        for id, uuid, consumer_id, class_id, amount in self._rows(query):
             name = classes[class_id]
-            used[id, name] = used.get((id, name), 0) + amount
+            usages = used.setdefault(id, {})
+            usages[name] = usages.get(name, 0) + amount
             if consumer_id is not None:
                 holdings = allocated.setdefault(consumer_id, {})
                 holdings.setdefault(self._once(uuid), {})[name] = amount
@@ -160,7 +163,7 @@ class _TableReading:
         )
         if self._root_ids is not None:
             query = query.where(consumer.uuid.in_(self._holders()))
-        for id, uuid, project_id, user_id, generation, type_ in self._execute(query):
+        for id, uuid, project_id, user_id, generation, type_ in self._rows(query):
             allocations = allocated.get(id, {})
             if any(provider in providers for provider in allocations):
                 yield Consumer(
@@ -171,6 +174,11 @@ class _TableReading:
                     generation,
                     self._once(type_) if self._types else None,
                 )
+
+    def _rows(self, query: Select[Any]) -> Iterator[Any]:
+        """Return the rows of a query, fetched many at a time."""
+        for rows in self._connection.execute(query).partitions(_FETCHED):
+            yield from rows
 
     def _of_trees(self, query: Select[Any], model: Any) -> Select[Any]:
         """A query of what belongs to providers, for those of the trees."""

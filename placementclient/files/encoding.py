@@ -61,12 +61,10 @@ def digest(lines: Iterable[bytes | memoryview]) -> str:
     return f'sha256:{sha256.hexdigest()}'
 
 
-def is_whole(content: bytes, expected: str, lines: Iterable[bytes]) -> bool:
-    """Return True if a digest matches a file, or the lines as which its values would be written."""
+def is_sealed(content: bytes, expected: str) -> bool:
+    """Return whether a file is, byte for byte, the one that was closed with a digest."""
     end = _end(expected)
-    if content.endswith(end) and digest([memoryview(content)[: -len(end)]]) == expected:
-        return True
-    return expected == digest(lines)
+    return content.endswith(end) and digest([memoryview(content)[: -len(end)]]) == expected
 
 
 def _end(expected: str) -> bytes:

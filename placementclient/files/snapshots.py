@@ -92,12 +92,13 @@ def decode(content: bytes, path: str) -> Snapshot:
     """Decode the output of :func:`encode`, or any other JSON of the same content."""
     source = FileSource(path, content, 'snapshot')
     source.check_kind(VERSION)
+    source.check_keys()
     try:
         document = _WHOLE.decode(content)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         document = _in_pieces(source)
     values = dict[Any, Any]()
-    states = [provider_state(shared(record, values)) for record in document.providers]
+    states = [provider_state(record, values) for record in document.providers]
     if reason := fault(state.provider for state in states):
         raise source.error(f'damaged snapshot: {reason}')
     consumers = (consumer(uuid, record) for uuid, record in document.consumers.items())
@@ -122,22 +123,19 @@ def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerR
     )
 
 
-def shared(record: ProviderRecord, values: dict[Any, Any]) -> ProviderRecord:
-    """Return a provider that shares equal values with those before it: thousands are alike."""
-    return msgspec.structs.replace(
-        record,
-        inventories=values.setdefault(tuple(record.inventories.items()), record.inventories),
-        traits=values.setdefault(record.traits, record.traits),
-        aggregates=values.setdefault(record.aggregates, record.aggregates),
-    )
-
-
 # A record has the fields of the values, in their order.
 
 
-def provider_state(record: ProviderRecord) -> ProviderState:
-    fields = astuple(record)
-    return ProviderState(Provider(*fields[:5]), *fields[5:])
+def provider_state(record: ProviderRecord, values: dict[Any, Any]) -> ProviderState:
+    """Return a provider that shares equal values with those before it: thousands are alike."""
+    *fields, inventories, traits, aggregates, usages = astuple(record)
+    return ProviderState(
+        Provider(*fields),
+        values.setdefault(tuple(inventories.items()), inventories),
+        values.setdefault(traits, traits),
+        values.setdefault(aggregates, aggregates),
+        usages,
+    )
 
 
 def consumer(uuid: str, record: ConsumerRecord) -> Consumer:

@@ -29,8 +29,7 @@ class Label(enum.StrEnum):
     INFERRED = 'inferred'
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedRow:
+class PlannedRow(msgspec.Struct, frozen=True, gc=False):
     """An amount of one class of one consumer, and its new place.
 
     :param from_provider: the name of the source; ``None`` for an addition
@@ -54,8 +53,7 @@ class PlannedRow:
         return origin != (self.to_provider, self.to_resource_class)
 
 
-@dataclass(frozen=True, slots=True)
-class InventoryMove:
+class InventoryMove(msgspec.Struct, frozen=True, gc=False):
     """Inventory of one class that moves from one provider to another; both are names."""
 
     from_provider: str
@@ -65,8 +63,7 @@ class InventoryMove:
     amount: Integer
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(msgspec.Struct, frozen=True, gc=False):
     """Something that an operator should know before the plan is applied.
 
     :param kind: stable, for programs: ``capacity-lost``, ``overcommitted``, …
@@ -75,11 +72,10 @@ class Notice:
 
     kind: str
     message: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(msgspec.Struct, frozen=True, gc=False):
     """A tree without a plan, with the reasons."""
 
     root_provider_uuid: str
@@ -87,7 +83,7 @@ class LeftOut:
     reasons: tuple[Notice, ...]
 
 
-class ProviderChange(NamedTuple):
+class ProviderChange(msgspec.Struct, frozen=True, gc=False):
     """A provider before and after; ``None`` where it does not exist."""
 
     before: ProviderState | None
@@ -183,6 +179,13 @@ class ConsumerChange(NamedTuple):
             after = self.after.allocations.get(uuid, {})
             for name in {**before, **after}:
                 yield uuid, name, after.get(name, 0) - before.get(name, 0)
+
+
+def changed_providers(before: Snapshot, after: Snapshot) -> Iterator[str]:
+    """Return the UUIDs of the providers that change, those before first."""
+    for uuid in {**before.providers, **after.providers}:
+        if ProviderChange(before.providers.get(uuid), after.providers.get(uuid)).is_changed:
+            yield uuid
 
 
 def changed_consumers(before: Snapshot, after: Snapshot) -> Iterator[ConsumerChange]:

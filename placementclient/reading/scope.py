@@ -190,7 +190,7 @@ def deciding(change: TreeChange, *, is_begun: bool) -> ScopeFacets:
 
     :param is_begun: whether a request may have been sent
     """
-    changes, changed = {state.uuid: state for state in change.providers}, _differing(change)
+    changes, changed = {item.uuid: item for item in change.providers}, _differing(change)
     used = {uuid for consumer in change.consumers for uuid in consumer.provider_uuids}
     has_inventories = any(provider.changed_classes for provider in change.providers)
     is_reshaped = change.is_atomic and bool(change.consumers or has_inventories)
@@ -199,7 +199,8 @@ def deciding(change: TreeChange, *, is_begun: bool) -> ScopeFacets:
         if state.uuid not in changes:
             # It is in the tree, and only its place there matters.
             return set()
-        facets, (before, after) = set(changed[state.uuid]), changes[state.uuid]
+        facets, provider = set(changed[state.uuid]), changes[state.uuid]
+        before, after = provider.before, provider.after
         if before is None or after is None:
             # It comes or goes: which of its consumers go with it depends on the way.
             return facets | {ALLOCATIONS}

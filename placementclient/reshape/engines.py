@@ -1,9 +1,9 @@
 """Apply, roll back and verify plans; changed trees of a reshape are planned again."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from placementclient.api.parallel import parallel
 from placementclient.changes import journal
@@ -24,6 +24,8 @@ from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.planner.records import plans
 from placementclient.reshape.carrier import ReshapeCarrier
+
+T = TypeVar('T')
 
 
 def apply(
@@ -101,7 +103,7 @@ def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool
         return result_of(tree, state) if is_so else None
 
     finished = [tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done]
-    for result in parallel(ended, finished, workers):
+    for result in _in_order(run, ended, finished, workers):
         if result is not None:
             queue.end(result)
 
@@ -115,7 +117,7 @@ def _preflight(
     looks: Sequence[Look] = ()
     if trees and (not backward or (is_elsewhere and not other_service)):
         compare = functools.partial(run.look, reader=run.reader(trees), backward=backward)
-        looks = list(parallel(compare, trees, workers))
+        looks = list(_in_order(run, compare, trees, workers))
     if (trees or backward) and not other_service:
         _check_any(run, looks)
     if is_elsewhere and not other_service:
@@ -123,6 +125,13 @@ def _preflight(
             if look.difference:
                 raise _other_service(run, f'{look.tree.root_provider_name}: {look.difference}')
     return looks
+
+
+def _in_order(
+    run: Carrier, function: Callable[[TreeChange], T], trees: Sequence[TreeChange], workers: int
+) -> Iterator[T]:
+    """Return the results of a function that reads trees; threads would only wait for tables."""
+    return parallel(function, trees, 1 if run.client.snapshot_reader else workers)
 
 
 def _check_any(run: Carrier, looks: Sequence[Look]) -> None:
@@ -163,7 +172,7 @@ def status(
     """
     run, selected = recorded(client, plan, journal_path), plan.selected(trees)
     look = functools.partial(run.status, reader=run.reader(selected))
-    return list(parallel(look, selected, workers))
+    return list(_in_order(run, look, selected, workers))
 
 
 def verify(
@@ -182,7 +191,7 @@ def verify(
     run, selected = recorded(client, plan, journal_path), plan.selected(trees)
     look = functools.partial(run.deviations, reader=run.reader(selected))
     result: list[Deviation] = []
-    for tree, deviations in zip(selected, parallel(look, selected, workers), strict=True):
+    for tree, deviations in zip(selected, _in_order(run, look, selected, workers), strict=True):
         result += deviations
         if progress:
             progress(tree.root_provider_name)

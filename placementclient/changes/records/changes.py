@@ -6,7 +6,14 @@ from typing import Any
 import msgspec
 
 from placementclient.files import snapshots
-from placementclient.model.plans import InventoryMove, Notice, Plan, PlannedRow, TreeChange
+from placementclient.model.plans import (
+    InventoryMove,
+    Notice,
+    Plan,
+    PlannedRow,
+    TreeChange,
+    changed_providers,
+)
 from placementclient.model.snapshots import Snapshot
 
 
@@ -40,8 +47,8 @@ def faults(plan: Plan) -> Iterator[str]:
         if not roots.isdisjoint(tree.roots):
             yield f'{tree.root_provider_name} is there twice'
         roots.update(tree.roots)
-        touched = {change.uuid for change in tree.providers if change.is_changed}
-        touched |= {*tree.before.consumers, *tree.after.consumers}
+        touched = {*changed_providers(tree.before, tree.after)}
+        touched.update(tree.before.consumers, tree.after.consumers)
         if changed & touched:
             yield f'{min(changed & touched)} changes in two trees'
         changed |= touched
@@ -76,6 +83,6 @@ def change(record: ChangeRecord, values: dict[Any, Any] | None = None) -> TreeCh
 
 def _snapshot(record: SideRecord, values: dict[Any, Any]) -> Snapshot:
     return Snapshot(
-        (snapshots.provider_state(snapshots.shared(state, values)) for state in record.providers),
+        (snapshots.provider_state(state, values) for state in record.providers),
         (snapshots.consumer(uuid, consumer) for uuid, consumer in record.consumers.items()),
     )

@@ -1,7 +1,8 @@
 """The assignments of a tree, matched with the allocations of consumers."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from placementclient.client import errors
 from placementclient.client.wording import suggestion

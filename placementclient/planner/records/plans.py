@@ -59,6 +59,9 @@ def decode(content: bytes, path: str) -> Plan:
     source = FileSource(path, content, 'plan')
     source.check_kind(VERSION)
     document = source.decoded(_DOCUMENT)
+    is_sealed = encoding.is_sealed(content, document.digest)
+    if not is_sealed:
+        source.check_keys()
     values = dict[Any, Any]()
     plan = Plan(
         tuple(
@@ -72,7 +75,7 @@ def decode(content: bytes, path: str) -> Plan:
     )
     for reason in changes.faults(plan):
         raise source.error(f'damaged plan: {reason}')
-    if not encoding.is_whole(content, document.digest, _lines(plan)):
+    if not is_sealed and encoding.digest(_lines(plan)) != document.digest:
         raise source.error('was edited: its digest is not that of its content')
     return replace(plan, digest=document.digest)
 

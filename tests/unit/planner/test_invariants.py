@@ -31,7 +31,7 @@ def added(total, **row):
     after = Snapshot(
         tree.after.providers.values(), [structs.replace(consumer.after, allocations=allocations)]
     )
-    rows = tuple(replace(planned, **row) for planned in tree.rows)
+    rows = tuple(structs.replace(planned, **row) for planned in tree.rows)
     return tree, replace(tree, after=after, rows=rows)
 
 

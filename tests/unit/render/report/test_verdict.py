@@ -57,7 +57,7 @@ def test_a_renamed_class_is_not_lost():
         structs.replace(entry, inventories=named(entry.inventories))
         for entry in tree.after.providers.values()
     ]
-    rows = [replace(row, to_resource_class='CUSTOM_GPU') for row in tree.rows]
+    rows = [structs.replace(row, to_resource_class='CUSTOM_GPU') for row in tree.rows]
     renamed = replace(tree, after=Snapshot(providers, consumers), rows=tuple(rows))
     assert of_plan(replace(made, trees=(renamed,))) == [
         (
