@@ -206,8 +206,8 @@ def _allocations(pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
     for is_with_type in (False, True):
         pending = iter([pair for pair in pairs if sets_type(pair) is is_with_type])
         while batch := list(islice(pending, BATCH)):
-            before, after = zip(*batch, strict=True)
-            yield SetAllocations(before, after)
+            before, after = (pair.before for pair in batch), (pair.after for pair in batch)
+            yield SetAllocations(tuple(before), tuple(after))
 
 
 def _granted(pair: ConsumerChange) -> Consumer:

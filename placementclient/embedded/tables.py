@@ -4,6 +4,8 @@ What the server joins in its own queries the database joins here too, as it alon
 are the same: MariaDB takes capitals and small letters for one, SQLite and PostgreSQL do not.
 """
 
+import itertools
+import operator
 from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -113,13 +115,11 @@ class _TableReading:
 
     def _sets(self, model: Any, column: str, names: Mapping[int, str]) -> dict[int, frozenset[str]]:
         """Return the entries of a table of pairs for each provider."""
-        ids_of: dict[int, list[int]] = {}
         query = select(model.resource_provider_id, getattr(model, column))
-        for provider, id in self._rows(self._of_trees(query, model)):
-            ids_of.setdefault(provider, []).append(id)
+        rows = self._rows(self._of_trees(query, model).order_by(model.resource_provider_id))
         return {
-            provider: self._once(frozenset(names[id] for id in ids))
-            for provider, ids in ids_of.items()
+            provider: self._once(frozenset(names[id] for _, id in pairs))
+            for provider, pairs in itertools.groupby(rows, operator.itemgetter(0))
         }
 
     def _allocations(

@@ -4,7 +4,7 @@ import enum
 import functools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -142,7 +142,7 @@ class ProviderChange(msgspec.Struct, frozen=True, gc=False):
         return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 
 
-class ConsumerChange(NamedTuple):
+class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
     """A consumer before and after; if it does not exist, it has no allocations."""
 
     before: Consumer
@@ -205,6 +205,8 @@ def _consumer_change(before: Consumer | None, after: Consumer | None) -> Consume
         return ConsumerChange(replace(new, allocations={}, type=None), new)
     # Placement lets no consumer lose its type.
     kind = after.type or before.type
+    if (after.generation, after.type) == (before.generation, kind):
+        return ConsumerChange(before, after)
     return ConsumerChange(before, replace(after, generation=before.generation, type=kind))
 
 
@@ -236,12 +238,12 @@ class TreeChange:
         """The names of the roots of its trees, by UUID; the first one names the change."""
         return {self.root_provider_uuid: self.root_provider_name, **self.joined}
 
-    @property
-    def concerned_roots(self) -> list[str]:
+    @functools.cached_property
+    def concerned_roots(self) -> tuple[str, ...]:
         """The UUIDs of the roots of its trees, then of those that share with them."""
         sides = self.before, self.after
         others = {state.provider.root_uuid for side in sides for state in side.providers.values()}
-        return [*self.roots, *sorted(others - self.roots.keys())]
+        return (*self.roots, *sorted(others - self.roots.keys()))
 
     @functools.cached_property
     def providers(self) -> tuple[ProviderChange, ...]:

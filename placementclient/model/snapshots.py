@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -113,19 +113,19 @@ class Snapshot:
         return {state.name: state for state in self.providers.values()}
 
     @cached_property
-    def _children(self) -> dict[str | None, list[ProviderState]]:
+    def _children(self) -> dict[str | None, tuple[ProviderState, ...]]:
         children: dict[str | None, list[ProviderState]] = {}
         for state in sorted(self.providers.values(), key=attrgetter('name')):
             children.setdefault(state.provider.parent_provider_uuid, []).append(state)
-        return children
+        return {uuid: tuple(states) for uuid, states in children.items()}
 
     @cached_property
-    def _consumers_on(self) -> dict[str, list[Consumer]]:
+    def _consumers_on(self) -> dict[str, tuple[Consumer, ...]]:
         consumers: dict[str, list[Consumer]] = {}
         for consumer in sorted(self.consumers.values(), key=attrgetter('uuid')):
             for provider_uuid in consumer.allocations:
                 consumers.setdefault(provider_uuid, []).append(consumer)
-        return consumers
+        return {uuid: tuple(users) for uuid, users in consumers.items()}
 
     def find(self, name_or_uuid: str) -> ProviderState | None:
         return (
@@ -161,12 +161,12 @@ class Snapshot:
             names, lambda: {name: s.provider.root_uuid for name, s in self._by_name.items()}
         )
 
-    def roots(self) -> list[ProviderState]:
+    def roots(self) -> Sequence[ProviderState]:
         """The roots of all trees, by name."""
-        return self._children.get(None, [])
+        return self._children.get(None, ())
 
-    def children(self, provider_uuid: str) -> list[ProviderState]:
-        return self._children.get(provider_uuid, [])
+    def children(self, provider_uuid: str) -> Sequence[ProviderState]:
+        return self._children.get(provider_uuid, ())
 
     def tree(self, root_uuid: str) -> Iterator[ProviderState]:
         """Return a provider and all below it, parents before their children."""
@@ -196,9 +196,9 @@ class Snapshot:
         consumers = (consumer for state in states for consumer in self.consumers_on(state.uuid))
         return Snapshot(states, consumers)
 
-    def consumers_on(self, provider_uuid: str) -> list[Consumer]:
+    def consumers_on(self, provider_uuid: str) -> Sequence[Consumer]:
         """The consumers with allocations on each provider, by UUID."""
-        return self._consumers_on.get(provider_uuid, [])
+        return self._consumers_on.get(provider_uuid, ())
 
     def consumers_in(self, root_uuid: str) -> list[Consumer]:
         """Return the consumers with allocations in a tree, each once."""

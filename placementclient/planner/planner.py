@@ -244,7 +244,7 @@ def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
         return [root for root in snapshot.roots() if conditions.selects(root.uuid, root.name, root)]
     sources = [move.source for move in spec.moves]
     if any(is_pattern(source) and snapshot.find(source) is None for source in sources):
-        return snapshot.roots()
+        return list(snapshot.roots())
     named = [*sources]
     named += [name for entry in spec.additions for name in (entry.name, entry.parent) if name]
     root_uuids = {

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -62,33 +62,33 @@ class ScopeReader:
         """
         listed, before, after = self.listed(change), change.before.providers, change.after.providers
         expected = {*before, *(after if is_begun else ())}
-        missing = resource_provider.some(self._client, expected - listed.keys())
-        moved = {provider.root_uuid: provider.name for provider in missing.values()}
-        if not moved.keys() <= set(change.concerned_roots):
+        missing = expected - listed.keys()
+        found = resource_provider.some(self._client, missing).values() if missing else ()
+        moved = {provider.root_uuid: provider.name for provider in found}
+        if not moved.keys() <= {*change.concerned_roots}:
             # Others have moved a provider to another tree.
             wider = dataclasses.replace(change, joined={**change.joined, **moved})
             return ScopeReader(self._client, [wider]).read(wider, facets, is_begun=is_begun)
         if self._whole is not None:
-            live = self._whole
-            on_trees = {user.uuid: user for uuid in listed for user in live.consumers_on(uuid)}
-            live = Snapshot((live.providers[uuid] for uuid in listed), on_trees.values())
-        else:
-            planned = (
-                replace(before.get(uuid) or after.get(uuid) or ProviderState(item), provider=item)
-                for uuid, item in listed.items()
-            )
-            is_consistent = facets.is_consistent
-            live = read_states(self._client, planned, facets.of, is_consistent=is_consistent)
+            states = (self._whole.providers[uuid] for uuid in listed)
+            consumers = self._consumers(change, self._whole, listed) if facets.has_consumers else ()
+            return Snapshot(states, consumers)
+        planned = (
+            replace(before.get(uuid) or after.get(uuid) or ProviderState(item), provider=item)
+            for uuid, item in listed.items()
+        )
+        is_consistent = facets.is_consistent
+        live = read_states(self._client, planned, facets.of, is_consistent=is_consistent)
         if not facets.has_consumers:
             return live
         of_providers = {
             uuid for uuid, state in live.providers.items() if ALLOCATIONS in facets.of(state)
         }
-        consumers = live.consumers | {
+        users = live.consumers | {
             pair.uuid: self._consumer(pair, live, of_providers) for pair in change.consumers
         }
         return Snapshot(
-            live.providers.values(), (user for user in consumers.values() if user.allocations)
+            live.providers.values(), (user for user in users.values() if user.allocations)
         )
 
     def read_reshaped(self, change: TreeChange) -> Snapshot:
@@ -140,14 +140,25 @@ class ScopeReader:
             self._trees[root_uuid] = resource_provider.list(self._client, matching=matching)
         return self._trees[root_uuid]
 
+    def _consumers(
+        self, change: TreeChange, whole: Snapshot, listed: Iterable[str]
+    ) -> Iterator[Consumer]:
+        """Return those on some providers, as tables have them, and the change's that are not."""
+        users = {user.uuid: user for uuid in listed for user in whole.consumers_on(uuid)}
+        yield from users.values()
+        if {*change.before.consumers, *change.after.consumers} <= users.keys():
+            return
+        for pair in change.consumers:
+            if pair.uuid not in users:
+                shown = allocation.show(self._client, pair.uuid).value
+                yield from [shown] if shown.allocations else []
+
     def _consumer(self, change: ConsumerChange, live: Snapshot, listed: Set[str]) -> Consumer:
         """Return a consumer with all that it holds; read it unless that is as planned."""
         consumer, planned = live.consumers.get(change.uuid), change.before
         if consumer is not None:
             here = {uuid: planned.allocations[uuid] for uuid in listed & planned.allocations.keys()}
             is_same = planned.generation is not None and consumer.generation == planned.generation
-            if self._whole is not None:
-                return consumer
             if is_same and consumer.allocations == here:
                 return planned
         return allocation.show(self._client, change.uuid).value
