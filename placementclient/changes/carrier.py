@@ -13,7 +13,7 @@ from placementclient.changes import operations as ops
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import operations_of
 from placementclient.changes.inspector import Inspector
-from placementclient.changes.obstacles import LeftAlone, Obstructed
+from placementclient.changes.obstacles import LeftAlone, Obstacle, Obstructed
 from placementclient.changes.own_values import repeated
 from placementclient.changes.rebase import Rebased, additions
 from placementclient.changes.records import operations
@@ -120,9 +120,13 @@ class Carrier(Inspector):
             raise Obstructed(rebased.obstacles)
         return live, rebased.operations
 
-    def decided_back(self, tree: TreeChange) -> TreeChange:
-        """Return the way back of an atomic change, decided again from its present state."""
-        raise NotImplementedError
+    def decided_back(self, tree: TreeChange, obstacles: Sequence[Obstacle]) -> TreeChange:
+        """Return the way back of an atomic change, decided again from its present state.
+
+        :param obstacles: what is in the way of the change before
+        :raises LeftAlone: if there is no other way
+        """
+        raise Obstructed(obstacles)
 
     # Parts of all of them.
 
@@ -203,7 +207,7 @@ class Carrier(Inspector):
             # They would go with the provider.
             raise Obstructed(added)
         if rebased.obstacles:
-            back = self.decided_back(current)
+            back = self.decided_back(current, rebased.obstacles)
             live, operations = back.before, operations_of(back)
         else:
             back, operations = phases.way_back(current), rebased.operations

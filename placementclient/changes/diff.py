@@ -113,7 +113,7 @@ class _Positions:
                 else:
                     waiting.append(uuid)
             if len(waiting) == len(pending):
-                yield self._made_way(waiting)
+                yield self._freed_name(waiting)
             pending = waiting
 
     def deletions(self, emptied: Set[str]) -> Iterator[ops.Operation]:
@@ -151,15 +151,13 @@ class _Positions:
             return ops.CreateProvider(uuid, *position)
         return ops.UpdateProvider(uuid, live, position)
 
-    def _made_way(self, pending: Sequence[str]) -> ops.Operation:
-        """Free a name that is needed, or cut a circle of parents."""
-        for uuid in pending:
-            holder = self._holders.get(self._desired(uuid).name, uuid)
-            if holder != uuid:
-                live = self._now[holder]
-                return self._move(holder, live._replace(name=aside(live.name, holder)))
-        uuid = next(uuid for uuid in pending if uuid in self._now)
-        return self._move(uuid, self._now[uuid]._replace(parent_provider_uuid=None))
+    def _freed_name(self, pending: Sequence[str]) -> ops.Operation:
+        """Free a name that is needed: nothing else stops all of them, as parents come first."""
+        desired = ((self._desired(uuid).name, uuid) for uuid in pending)
+        holders = ((self._holders.get(name, uuid), uuid) for name, uuid in desired)
+        holder = next(holder for holder, uuid in holders if holder != uuid)
+        live = self._now[holder]
+        return self._move(holder, live._replace(name=aside(live.name, holder)))
 
     def _ancestors(self, uuid: str | None) -> set[str]:
         ancestors: set[str] = set()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from placementclient.api import reshaper
 from placementclient.changes import phases
 from placementclient.changes.carrier import Carrier, PlannedAgain
-from placementclient.changes.obstacles import LeftAlone, Obstructed
+from placementclient.changes.obstacles import LeftAlone, Obstacle, Obstructed
 from placementclient.changes.operations import Operation
 from placementclient.changes.records import operations
 from placementclient.client import errors
@@ -61,7 +61,7 @@ class ReshapeCarrier(Carrier):
             self._remarks[tree.root_provider_uuid] = [f'planned again, as {drift}']
         raise PlannedAgain('it changes each time that it is planned again')
 
-    def decided_back(self, tree: TreeChange) -> TreeChange:
+    def decided_back(self, tree: TreeChange, obstacles: Sequence[Obstacle]) -> TreeChange:
         snapshot = self._captured(tree)
         return self._decided(replan.rollback, snapshot, tree, 'there is no way back')
 

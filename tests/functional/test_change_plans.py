@@ -14,7 +14,7 @@ from placementclient.changes.diff import operations_of
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.tree_queue import OtherService
 from placementclient.client import http, microversion
-from placementclient.client.errors import ExitStatus
+from placementclient.client.errors import ExitStatus, PlacementError
 from placementclient.embedded import Direct
 from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.snapshots import Origin, Snapshot
@@ -227,6 +227,14 @@ def test_a_rollback_gives_nothing_to_a_consumer_that_ended_before_the_plan_was_a
     back = clouds.captured(client)
     assert back.consumers.keys() == live.consumers.keys() - {ended.uuid}
     assert back.providers.keys() == live.providers.keys()
+
+
+def test_a_journal_of_unknown_operations_is_damaged(client, tmp_path):
+    made, path = ratio_plan(client), tmp_path / 'journal'
+    engines.apply(client, made, str(path))
+    path.write_text(path.read_text().replace('"SetInventories"', '"SetNothing"'))
+    with pytest.raises(PlacementError, match=r'journal of the plan is damaged: .SetNothing'):
+        engines.status(client, made, journal_path=str(path))
 
 
 @pytest.mark.parametrize('lost', ['', 'sent'], ids=['refused', 'refused and the answer lost'])
