@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from placementclient.api import allocation, inventory
 from placementclient.changes.diff import operations_of
 from placementclient.changes.plan import plan_of as plan
+from placementclient.changes.records import journals
 from placementclient.changes.tree_queue import OtherService
 from placementclient.client import http, microversion
 from placementclient.client.errors import ExitStatus, PlacementError
@@ -232,7 +233,11 @@ def test_a_rollback_gives_nothing_to_a_consumer_that_ended_before_the_plan_was_a
 def test_a_journal_of_unknown_operations_is_damaged(client, tmp_path):
     made, path = ratio_plan(client), tmp_path / 'journal'
     engines.apply(client, made, str(path))
-    path.write_text(path.read_text().replace('"SetInventories"', '"SetNothing"'))
+    with path.open('rb+') as journal:
+        for entry in journals.decode(journal.read(), str(path)).entries:
+            if entry.intent is not None:
+                intent = {**entry.intent, 'operation': 'SetNothing'}
+                journal.write(journals.encode(replace(entry, intent=intent)))
     with pytest.raises(PlacementError, match=r'journal of the plan is damaged: .SetNothing'):
         engines.status(client, made, journal_path=str(path))
 
