@@ -93,7 +93,11 @@ def grouped(sentences: Iterable[tuple[str, str]]) -> Iterator[str]:
     """``gpu01 and 9 others: …`` for sentences that differ in nothing but the name of their tree."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for tree, sentence in sentences:
-        pattern = re.sub(rf'(?<!\w){re.escape(tree)}', '\0', sentence)
+        pattern, *parts = sentence.split(tree)
+        for part in parts:
+            # Within a longer word it is not the name.
+            is_word = pattern[-1:].isalnum() or pattern.endswith('_')
+            pattern += (tree if is_word else '\0') + part
         groups.setdefault(pattern, []).append((tree, sentence))
     for group in groups.values():
         tree, sentence = group[0]
