@@ -172,7 +172,7 @@ class _Model:
         for variable, demands in zip(counts, group.item.options, strict=True):
             for demand in demands:
                 self._loads[demand.bin].append(demand.amount * variable)
-                if group.item.divisible and not self._problem.bins[demand.bin].takes(demand):
+                if group.item.divisible and not self._problem.bins[demand.bin].admits(demand):
                     self._model.add(variable == 0)
         return counts
 

@@ -146,7 +146,7 @@ def _divide(problem: Problem, item: Item, free: list[int]) -> ItemPlacement | No
 
 
 def _admits(problem: Problem, item: Item, demands: Sequence[Demand]) -> bool:
-    return not item.divisible or problem.bins[demands[0].bin].takes(demands[0])
+    return not item.divisible or problem.bins[demands[0].bin].admits(demands[0])
 
 
 def _size(demands: Sequence[Demand]) -> int:

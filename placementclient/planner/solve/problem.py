@@ -41,7 +41,7 @@ class Bin(NamedTuple):
     free: int
     units: Units = Units()
 
-    def takes(self, demand: Demand) -> bool:
+    def admits(self, demand: Demand) -> bool:
         """Return whether the units allow the whole of an item that may be divided."""
         return demand.stays or self.units.admit(demand.amount + demand.retained)
 

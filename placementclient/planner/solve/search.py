@@ -170,7 +170,7 @@ class _Search:
     def _fits(self, item: Item, option: Sequence[Demand]) -> bool:
         return all(
             demand.amount <= self._free[demand.bin]
-            and (not item.divisible or self._bins[demand.bin].takes(demand))
+            and (not item.divisible or self._bins[demand.bin].admits(demand))
             for demand in option
         )
 
