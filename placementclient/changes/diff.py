@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence, Set
 from placementclient.changes import operations as ops
 from placementclient.changes import transfers
 from placementclient.model.plans import TreeChange
-from placementclient.model.providers import aside
+from placementclient.model.providers import temporary_name
 from placementclient.model.snapshots import Snapshot
 
 
@@ -157,7 +157,7 @@ class _Positions:
         holders = ((self._holders.get(name, uuid), uuid) for name, uuid in desired)
         holder = next(holder for holder, uuid in holders if holder != uuid)
         live = self._now[holder]
-        return self._move(holder, live._replace(name=aside(live.name, holder)))
+        return self._move(holder, live._replace(name=temporary_name(live.name, holder)))
 
     def _ancestors(self, uuid: str | None) -> set[str]:
         ancestors: set[str] = set()

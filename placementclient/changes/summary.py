@@ -15,7 +15,7 @@ from placementclient.model.plans import (
     TreeChange,
     changed_consumers,
 )
-from placementclient.model.providers import Provider, aside
+from placementclient.model.providers import Provider, temporary_name
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
@@ -98,7 +98,7 @@ def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
     for uuid in before.providers.keys() - after.providers.keys():
         if after.named(names[uuid]):
             # The other one of that name is that of the rows.
-            names[uuid] = aside(names[uuid], uuid)
+            names[uuid] = temporary_name(names[uuid], uuid)
     walked = [state for side in (after, before) for state in side.walked()]
     for uuid in dict.fromkeys(state.uuid for state in walked):
         yield from _of_provider(before.providers.get(uuid), after.providers.get(uuid), names)

@@ -52,14 +52,14 @@ def normalized_body(document: Any) -> Any:
     return normal
 
 
-def aside(name: str, uuid: str) -> str:
+def temporary_name(name: str, uuid: str) -> str:
     """Return a free name that shows the old name."""
     suffix = f' ({uuid})'
     return name[: LONGEST_NAME - len(suffix)] + suffix
 
 
 def original(name: str, uuid: str) -> str:
-    """Return the name before :func:`aside`, without an end that was too long to be kept."""
+    """Return the name before :func:`temporary_name`; its end is lost if it was too long."""
     return name.removesuffix(f' ({uuid})')
 
 

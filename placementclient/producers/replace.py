@@ -15,10 +15,10 @@ from placementclient.model.plans import Plan, changed_consumers
 from placementclient.model.providers import (
     LONGEST_NAME,
     Provider,
-    aside,
     is_uuid,
     normalized,
     original,
+    temporary_name,
 )
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import Producer
@@ -157,7 +157,7 @@ def _pair(client: Client, request: Replacement) -> tuple[Provider | None, Provid
     if not is_uuid(request.old) and (is_new or is_lost):
         # Half way the new one has the name of the old one already.
         listed = resource_provider.list(client)
-        moved = (p for p in listed if p.name == aside(request.old, p.uuid))
+        moved = (p for p in listed if p.name == temporary_name(request.old, p.uuid))
         old = next(moved, None if is_new else old)
     if new is None and request.twin:
         if old and old.name != original(old.name, old.uuid):

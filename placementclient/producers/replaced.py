@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from placementclient.client import errors
 from placementclient.client.wording import counted, first
 from placementclient.model.consumers import Consumer
-from placementclient.model.providers import Provider, aside, original
+from placementclient.model.providers import Provider, original, temporary_name
 from placementclient.model.servers import same_host
 from placementclient.model.shortfalls import check_accounted
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -53,7 +53,7 @@ def check_related(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -
     if any(same_host(original(new.name, uuid), former) for uuid in (old_uuid, new_uuid)):
         return
     # Half way, it was moved aside for this name.
-    if new.name == name and old.name == aside(name, old_uuid):
+    if new.name == name and old.name == temporary_name(name, old_uuid):
         return
     left = list(snapshot.tree(old_uuid))
     retained = {consumer.uuid for consumer in snapshot.consumers_in(old_uuid)}

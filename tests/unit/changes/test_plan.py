@@ -10,7 +10,7 @@ from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import DeleteProvider, Reshape, SetTraits
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.simulation import simulate
-from placementclient.model.providers import aside
+from placementclient.model.providers import temporary_name
 from placementclient.producers.replaced import replaced
 from tests.snapshot_pairs import content, pair
 from tests.unit.insight.clouds import cloud, provider
@@ -55,7 +55,7 @@ def test_equal_snapshots_make_an_empty_plan():
 def test_a_provider_goes_together_with_the_one_that_has_its_name():
     """Half way, the new one has the name: it gets the rest before the old one is deleted."""
     old = provider('old', traits=['HW_CPU_X86_AVX'], VCPU=8)
-    old = replace(old, provider=replace(old.provider, name=aside('host', 'old')))
+    old = replace(old, provider=replace(old.provider, name=temporary_name('host', 'old')))
     new = provider('new')
     before = cloud([old, replace(new, provider=replace(new.provider, name='host'))])
     (tree,) = plan('replace', before, replaced(before, 'old', 'new', 'host')).trees

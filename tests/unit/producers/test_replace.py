@@ -5,12 +5,12 @@ import pytest
 from placementclient.api import resource_provider
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.providers import LONGEST_NAME, Provider, aside
+from placementclient.model.providers import LONGEST_NAME, Provider, temporary_name
 from placementclient.producers.replace import Replacement, Replacing
 from tests.unit.dialogue import ROOT, RP, RP2
 
 OLD, NEW, OTHER = RP, RP2, ROOT
-ASIDE = aside('host', OLD)
+TEMPORARY_NAME = temporary_name('host', OLD)
 LONG = 'h' * LONGEST_NAME
 
 
@@ -36,20 +36,20 @@ def producer_of(client, monkeypatch):
         (Replacement('host', NEW), {OLD: 'host'}, 'host'),
         (Replacement(OLD.upper(), NEW), {OLD: 'host'}, 'host'),
         # Its name is free.
-        (Replacement('host', NEW), {OTHER: 'x', OLD: ASIDE}, 'host'),
-        (Replacement(OLD, NEW), {OLD: ASIDE}, 'host'),
+        (Replacement('host', NEW), {OTHER: 'x', OLD: TEMPORARY_NAME}, 'host'),
+        (Replacement(OLD, NEW), {OLD: TEMPORARY_NAME}, 'host'),
         # The new one has it.
-        (Replacement('host', NEW), {NEW: 'host', OLD: ASIDE}, 'host'),
-        (Replacement(OLD, NEW), {NEW: 'host', OLD: ASIDE}, 'host'),
+        (Replacement('host', NEW), {NEW: 'host', OLD: TEMPORARY_NAME}, 'host'),
+        (Replacement(OLD, NEW), {NEW: 'host', OLD: TEMPORARY_NAME}, 'host'),
         (Replacement('host', NEW, name='fresh'), {NEW: 'fresh', OLD: 'host'}, 'fresh'),
         # With a twin, by its name: before and after it has got another one.
         (Replacement('host', twin='twin'), {NEW: 'twin', OLD: 'host'}, 'host'),
-        (Replacement('host', twin='twin'), {NEW: 'twin', OLD: ASIDE}, 'host'),
-        (Replacement('host', twin='twin'), {NEW: 'host', OLD: ASIDE}, 'host'),
-        (Replacement(OLD, twin='twin'), {NEW: 'host', OLD: ASIDE}, 'host'),
+        (Replacement('host', twin='twin'), {NEW: 'twin', OLD: TEMPORARY_NAME}, 'host'),
+        (Replacement('host', twin='twin'), {NEW: 'host', OLD: TEMPORARY_NAME}, 'host'),
+        (Replacement(OLD, twin='twin'), {NEW: 'host', OLD: TEMPORARY_NAME}, 'host'),
         # By the name that it was moved aside to, as an audit has it.
-        (Replacement(ASIDE, twin=NEW), {NEW: 'host', OLD: ASIDE}, 'host'),
-        (Replacement(OLD, NEW, name=LONG), {OLD: aside(LONG, OLD)}, LONG),
+        (Replacement(TEMPORARY_NAME, twin=NEW), {NEW: 'host', OLD: TEMPORARY_NAME}, 'host'),
+        (Replacement(OLD, NEW, name=LONG), {OLD: temporary_name(LONG, OLD)}, LONG),
     ],
 )
 def test_the_two_are_found(producer_of, request_, names, name):
@@ -117,9 +117,9 @@ def test_the_old_one_is_deleted_before_it_is_read(producer_of):
         ),
         (
             Replacement(OLD, NEW),
-            {OLD: aside(LONG, OLD)},
-            f'{aside(LONG, OLD)} has been moved aside, and its name was cut: give the whole one '
-            'with --name',
+            {OLD: temporary_name(LONG, OLD)},
+            f'{temporary_name(LONG, OLD)} has been moved aside, and its name was cut: '
+            'give the whole one with --name',
         ),
     ],
 )

@@ -13,7 +13,7 @@ from placementclient.changes.summary import rows
 from placementclient.client import errors
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.providers import LONGEST_NAME, aside, original
+from placementclient.model.providers import LONGEST_NAME, original, temporary_name
 from placementclient.producers.replaced import Irreplaceable, check_related, replaced
 from tests.snapshot_pairs import content
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -146,7 +146,7 @@ MIDDLE = provider('middle', 'twin')
         ),
         # Half way: the root has the name of the child already.
         (
-            [named(provider('old', 'twin'), aside('old', 'old')), named(TWIN, 'old')],
+            [named(provider('old', 'twin'), temporary_name('old', 'old')), named(TWIN, 'old')],
             [],
             'is below old: old cannot replace',
         ),
@@ -206,14 +206,14 @@ def test_so_is_one_of_which_only_a_child_is_in_use(child, name):
     [
         ('web', 'web.example.org', True),
         ('web.example.org', 'web', True),
-        (aside('web', 'old'), 'web', True),
-        (aside('web.example.org', 'old'), 'web', True),
-        ('web', aside('web', 'twin'), True),
-        ('web', aside('web', 'old'), True),
-        (aside('w' * LONGEST_NAME, 'old'), 'w' * LONGEST_NAME, True),
+        (temporary_name('web', 'old'), 'web', True),
+        (temporary_name('web.example.org', 'old'), 'web', True),
+        ('web', temporary_name('web', 'twin'), True),
+        ('web', temporary_name('web', 'old'), True),
+        (temporary_name('w' * LONGEST_NAME, 'old'), 'w' * LONGEST_NAME, True),
         ('web.example.org', 'web.example.com', False),
         ('web1', 'web10', False),
-        (aside('web', 'old'), 'other', False),
+        (temporary_name('web', 'old'), 'other', False),
     ],
 )
 def test_a_twin_in_use_needs_the_name_of_the_same_host(old, new, is_same):
@@ -265,7 +265,7 @@ def test_one_that_is_made_is_nobodys():
         (HOST, [], 'new', {'old': {}, 'new': OLD.inventories}),
         # Half way.
         (
-            [named(OLD, aside('old', 'old')), GPU, PORT],
+            [named(OLD, temporary_name('old', 'old')), GPU, PORT],
             [],
             'new',
             {'old': {}, 'new': OLD.inventories},
@@ -292,8 +292,8 @@ def test_rows_tell_two_providers_of_one_name_apart():
 
 
 def test_names_that_make_way_are_found_again():
-    assert original(aside('host', 'u'), 'u') == 'host'
+    assert original(temporary_name('host', 'u'), 'u') == 'host'
     assert original('host', 'u') == 'host'
     long = 'h' * LONGEST_NAME
-    assert len(aside(long, 'u')) == LONGEST_NAME
-    assert long.startswith(original(aside(long, 'u'), 'u'))
+    assert len(temporary_name(long, 'u')) == LONGEST_NAME
+    assert long.startswith(original(temporary_name(long, 'u'), 'u'))

@@ -5,7 +5,7 @@ import time
 import pytest
 from msgspec.structs import replace
 
-from placementclient.model.providers import aside
+from placementclient.model.providers import temporary_name
 from placementclient.model.services import ComputeService, Hypervisor, HypervisorService
 from tests.unit.insight.audit.auditing import PREFIX, audited, reason, typed
 from tests.unit.insight.clouds import consumer, pool, provider
@@ -21,7 +21,7 @@ ASIDE = [
     replace(state, provider=replace(state.provider, name=name))
     for state, name in (
         (provider('new', VCPU=8), 'host'),
-        (provider('old', VCPU=8), aside('host', 'old')),
+        (provider('old', VCPU=8), temporary_name('host', 'old')),
     )
 ]
 JOIN = f'{PREFIX} replace host --with host.x --name host.x'
