@@ -155,7 +155,7 @@ class _Rebase:
                 self.held[uuid] = replace(desired, generation=live.generation if live else None)
         if self._is_back:
             self._unneeded()
-        self._crowded()
+        self._overcommitted()
         self._settle()
         self._overused()
 
@@ -183,7 +183,7 @@ class _Rebase:
             if decided == (self.states, self.held):
                 return
 
-    def _crowded(self) -> None:
+    def _overcommitted(self) -> None:
         """Refuse allocations for which there is no room any more, though there was when planned."""
         gains = self._gains()
         for consumer in list(self.held.values()):
