@@ -214,7 +214,7 @@ class Cursor:
         for index, value in enumerate(self.value):
             yield Cursor(value, self.path, f'{self.name}[{index}]', *self._place_of(index))
 
-    def each(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
+    def sequence(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
         """Return the items of a sequence, parsed by a reader."""
         faults, result = Faults(), []
         for item in self.items():
@@ -258,7 +258,7 @@ class Cursor:
         return self.value
 
     def texts(self) -> tuple[str, ...]:
-        return self.each(Cursor.text)
+        return self.sequence(Cursor.text)
 
     def symbol(self) -> str:
         """Return the name of a resource class or of a trait."""
@@ -270,7 +270,7 @@ class Cursor:
         return self._matching(_SYMBOL.fullmatch(text) is not None, 'A-Z, 0-9 and _ only')
 
     def symbols(self) -> tuple[str, ...]:
-        return self.each(Cursor.symbol)
+        return self.sequence(Cursor.symbol)
 
     def uuid(self) -> str:
         return self._matching(is_uuid(self.text()), 'a UUID').lower()

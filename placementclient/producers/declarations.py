@@ -72,8 +72,8 @@ def _provider(cursor: Cursor) -> Declared:
                 'uuid': Cursor.uuid,
                 'inventories': _inventories,
                 'traits': lambda at: frozenset(at.symbols()),
-                'aggregates': lambda at: frozenset(at.each(Cursor.uuid)),
-                'children': lambda at: at.each(_provider),
+                'aggregates': lambda at: frozenset(at.sequence(Cursor.uuid)),
+                'children': lambda at: at.sequence(_provider),
             },
             ['name'],
         )

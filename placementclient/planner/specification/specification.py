@@ -42,7 +42,7 @@ def from_document(document: Any, path: str) -> Spec:
 
 def _spec(document: Cursor) -> Spec:
     if isinstance(document.value, list):
-        fields: dict[str, Any] = {'moves': document.each(lambda item: _move(item, ()))}
+        fields: dict[str, Any] = {'moves': document.sequence(lambda item: _move(item, ()))}
     else:
         fields = document.fields(
             {
@@ -66,13 +66,13 @@ def _spec(document: Cursor) -> Spec:
 
 
 def _moves(cursor: Cursor) -> tuple[Move, ...]:
-    return () if cursor.value is None else cursor.each(lambda item: _move(item, ('root',)))
+    return () if cursor.value is None else cursor.sequence(lambda item: _move(item, ('root',)))
 
 
 def _selection(cursor: Cursor) -> TreeSelection:
     readers: dict[str, Callable[[Cursor], tuple[str, ...]]] = {
         'name': Cursor.texts,
-        'uuid': lambda at: at.each(Cursor.uuid),
+        'uuid': lambda at: at.sequence(Cursor.uuid),
         'trait': Cursor.symbols,
         'class': Cursor.symbols,
     }
@@ -94,7 +94,7 @@ def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
                     'parent': lambda at: _template(at, ('root', 'source')),
                     'inventories': lambda at: in_order(at.entries(inventory_fields)),
                     'traits': Cursor.symbols,
-                    'aggregates': lambda at: at.each(Cursor.uuid),
+                    'aggregates': lambda at: at.sequence(Cursor.uuid),
                     'uuid': Cursor.uuid,
                 },
                 ['name'],
@@ -112,7 +112,7 @@ def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
         uuids.add(entry.uuid)
         return entry
 
-    return cursor.each(provider)
+    return cursor.sequence(provider)
 
 
 def _additions(cursor: Cursor) -> tuple[Addition, ...]:
@@ -125,7 +125,7 @@ def _additions(cursor: Cursor) -> tuple[Addition, ...]:
                 'parent': lambda at: _template(at, ('root',)),
                 'inventories': lambda at: in_order(at.entries(inventory_fields)),
                 'traits': Cursor.symbols,
-                'aggregates': lambda at: at.each(Cursor.uuid),
+                'aggregates': lambda at: at.sequence(Cursor.uuid),
                 'consumers': _added,
             },
             ['resource_provider', 'inventories'],
@@ -142,7 +142,7 @@ def _additions(cursor: Cursor) -> tuple[Addition, ...]:
                     )
         return entry
 
-    return cursor.each(addition)
+    return cursor.sequence(addition)
 
 
 def _added(cursor: Cursor) -> dict[str, dict[str, int]]:
@@ -236,7 +236,7 @@ def _together(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
         seen.update(names)
         return names
 
-    return cursor.each(group)
+    return cursor.sequence(group)
 
 
 def _template(cursor: Cursor, placeholders: Collection[str]) -> str:

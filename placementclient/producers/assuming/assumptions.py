@@ -59,7 +59,7 @@ def parse(text: str, path: str, sources: NamedFiles) -> tuple[Assumption, ...]:
     :raises errors.BadFile: for what is wrong, with line and column
     """
     document = read(text, path, columns=True)
-    return document.each(lambda item: _assumption(item, sources))
+    return document.sequence(lambda item: _assumption(item, sources))
 
 
 def _assumption(at: Cursor, sources: NamedFiles) -> Assumption:
@@ -113,7 +113,7 @@ _EDIT: Mapping[str, Callable[[Cursor], Any]] = {
     'member_of': _member_of,
     'inventories': lambda at: at.entries(inventory_fields),
     'traits': lambda at: _changes(at, Cursor.symbols),
-    'aggregates': lambda at: _changes(at, lambda names: names.each(Cursor.uuid)),
+    'aggregates': lambda at: _changes(at, lambda names: names.sequence(Cursor.uuid)),
 }
 
 
