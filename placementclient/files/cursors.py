@@ -121,7 +121,7 @@ class Faults:
     """Collects faults, to report all of them together."""
 
     def __init__(self) -> None:
-        self.found: list[errors.BadFile] = []
+        self.errors: list[errors.BadFile] = []
 
     @contextlib.contextmanager
     def collected(self) -> Iterator[None]:
@@ -129,12 +129,12 @@ class Faults:
         try:
             yield
         except errors.BadFile as fault:
-            self.found += fault.faults
+            self.errors += fault.faults
 
     def raise_any(self) -> None:
-        self.found.sort(key=lambda fault: (fault.path, fault.line or 0))
-        if self.found:
-            raise errors.BadFiles(self.found)
+        self.errors.sort(key=lambda fault: (fault.path, fault.line or 0))
+        if self.errors:
+            raise errors.BadFiles(self.errors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +170,11 @@ class Cursor:
         for key in [key for key in inside if key not in readers]:
             near = closest([key], readers)
             hint = f'. {did_you_mean(near)}' if near else ', known are ' + ', '.join(readers)
-            faults.found.append(inside.pop(key).error(f'unknown key{hint}'))
+            faults.errors.append(inside.pop(key).error(f'unknown key{hint}'))
             missing = [name for name in missing if name not in near]
         if missing:
             are = 'are' if len(missing) > 1 else 'is'
-            faults.found.append(self.error(f'{" and ".join(missing)} {are} missing'))
+            faults.errors.append(self.error(f'{" and ".join(missing)} {are} missing'))
         for key, cursor in inside.items():
             with faults.collected():
                 result[key] = readers[key](cursor)

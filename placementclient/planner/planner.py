@@ -71,10 +71,10 @@ def make(
     """
     maker = _Maker(snapshot, spec, assignments, solver_timeout, migrations)
     check = SpecCheck(spec, snapshot, listed, trees)
-    maker.faults.found += check.names()
+    maker.faults.errors += check.names()
     if unselective := [*check.selections()]:
         # The trees that are missing would be faults of much else.
-        maker.faults.found += unselective
+        maker.faults.errors += unselective
         maker.faults.raise_any()
     roots = _chosen(maker, trees)
     expect(len(roots))
@@ -139,7 +139,7 @@ class _Maker:
                     layout = self._laid_out([root])
             except Refused as refusal:
                 self._leave_out([root], refusal)
-            if layout is None or self.faults.found or self._row_faults.found:
+            if layout is None or self.faults.errors or self._row_faults.errors:
                 continue  # the other trees are laid out for their faults alone
             target_state, _ = layout
             if parts := shared_parts(self.snapshot, self.spec, uuids, target_state):
@@ -217,13 +217,13 @@ class _Maker:
         for cause in self._causes:
             if cause.keys is not None:
                 by_place.setdefault(cause.keys, []).append(cause)
-        self.faults.found += [
+        self.faults.errors += [
             self.spec.error(sentence, *keys)
             for keys, causes in by_place.items()
             for sentence in grouped((cause.tree, cause.sentence) for cause in causes)
         ]
         if not partial and not self.left:
-            self.faults.found += [
+            self.faults.errors += [
                 self.spec.error(f'nothing uses {entry.name}', section, index)
                 for section, entries in self.spec.sections.items()
                 for index, entry in enumerate(entries)
@@ -232,7 +232,7 @@ class _Maker:
         self.faults.raise_any()
         # Of a specification that has faults, rows that are right may be of no use.
         left_out = [tree.root_provider_uuid for tree in self.left]
-        self._row_faults.found += self._assignments.faults(
+        self._row_faults.errors += self._assignments.faults(
             self.snapshot, partial=partial, left_out=left_out
         )
         self._row_faults.raise_any()

@@ -95,7 +95,7 @@ def _from_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
                 Cursor(dict.fromkeys(header), path, '', reader.line_num).keys(_ALLOWED, COLUMNS[:4])
             elif len(cells) != len(header):
                 fields = counted(len(cells), 'field')
-                faults.found.append(row.error(f'{fields}, the header has {len(header)}'))
+                faults.errors.append(row.error(f'{fields}, the header has {len(header)}'))
             else:
                 yield {
                     name: Cursor(cell.strip(), path, name, reader.line_num)
@@ -103,7 +103,7 @@ def _from_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
                     if cell.strip()
                 }
     except csv.Error as reason:
-        faults.found.append(errors.BadFile(path, str(reason), reader.line_num))
+        faults.errors.append(errors.BadFile(path, str(reason), reader.line_num))
 
 
 def _from_document(document: Cursor, faults: Faults) -> Iterator[Mapping[str, Cursor]]:

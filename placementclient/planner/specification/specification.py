@@ -186,7 +186,7 @@ def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
     )
     source, target, moved = (fields[key] for key in needed)
     renamed, consumers, faults = in_order(fields.get('as', {})), {}, Faults()
-    faults.found = [
+    faults.errors = [
         cursor.inside('as', name).error(f'{name} is not in moved_resources')
         for name in renamed
         if name not in moved
