@@ -33,14 +33,14 @@ class Amount:
 class DrainPanel(NamedTuple):
     """The part of the page about a drain.
 
-    :param said: the answer in sentences
+    :param messages: the answer in sentences
     :param hosts: host, class, and its amounts before and after; a host's name is in its first line
     :param waves: number, count of servers, the names of the hosts that they leave, and of targets
     :param left_out: how many hosts and waves are not shown
     """
 
     verdict: str
-    said: list[str]
+    messages: list[str]
     emptied: list[str]
     hosts: list[tuple[str, str, Amount, Amount]]
     waves: list[tuple[int, int, str, str]]

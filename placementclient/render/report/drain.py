@@ -25,11 +25,11 @@ class _DrainedMove(msgspec.Struct, rename={'source': 'from', 'target': 'to'}):
     allocations: dict[str, dict[str, int]]
 
 
-class _Document(msgspec.Struct):
+class _Document(msgspec.Struct, rename={'messages': 'said'}):
     format: Literal['placementclient/drain-plan']
     version: Literal[1]
     verdict: Literal['yes', 'no', 'depends', 'undetermined']
-    said: list[str]
+    messages: list[str]
     hosts: list[str]
     moves: list[_DrainedMove]
 
@@ -56,7 +56,7 @@ def panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
         waves.setdefault(move.wave, []).append(move)
     return DrainPanel(
         plan.verdict,
-        plan.said,
+        plan.messages,
         plan.hosts,
         list(_hosts(snapshot, plan.moves, hosts[:MOST])),
         [_wave(number, wave) for number, wave in sorted(waves.items())[:MOST]],

@@ -122,7 +122,7 @@
     const list = document.getElementById(id);
     if (!list) return null;
     const find = list.querySelector('input');
-    const said = list.querySelector('output');
+    const output = list.querySelector('output');
     const choices = [...list.querySelectorAll('select')];
     const body = list.querySelector('tbody');
     const headings = [...list.querySelectorAll('thead th')];
@@ -187,7 +187,7 @@
         const sign = down ? -1 : 1;
         shown.sort((a, b) => sign * compare(key(a.item), key(b.item)));
       }
-      said.textContent = shown.length === items.length
+      output.textContent = shown.length === items.length
         ? number(items.length) : `${number(shown.length)} of ${number(items.length)}`;
       first = 0;
       draw();
@@ -214,7 +214,7 @@
     find.addEventListener('input', search);
     for (const each of choices) each.addEventListener('change', search);
     for (const [named, { headings: written, rows }] of Object.entries(csv)) {
-      said.after(exporting(named, () => [written, ...shown.flatMap(({ item }) => rows(item))]));
+      output.after(exporting(named, () => [written, ...shown.flatMap(({ item }) => rows(item))]));
     }
     previous.addEventListener('click', turn(-size));
     next.addEventListener('click', turn(size));

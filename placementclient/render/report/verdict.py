@@ -34,7 +34,7 @@ def verdict(
     statements = [*_of_plan(report.plan, changed)] if report.plan else []
     if report.drain is not None:
         mark = _DRAINS.get(report.drain.verdict, ATTENTION)
-        statements.append((mark, report.drain.said[0]))
+        statements.append((mark, report.drain.messages[0]))
     return [*statements, *_of_cloud(report, rooms), _of_audit(report)]
 
 
