@@ -152,7 +152,7 @@ class _Positions:
         return ops.UpdateProvider(uuid, live, position)
 
     def _freed_name(self, pending: Sequence[str]) -> ops.Operation:
-        """Free a name that is needed: nothing else stops all of them, as parents come first."""
+        """Rename a provider whose name another one needs: only names can block all of them."""
         desired = ((self._desired(uuid).name, uuid) for uuid in pending)
         holders = ((self._holders.get(name, uuid), uuid) for name, uuid in desired)
         holder = next(holder for holder, uuid in holders if holder != uuid)

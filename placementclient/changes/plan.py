@@ -109,7 +109,7 @@ def _excerpt(snapshot: Snapshot, part: _JoinedTrees, uuids: Iterable[str]) -> Sn
 
 
 def _with_ancestors(before: Snapshot, after: Snapshot, uuids: Iterable[str]) -> list[str]:
-    """Return providers and all above them, on either side: both have the same ones."""
+    """Return providers and their ancestors on both sides."""
     pending, surroundings = list(uuids), dict[str, None]()
     while pending:
         uuid = pending.pop()

@@ -157,7 +157,7 @@ class Shell(app.App):
         return status
 
     def _refuse(self, argv: Sequence[str]) -> int:
-        """Say that there is no such command, and which there are that it may have meant."""
+        """Print an error with the commands of the group, or with similar commands."""
         words = [*itertools.takewhile(lambda word: not word.startswith('-'), argv)]
         commands, name = self.command_manager.commands, ' '.join(words) or argv[0]
         group = list(command_help.lines(commands, name))

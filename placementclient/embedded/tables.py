@@ -146,13 +146,13 @@ class _TableReading:
         return used, allocated
 
     def _holders(self) -> Select[Any]:
-        """Return the consumers that hold something of the trees, by the ids of allocations."""
+        """Return the IDs of the consumers with allocations on the trees."""
         return self._of_trees(select(models.Allocation.consumer_id), models.Allocation)
 
     def _consumers(
         self, allocated: Mapping[int, dict[str, dict[str, int]]], providers: Container[str]
     ) -> Iterator[Consumer]:
-        """Those that hold something of some providers, with all that they hold."""
+        """Return the consumers with allocations on the providers, with all their allocations."""
         consumer, project, user = models.Consumer, models.Project, models.User
         owner, kind = (project.external_id, user.external_id), models.ConsumerType
         query = (

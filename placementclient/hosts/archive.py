@@ -118,7 +118,7 @@ def _counted(content: bytes, path: str) -> tuple[int, ...]:
 
 
 def _check_count(path: str, counted: tuple[int, ...], written: tuple[int, ...]) -> None:
-    """Check that all is there that the collector has listed."""
+    """Check that the archive has as many domains and node devices as the collector counted."""
     if not counted:
         raise errors.BadFile(
             path,

@@ -84,7 +84,7 @@ def _names(before: Snapshot, after: Snapshot) -> dict[str, str]:
 
 
 def _whole(facts: Facts | None) -> Facts | None:
-    """All that a thing is, without what is nothing."""
+    """Return the fields that are not empty."""
     if facts is None:
         return None
     return {field: value for field, value in facts.items() if value not in (None, [], '')}

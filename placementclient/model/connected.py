@@ -1,4 +1,4 @@
-"""Groups of things that have something in common."""
+"""Groups of keys that share values, such as trees that share consumers."""
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import TypeVar
@@ -7,19 +7,19 @@ K = TypeVar('K')
 
 
 def connected(touched: Mapping[K, Collection[Hashable]]) -> Iterator[list[K]]:
-    """Group keys that have something in common, directly or through others; keep their order."""
+    """Group the keys that share a value, directly or through other keys; keep their order."""
     users: dict[Hashable, list[K]] = {}
-    for key, things in touched.items():
-        for thing in things:
-            users.setdefault(thing, []).append(key)
+    for key, values in touched.items():
+        for value in values:
+            users.setdefault(value, []).append(key)
     order = {key: number for number, key in enumerate(touched)}
     seen: set[K] = set()
     for first in touched:
         members = [] if first in seen else [first]
         seen.add(first)
         for member in members:  # grows
-            for thing in touched[member]:
-                others = [key for key in users.pop(thing, ()) if key not in seen]
+            for value in touched[member]:
+                others = [key for key in users.pop(value, ()) if key not in seen]
                 seen.update(others)
                 members += others
         if members:

@@ -98,7 +98,7 @@ def _candidates(count: CandidateCount, most: int) -> Iterator[str]:
 
 
 def _nearest(explanation: Explanation) -> Iterator[str]:
-    """The shortages of the nearest trees; those that all of them have come first, and once."""
+    """Return the shortages of the nearest trees; those that all trees share come first, once."""
     shortages = {
         host.name: [
             f'    {shortage.requirement}: {_shortage(shortage)}' for shortage in host.shortages

@@ -40,8 +40,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     'testing': {'producers', 'embedded'},
     '__main__': {'cli', 'completion'},
 }
-#: How many imports, one above the other, lead from the top of the table to its bottom.
-LONGEST_CHAIN = 10
+#: The most folders in a chain, from the top of the table to its bottom.
+LONGEST_CHAIN = 9
 #: Folders and modules that must be testable without a service, and so usable on a file.
 PURE = (
     *('model', 'planner', 'placing', 'insight', 'render'),
@@ -147,10 +147,10 @@ def test_no_file_imports_itself_by_a_detour():
 
 
 def test_no_folder_is_below_itself_and_no_chain_is_long():
-    links: dict[str, int] = {}
+    heights: dict[str, int] = {}
     for row in TopologicalSorter(MAY_IMPORT).static_order():
-        links[row] = max((links[below] + 1 for below in MAY_IMPORT[row]), default=0)
-    assert max(links.values()) <= LONGEST_CHAIN
+        heights[row] = 1 + max((heights[below] for below in MAY_IMPORT[row]), default=0)
+    assert max(heights.values()) <= LONGEST_CHAIN
 
 
 @pytest.mark.parametrize('module', [name for name in NAMES if is_in(name, PURE)])

@@ -88,7 +88,7 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
     def produce_output(
         self, parsed_args: argparse.Namespace, names: Sequence[str], values: Any
     ) -> int:
-        """Print it; for people what others wrote is made printable, for programs it is data."""
+        """Print the table: printable text for people, unchanged data for programs."""
         if not self.prints:
             self._check_columns(names)
         name, is_seen = parsed_args.formatter, self.app.stdout.isatty()
@@ -97,7 +97,7 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
             if is_seen:
                 self.formatter = self._fitted()
         cell = _shown_number if name == 'value' and is_seen else _CELLS.get(name)
-        # What is no data writes colours, or has looked at each cell.
+        # Texts have colours; the cells of tables and of values are printable already.
         on_screen = is_seen and name not in ('table', 'text', 'value')
         self.formatter = PrintableFormatter(self.formatter, cell, on_screen=on_screen)
         with self._printing():

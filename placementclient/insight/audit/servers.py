@@ -152,7 +152,7 @@ def _comparable(amounts: Resources) -> Counter[str]:
 
 
 def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
-    """The servers that are on a host and hold something on one, with the root of that one."""
+    """Return the servers with allocations on exactly one host, and the root of its tree."""
     for server in cloud.servers.values():
         consumer = cloud.snapshot.consumers.get(server.uuid)
         if consumer is None or not server.hosts:

@@ -40,7 +40,7 @@ _FIELDS = {
     Kind.AGGREGATE: 'member_of',
     Kind.NOT_AGGREGATE: 'forbidden_member_of',
 }
-#: What is asked of the request as a whole, whatever resources it asks for.
+#: The kinds of requirements that no group has, only the request as a whole.
 _OF_THE_WHOLE = (Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT, Kind.ISOLATE, Kind.SAME_SUBTREE)
 
 

@@ -303,7 +303,7 @@ class DrainCloud:
         pools: Mapping[Pool, int],
         requests: Collection[Request],
     ) -> Iterator[TargetHost]:
-        """Yield hosts, those that are alike with one shape; empty ones for those that are new."""
+        """Yield the hosts to move to: equal hosts share a shape, and new hosts are empty."""
         topology, groups = self.topology, self.knowledge.groups
         shapes: dict[tuple[HostProvider, ...], Shape] = {}
         trees = {tree for request in requests for tree in request.trees}

@@ -157,7 +157,7 @@ class _GroupModel:
         self.model.maximize(sum(count for counts in self._counts for count in counts.values()))
 
     def shares(self, solver: Any) -> Iterator[_GroupShare]:
-        """Return what each group gets that gets something."""
+        """Return the servers of each group that gets some."""
         for number, (group, counts) in enumerate(zip(self._groups, self._counts, strict=True)):
             items = {item: n for item, count in counts.items() if (n := int(solver.value(count)))}
             patterns = None
@@ -173,7 +173,7 @@ class _GroupModel:
                 yield _GroupShare(number, group, items, patterns)
 
     def _fit(self, group: Group, counts: Mapping[Item, Any]) -> None:
-        """Allow no more than there is, with a rounding cut for each size."""
+        """Limit the servers to the free amounts of the hosts, with a rounding cut for each size."""
         hosts, by_room = len(group.hosts), dict[int, list[tuple[int, Any]]]()
         for item, count in counts.items():
             for at, amount in group.needs[item]:

@@ -89,7 +89,7 @@ class _Builder(TargetProviders):
     def _flows_of(
         self, index: int, source: ProviderState, taken: Counter[InventoryKey]
     ) -> Iterator[InventoryFlow]:
-        """Lead what one move takes off one source to its target."""
+        """Return what one move takes off one source, and move its traits to the target."""
         move = self._spec.moves[index]
         keys = 'moves', index, 'to_resource_provider'
         target = self.provide(self.named(move.target, source), source, keys)

@@ -115,7 +115,7 @@ class ConsumerJudge:
         return inventory is None or inventory.admits(amount)
 
     def _are_independent(self) -> bool:
-        """Return whether each item may go its way whatever way the others go."""
+        """Return True if the option of one item never excludes an option of another."""
         users = Counter[InventoryKey]()
         for item in self._items:
             users.update({target.key for target, _ in _parts_of(item.options)})
@@ -135,7 +135,7 @@ class ConsumerJudge:
         )
 
     def _together(self, items: Sequence[ConsumerItem]) -> Iterator[ConsumerItem]:
-        """Make one item of some, with the options that the service takes."""
+        """Join items to one, with the options that the service accepts."""
         if len(items) == 1 and items[0].divisible and not self._wrong:
             yield items[0]  # only the search knows the amounts
             return
