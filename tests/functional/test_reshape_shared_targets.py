@@ -6,7 +6,7 @@ from placementclient.client import errors
 from placementclient.model.outcomes import State
 from placementclient.planner import planner
 from placementclient.reshape.rehearse import rehearse
-from tests.unit.planner import oracle
+from tests.unit.planner.random_reshapes import cases
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ def plan_of(case):
 )
 def test_the_service_takes_trees_that_share_targets_and_their_way_back(kind, ends):
     tried = 0
-    for _, case in oracle.cases(kind, 0, 50):
+    for _, case in cases(kind, 0, 50):
         plan = plan_of(case) if case else None
         if case is None or plan is None:
             continue

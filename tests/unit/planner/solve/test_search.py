@@ -11,7 +11,7 @@ from placementclient.model.inventories import Units
 from placementclient.optimize import cpsat
 from placementclient.planner.solve.problem import Bin, Demand, Item
 from placementclient.planner.solve.search import Impossible, ItemDecision, search
-from tests.unit.planner.oracle import divisions
+from tests.unit.planner.exhaustive import divisions
 
 pytest.importorskip('ortools')
 
