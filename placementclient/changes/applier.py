@@ -18,9 +18,9 @@ from placementclient.api import (
     trait,
 )
 from placementclient.changes import operations as ops
-from placementclient.changes.own_values import held_by
 from placementclient.changes.records import operations as records
 from placementclient.changes.records.journals import UNKNOWN
+from placementclient.changes.written_values import held_by
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE

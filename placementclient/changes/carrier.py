@@ -14,10 +14,10 @@ from placementclient.changes.applier import Applier
 from placementclient.changes.diff import operations_of
 from placementclient.changes.inspector import Inspector
 from placementclient.changes.obstacles import LeftAlone, Obstacle, Obstructed
-from placementclient.changes.own_values import repeated
 from placementclient.changes.rebase import Rebased, additions
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknown_outcomes
+from placementclient.changes.written_values import repeated
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Outcome, State, TreeResult

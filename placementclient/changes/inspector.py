@@ -8,11 +8,11 @@ from placementclient.changes import comparison, phases
 from placementclient.changes.journal import Journal, Record
 from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.operations import Operation
-from placementclient.changes.own_values import is_unmade
 from placementclient.changes.rebase import Rebased
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import unknown_outcomes
 from placementclient.changes.tree_rebase import rebase_change, unmade
+from placementclient.changes.written_values import is_unmade
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import first

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from placementclient.changes.diff import diff
 from placementclient.changes.obstacles import Obstacle
 from placementclient.changes.operations import Operation, onto
-from placementclient.changes.own_values import OwnValues, held_by
 from placementclient.changes.summary import shown
+from placementclient.changes.written_values import WrittenValues, held_by
 from placementclient.model.consumers import Allocations, Consumer, gained
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -64,7 +64,7 @@ def rebase(
         another client had deleted before the change was applied, and makes no provider again that
         another client had deleted, unless a consumer or a child needs it
     """
-    rebase = _Rebase(before, after, live, OwnValues(sent), is_atomic, is_back)
+    rebase = _Rebase(before, after, live, WrittenValues(sent), is_atomic, is_back)
     rebase.providers()
     rebase.consumers()
     desired = Snapshot(rebase.states.values(), rebase.held.values())
@@ -72,20 +72,20 @@ def rebase(
 
 
 def additions(
-    planned: ProviderState, live: ProviderState, *, is_own_position: bool = False
+    planned: ProviderState, live: ProviderState, *, is_written_position: bool = False
 ) -> Iterator[Obstacle]:
     """Return everything that others have added to a provider that the change deletes.
 
     Nothing would bring it back. Whatever they have taken off the provider is no obstacle.
 
-    :param is_own_position: whether the plan itself gave it the name and the parent that it has
+    :param is_written_position: whether the plan gave it the name and the parent that it has
     """
     added: dict[str, Iterable[str]] = {
         'inventory': live.inventories.keys() - planned.inventories.keys(),
         'traits': live.traits - planned.traits,
         'aggregates': live.aggregates - planned.aggregates,
     }
-    if not is_own_position:
+    if not is_written_position:
         for label, was, now in zip(
             ('name', 'parent'), planned.position, live.position, strict=True
         ):
@@ -101,13 +101,13 @@ class _Rebase:
         before: Snapshot,
         after: Snapshot,
         live: Snapshot,
-        own: OwnValues,
+        written: WrittenValues,
         is_atomic: bool,
         is_back: bool,
     ) -> None:
-        self._before, self._after, self._live, self._own = before, after, live, own
+        self._before, self._after, self._live, self._written = before, after, live, written
         # Only a rollback that knows its own requests knows the deletions of others.
-        self._is_atomic, self._is_back = is_atomic, is_back and own.is_known
+        self._is_atomic, self._is_back = is_atomic, is_back and written.is_complete
         self.states = dict(live.providers)
         self.held = dict(live.consumers)
         self.obstacles: list[Obstacle] = []
@@ -146,7 +146,7 @@ class _Rebase:
                 before, after = (before[0], now[1]), held_by(desired)
             if before == after or now == after or self._is_ended(uuid, now):
                 continue
-            if now != before and now not in self._own.consumers.get(uuid, ()):
+            if now != before and now not in self._written.consumers.get(uuid, ()):
                 values = f'{shown(now[0])}, neither {shown(before[0])} nor {shown(after[0])}'
                 self._object_for(uuid, f'allocations is {values}')
             elif desired is None or not desired.allocations:
@@ -163,7 +163,7 @@ class _Rebase:
         """Leave out the providers that others had deleted before the change was made."""
         needed = {uuid for consumer in self.held.values() for uuid in consumer.allocations}
         made_again = self._after.providers.keys() - self._before.providers.keys()
-        deleted = made_again - self._live.providers.keys() - self._own.providers - needed
+        deleted = made_again - self._live.providers.keys() - self._written.providers - needed
         for state in reversed(list(self._after.walked())):
             parents = (child.provider.parent_provider_uuid for child in self.states.values())
             if state.uuid in deleted and state.uuid not in parents:
@@ -171,7 +171,7 @@ class _Rebase:
 
     def _is_ended(self, uuid: str, now: tuple[Allocations, object]) -> bool:
         """Return True if others had ended a consumer before the change was made."""
-        return self._is_back and not now[0] and uuid not in self._own.consumers
+        return self._is_back and not now[0] and uuid not in self._written.consumers
 
     def _settle(self) -> None:
         """Refuse parts of the change that need a refused part, until nothing changes."""
@@ -230,8 +230,8 @@ class _Rebase:
             return
         blocked = len(self.obstacles)
         self._merged(before, replace(before, inventories={}), live)
-        is_own_position = live.position in self._own.positions.get(live.uuid, ())
-        self.obstacles += additions(before, live, is_own_position=is_own_position)
+        is_written_position = live.position in self._written.positions.get(live.uuid, ())
+        self.obstacles += additions(before, live, is_written_position=is_written_position)
         if len(self.obstacles) == blocked:
             del self.states[before.uuid]
 
@@ -251,12 +251,12 @@ class _Rebase:
         self, before: ProviderState, after: ProviderState, live: ProviderState
     ) -> Provider:
         provider = live.provider
-        is_own = live.position in self._own.positions.get(live.uuid, ())
+        is_written = live.position in self._written.positions.get(live.uuid, ())
         for key, label in (('name', 'name'), ('parent_provider_uuid', 'parent')):
             was, desired, now = (getattr(state.provider, key) for state in (before, after, live))
             if was == desired and (before.uuid in self._before.providers or now == desired):
                 continue
-            if now in (was, desired) or is_own:
+            if now in (was, desired) or is_written:
                 provider = replace(provider, **{key: desired})
             else:
                 self._object(after, label, was, desired, now)
@@ -272,7 +272,7 @@ class _Rebase:
             if now == desired:
                 continue
             # Also room that was made for a moment, of what does not change otherwise.
-            now = self._own.without(live.uuid, name, now) if now != was else now
+            now = self._written.without(live.uuid, name, now) if now != was else now
             if now in (was, desired):
                 merged = desired
             elif was == desired:

@@ -9,7 +9,7 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 
 
-class OwnValues:
+class WrittenValues:
     """The values that operations have written so far, by provider and consumer.
 
     :param operations: those that were sent; ``None``: they are not known
@@ -23,7 +23,7 @@ class OwnValues:
         self.consumers: dict[str, list[tuple[Allocations, object]]] = defaultdict(list)
         #: The UUIDs of those that an operation made, moved or deleted, or whose inventories it set.
         self.providers: set[str] = set()
-        self.is_known = operations is not None
+        self.is_complete = operations is not None
         for operation in operations or ():
             self._learn(operation)
 

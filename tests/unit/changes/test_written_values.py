@@ -7,7 +7,7 @@ from placementclient.changes.operations import (
     SetTraits,
     UpdateProvider,
 )
-from placementclient.changes.own_values import OwnValues, repeated
+from placementclient.changes.written_values import WrittenValues, repeated
 from placementclient.model.inventories import Inventory
 
 
@@ -48,7 +48,7 @@ def test_what_others_have_taken_back_is_named():
 
 def test_an_inventory_that_was_written_twice_is_taken_back_in_the_opposite_order():
     first, second, third = (Inventory(total) for total in (4, 8, 16))
-    written = OwnValues(
+    written = WrittenValues(
         [
             SetInventories('host', {'VCPU': first}, {'VCPU': second}),
             SetInventories('host', {'VCPU': second}, {'VCPU': third}),
