@@ -20,7 +20,7 @@ from placementclient.api import (
 from placementclient.changes import operations as ops
 from placementclient.changes.records import operations as records
 from placementclient.changes.records.journals import UNKNOWN
-from placementclient.changes.written_values import held_by
+from placementclient.changes.written_values import comparable
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
@@ -258,7 +258,7 @@ class Applier:
         if consumer.uuid not in self._moved:
             return consumer.generation
         live = allocation.show(self._client, consumer.uuid).value
-        if held_by(live) != held_by(consumer):
+        if comparable(live) != comparable(consumer):
             raise _changed(consumer.uuid)
         return live.generation
 

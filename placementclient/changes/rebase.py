@@ -16,7 +16,7 @@ from placementclient.changes.diff import diff
 from placementclient.changes.obstacles import Obstacle
 from placementclient.changes.operations import Operation, onto
 from placementclient.changes.summary import shown
-from placementclient.changes.written_values import WrittenValues, held_by
+from placementclient.changes.written_values import WrittenValues, comparable
 from placementclient.model.consumers import Allocations, Consumer, gained
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -65,9 +65,9 @@ def rebase(
         another client had deleted, unless a consumer or a child needs it
     """
     rebase = _Rebase(before, after, live, WrittenValues(sent), is_atomic, is_back)
-    rebase.providers()
-    rebase.consumers()
-    desired = Snapshot(rebase.states.values(), rebase.held.values())
+    rebase.merge_providers()
+    rebase.merge_consumers()
+    desired = Snapshot(rebase.states.values(), rebase.consumers.values())
     return Rebased(diff(live, desired, is_atomic=is_atomic), tuple(rebase.obstacles))
 
 
@@ -109,11 +109,11 @@ class _Rebase:
         # Only a rollback that knows its own requests knows the deletions of others.
         self._is_atomic, self._is_back = is_atomic, is_back and written.is_complete
         self.states = dict(live.providers)
-        self.held = dict(live.consumers)
+        self.consumers = dict(live.consumers)
         self.obstacles: list[Obstacle] = []
         self._planned_for = _gains((), after.consumers.values())
 
-    def providers(self) -> None:
+    def merge_providers(self) -> None:
         for uuid in {**self._before.providers, **self._after.providers}:
             before = self._before.providers.get(uuid)
             after = self._after.providers.get(uuid)
@@ -129,30 +129,32 @@ class _Rebase:
                     before or ProviderState(after.provider), after, live
                 )
 
-    def consumers(self) -> None:
+    def merge_consumers(self) -> None:
         for uuid in {**self._before.consumers, **self._after.consumers}:
-            before = held_by(self._before.consumers.get(uuid))
+            before = comparable(self._before.consumers.get(uuid))
             desired = self._after.consumers.get(uuid)
             live = self._live.consumers.get(uuid)
             if desired is not None and live is not None:
                 # Placement lets no consumer lose its type.
                 desired = replace(desired, type=desired.type or live.type)
-            after, now = held_by(desired), held_by(live)
+            after, now = comparable(desired), comparable(live)
             if desired is not None and live is not None and before[1] == after[1] != now[1]:
                 # The change does not set the owner: another client may have set another one.
                 desired = replace(
                     desired, project_id=live.project_id, user_id=live.user_id, type=live.type
                 )
-                before, after = (before[0], now[1]), held_by(desired)
+                before, after = (before[0], now[1]), comparable(desired)
             if before == after or now == after or self._is_ended(uuid, now):
                 continue
             if now != before and now not in self._written.consumers.get(uuid, ()):
                 values = f'{shown(now[0])}, neither {shown(before[0])} nor {shown(after[0])}'
                 self._object_for(uuid, f'allocations is {values}')
             elif desired is None or not desired.allocations:
-                del self.held[uuid]
+                del self.consumers[uuid]
             else:
-                self.held[uuid] = replace(desired, generation=live.generation if live else None)
+                self.consumers[uuid] = replace(
+                    desired, generation=live.generation if live else None
+                )
         if self._is_back:
             self._unneeded()
         self._overcommitted()
@@ -161,7 +163,7 @@ class _Rebase:
 
     def _unneeded(self) -> None:
         """Leave out the providers that others had deleted before the change was made."""
-        needed = {uuid for consumer in self.held.values() for uuid in consumer.allocations}
+        needed = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
         made_again = self._after.providers.keys() - self._before.providers.keys()
         deleted = made_again - self._live.providers.keys() - self._written.providers - needed
         for state in reversed(list(self._after.walked())):
@@ -176,17 +178,17 @@ class _Rebase:
     def _settle(self) -> None:
         """Refuse parts of the change that need a refused part, until nothing changes."""
         while True:
-            decided = dict(self.states), dict(self.held)
+            decided = dict(self.states), dict(self.consumers)
             self._users()
             self._names()
             self._stranded()
-            if decided == (self.states, self.held):
+            if decided == (self.states, self.consumers):
                 return
 
     def _overcommitted(self) -> None:
         """Refuse allocations for which there is no room any more, though there was when planned."""
         gains = self._gains()
-        for consumer in list(self.held.values()):
+        for consumer in list(self.consumers.values()):
             live = self._live.consumers.get(consumer.uuid)
             full = (
                 f'{state.name} has no room for its {name} any more'
@@ -204,13 +206,13 @@ class _Rebase:
         uuid = consumer.uuid
         self._object_for(uuid, message)
         if uuid in self._live.consumers:
-            self.held[uuid] = self._live.consumers[uuid]
+            self.consumers[uuid] = self._live.consumers[uuid]
         else:
-            del self.held[uuid]
+            del self.consumers[uuid]
 
     def _gains(self) -> Mapping[str, Counter[str]]:
         """Return how much more is used of each provider and class once the change is made."""
-        return _gains(self._live.consumers.values(), self.held.values())
+        return _gains(self._live.consumers.values(), self.consumers.values())
 
     def _used(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
         live = self._live.providers.get(uuid)
@@ -327,14 +329,14 @@ class _Rebase:
         for uuid, state in list(self.states.items()):
             if state.provider.parent_provider_uuid in missing and not self._stays(uuid):
                 self._leave(state, f'{state.name}: its parent is not made')
-        for uuid, consumer in list(self.held.items()):
+        for uuid, consumer in list(self.consumers.items()):
             if consumer != self._live.consumers.get(uuid) and missing & consumer.allocations.keys():
                 self._refuse(consumer, 'its provider is not made')
 
     def _users(self) -> None:
         """Refuse to delete a provider that others use, or that others have put children below."""
         gone = self._live.providers.keys() - self.states.keys()
-        for consumer in self.held.values():
+        for consumer in self.consumers.values():
             for uuid in gone & consumer.allocations.keys():
                 self._keep(uuid, f'allocations: consumer {consumer.uuid}')
         for state in list(self.states.values()):

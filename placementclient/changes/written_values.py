@@ -42,12 +42,12 @@ class WrittenValues:
                 self._learn_inventories(operation)
             case ops.SetAllocations():
                 for consumer in operation.after:
-                    self.consumers[consumer.uuid].append(held_by(consumer))
+                    self.consumers[consumer.uuid].append(comparable(consumer))
             case ops.Reshape():
                 for change in operation.inventories:
                     self._learn_inventories(change)
                 for moved in operation.consumers:
-                    self.consumers[moved.uuid].append(held_by(moved.after))
+                    self.consumers[moved.uuid].append(comparable(moved.after))
 
     def _learn_inventories(self, change: ops.SetInventories) -> None:
         self.providers.add(change.provider_uuid)
@@ -70,7 +70,8 @@ class WrittenValues:
 def is_unmade(operation: ops.Operation, live: Snapshot) -> bool:
     """Return whether a request was not carried out: one of its consumers is as it was before."""
     return isinstance(operation, ops.SetAllocations) and any(
-        consumer.allocations and held_by(live.consumers.get(consumer.uuid)) == held_by(consumer)
+        consumer.allocations
+        and comparable(live.consumers.get(consumer.uuid)) == comparable(consumer)
         for consumer in operation.before
     )
 
@@ -101,14 +102,14 @@ def _writes(operation: ops.Operation) -> Iterator[tuple[str, object]]:
             changed = (name for name in {**before, **after} if before.get(name) != after.get(name))
             yield from ((f'the inventory of {name} of {uuid}', after.get(name)) for name in changed)
         case ops.SetAllocations(_, consumers):
-            yield from ((f'the allocations of {c.uuid}', str(held_by(c))) for c in consumers)
+            yield from ((f'the allocations of {c.uuid}', str(comparable(c))) for c in consumers)
         case ops.Reshape(inventories, moved):
             yield from (write for change in inventories for write in _writes(change))
-            yield from ((f'the allocations of {c.uuid}', str(held_by(c.after))) for c in moved)
+            yield from ((f'the allocations of {c.uuid}', str(comparable(c.after))) for c in moved)
 
 
-def held_by(consumer: Consumer | None) -> tuple[Allocations, object]:
-    """Return the comparable values of a consumer; nothing if it has no allocations."""
+def comparable(consumer: Consumer | None) -> tuple[Allocations, object]:
+    """Return the values of a consumer that count; nothing if it has no allocations."""
     if consumer is None or not consumer.allocations:
         return {}, None
     return consumer.allocations, consumer.owner
