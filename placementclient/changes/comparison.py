@@ -89,7 +89,7 @@ def of_inventories(
     tree: TreeChange, live: Snapshot, *, is_fresh: bool = False
 ) -> Iterator[Deviation]:
     """Return the deviations of inventories, and the providers that are missing, or still exist."""
-    local = {change.uuid for change in tree.own_providers()}
+    local = {change.uuid for change in tree.local_providers()}
     created = {change.uuid for change in tree.created()}
     is_whole = local - created <= live.providers.keys()
     for change in tree.providers:
@@ -116,7 +116,7 @@ def _of_position(
 
 
 def _of_inventories(
-    tree: TreeChange, change: ProviderChange, live: ProviderState, is_own: bool, is_fresh: bool
+    tree: TreeChange, change: ProviderChange, live: ProviderState, is_local: bool, is_fresh: bool
 ) -> Iterator[Deviation]:
     names = change.changed_classes
     if tree.is_atomic:
@@ -130,7 +130,7 @@ def _of_inventories(
             # Where the plan took it off, or not where it put it.
             is_undone = (part.live is None) != (after is None) or part.live == before
             # Other plans change a sharing provider too.
-            is_moved = is_own and part.before != part.after
+            is_moved = is_local and part.before != part.after
             is_damage = is_moved and (is_fresh or is_undone)
             yield _of_inventory(tree, part, after, 'that of the plan', is_damage=is_damage)
 
@@ -204,7 +204,7 @@ def _of_allocations(
     moved = [uuid for uuid in allocated if allocated[uuid] != desired.get(uuid)]
     places = sorted(names.get(uuid, uuid) for uuid in moved)
     # Who has left the tree altogether was migrated since.
-    is_damage = any(change.uuid in allocated for change in tree.own_providers())
+    is_damage = any(change.uuid in allocated for change in tree.local_providers())
     return 'misplaced', f'is not where the plan put it, but on {", ".join(places)}', is_damage
 
 

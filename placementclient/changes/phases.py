@@ -50,7 +50,7 @@ def moving_parts(tree: TreeChange, live: Snapshot) -> Iterator[InventoryPart]:
 
     Other plans change a sharing provider too, before this one or after it.
     """
-    for change in tree.own_providers():
+    for change in tree.local_providers():
         for name in sorted(change.changed_classes):
             yield inventory_part(change, name, live.providers.get(change.uuid))
 

@@ -258,7 +258,7 @@ class TreeChange:
         """The consumers whose allocations or owners change, by UUID."""
         return tuple(changed_consumers(self.before, self.after))
 
-    def own_providers(self) -> Iterator[ProviderChange]:
+    def local_providers(self) -> Iterator[ProviderChange]:
         """The providers without the sharing ones of other trees."""
         roots = self.roots
         return (change for change in self.providers if change.root_provider_uuid in roots)

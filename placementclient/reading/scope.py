@@ -167,7 +167,7 @@ class ScopeReader:
 def showing(change: TreeChange) -> ScopeFacets:
     """Return the facets that show the side of an atomic change: inventories, and traits that go."""
     facets: dict[str, set[str]] = defaultdict(set)
-    for provider in change.own_providers():
+    for provider in change.local_providers():
         facets[provider.uuid] |= {'inventories'} if provider.changed_classes else set()
     for provider in change.providers:
         is_losing = provider.content_before.traits - provider.content_after.traits
