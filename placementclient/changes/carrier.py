@@ -89,9 +89,9 @@ class Carrier(Inspector):
         """Return the list of the operations that the run has applied to a tree."""
         return self._done.setdefault(tree.root_provider_uuid, [])
 
-    def report(self, tree: TreeChange, operation: ops.Operation, is_known: bool) -> None:
-        """Record an operation that was applied, if that is known."""
-        if is_known:
+    def report(self, tree: TreeChange, operation: ops.Operation, is_confirmed: bool) -> None:
+        """Record an operation that was applied, if that is confirmed."""
+        if is_confirmed:
             self.done(tree).append(operation)
 
     def leave_alone(
@@ -187,9 +187,9 @@ class Carrier(Inspector):
             return False
         live, rebased = self.rebased(current, backward=True)
         record = self.journal.of(tree.root_provider_uuid)
-        is_known = record.begun or (current.is_atomic and record.ended)
-        if not is_known and not rebased.is_done:
-            self._check_own(current)
+        is_recorded = record.begun or (current.is_atomic and record.ended)
+        if not is_recorded and not rebased.is_done:
+            self._check_unrecorded(current)
         if current.is_atomic and not rebased.is_moved:
             self._reshape_back(tree, live, rebased)
             return True
@@ -290,7 +290,7 @@ class Carrier(Inspector):
         except (*_REFUSALS, LeftAlone) as reason:
             return self.leave_alone(tree, reason)
 
-    def _check_own(self, tree: TreeChange) -> None:
+    def _check_unrecorded(self, tree: TreeChange) -> None:
         """Check that a tree of which the journal knows nothing is as this plan makes it."""
         if not tree.is_atomic and (obstacles := self.rebased(tree)[1].obstacles):
             raise Obstructed(obstacles)

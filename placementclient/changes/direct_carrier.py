@@ -127,9 +127,9 @@ class DirectCarrier(Carrier):
                 result.lost = replace(tree, before=before, after=after)
                 self._lost = []
 
-    def report(self, tree: TreeChange, operation: Operation, is_known: bool) -> None:
-        super().report(tree, operation, is_known)
-        if not is_known:
+    def report(self, tree: TreeChange, operation: Operation, is_confirmed: bool) -> None:
+        super().report(tree, operation, is_confirmed)
+        if not is_confirmed:
             self._lost = [operation]
 
     def _is_made(self, change: TreeChange) -> bool:
