@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from placementclient.client.wording import counted
-from placementclient.insight.candidates.counting import CandidateCount
 from placementclient.insight.candidates.explanation import Explanation, Host, Offer, Relaxation
 from placementclient.insight.candidates.requirements import Kind, Requirement
 from placementclient.insight.candidates.shortages import Reason, Shortage
+from placementclient.placing.counting import CandidateCount
 
 #: More candidates of one tree make the service slow.
 _MANY = 1000

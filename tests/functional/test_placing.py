@@ -13,7 +13,6 @@ from keystoneauth1.session import Session
 from placementclient.api import allocation, allocation_candidate, trait
 from placementclient.client import errors, http, microversion
 from placementclient.embedded import Direct
-from placementclient.insight.candidates import counting
 from placementclient.insight.candidates.explanation import explain
 from placementclient.insight.candidates.matching import snapshot_index
 from placementclient.insight.capacity import fits
@@ -25,6 +24,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.placing import counting
 from placementclient.placing.options import OptionSearch, PartSearch
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import parsed

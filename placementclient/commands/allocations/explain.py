@@ -141,7 +141,8 @@ class ExplainCandidate(DocumentCommand):
 
     def _of_snapshot(self) -> tuple[Explanation, NovaRequest | None]:
         from placementclient.insight import owners, unknown_names
-        from placementclient.insight.candidates import counting, explanation, matching
+        from placementclient.insight.candidates import explanation, matching
+        from placementclient.placing import counting
 
         snapshot = reading.cloud(self).snapshot
         # Nothing is sent: it only knows what each option needs.

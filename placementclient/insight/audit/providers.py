@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from placementclient.insight import owners
 from placementclient.insight.audit import identities
 from placementclient.insight.audit.cloud import Cloud, MissingFields
-from placementclient.insight.candidates import counting
 from placementclient.insight.owners import is_foreign
 from placementclient.model.findings import Finding
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
 from placementclient.model.repairs import AddTrait, advice
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
+from placementclient.placing import counting
 from placementclient.placing.providers import is_sharing
 
 _WIDE = (

@@ -10,7 +10,6 @@ from functools import partial
 from itertools import groupby, islice
 
 from placementclient.insight.candidates.conflicts import ConflictSearch, minimized
-from placementclient.insight.candidates.counting import CandidateCount
 from placementclient.insight.candidates.matching import Matcher, ProviderIndex
 from placementclient.insight.candidates.requirements import (
     Kind,
@@ -22,6 +21,7 @@ from placementclient.insight.candidates.requirements import (
 from placementclient.insight.candidates.shortages import Reason, Shortage, shortages
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
+from placementclient.placing.counting import CandidateCount
 from placementclient.placing.providers import is_sharing
 
 #: How many of the trees that lack the least are looked at closely, to find the nearest of them.

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Sequence
 
 from msgspec.structs import replace
 
-from placementclient.insight.capacity.supply import Fits, Supply
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.placing.supply import Fits, Supply
 from placementclient.placing.topology import Topology
 
 Trees = Collection[str] | None

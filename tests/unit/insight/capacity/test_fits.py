@@ -8,10 +8,10 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.insight.capacity import fits
-from placementclient.insight.capacity.supply import TOGETHER, Supply
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.placing.supply import TOGETHER, Supply
 from placementclient.placing.topology import Topology
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 

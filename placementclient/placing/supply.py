@@ -9,7 +9,6 @@ from dataclasses import replace
 import msgspec
 
 from placementclient.client import errors
-from placementclient.insight.capacity.search import Choice, Site, Stock, most
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.optimize.max_flow import draws
@@ -17,6 +16,7 @@ from placementclient.placing.options import PartSearch
 from placementclient.placing.providers import HostProvider, granting, slots
 from placementclient.placing.requests import RequestPart, parsed
 from placementclient.placing.shapes import has_each, serving
+from placementclient.placing.sites import Choice, Site, Stock, most
 from placementclient.placing.topology import Topology
 
 #: How many providers are tried for the parts of one server on one site.
