@@ -183,3 +183,46 @@ def test_a_list_of_migrations_without_that_of_a_resized_server_makes_no_deletion
     assert (outcome.kind, outcome.repair is not None) == ('orphan', is_safe)
     lacking = 'it lacks those of 1 server with a resize to confirm. '
     assert [lacking in text for text in result.shortfalls.values()] == [True] * (not is_safe)
+
+
+#: The project of a consumer that a request without one made.
+NOBODY = '00000000-0000-0000-0000-000000000000'
+
+
+@pytest.mark.parametrize(
+    ('servers', 'kind', 'is_healed'),
+    [
+        (None, 'INSTANCE', True),
+        (None, None, True),
+        ({'s': ''}, 'INSTANCE', True),
+        ({}, 'INSTANCE', False),
+        (None, 'CONTAINER', False),
+    ],
+)
+def test_consumer_incomplete(servers, kind, is_healed):
+    allocated = replace(consumer('s', kind, host={'VCPU': 1}), project_id=NOBODY)
+    result = findings([provider('host', VCPU=8)], [allocated], servers)
+    [finding] = [entry for entry in result if entry.kind == 'consumer-incomplete']
+    assert finding.facts == {'project_id': NOBODY, 'user_id': 'user'}
+    heal = f'{PREFIX} allocation heal --server s'
+    assert typed(finding) == (heal if is_healed else '')
+    assert bool(reason(finding)) != is_healed
+
+
+@pytest.mark.parametrize(
+    ('kinds', 'count'),
+    [
+        ((None, 'INSTANCE', 'MIGRATION'), 1),
+        ((None, None, None), 0),
+        (('INSTANCE', 'INSTANCE'), 0),
+        # Nova sends no types: only somebody else's have one.
+        ((None, None, 'CONTAINER'), 0),
+        ((None, 'INSTANCE'), 0),
+    ],
+)
+def test_consumer_untyped(kinds, count):
+    allocated = [consumer(f's{n}', kind, host={'VCPU': 1}) for n, kind in enumerate(kinds)]
+    result = findings([provider('host', VCPU=8)], allocated, ignored=())
+    assert [(finding.kind, finding.severity.value, finding.subject) for finding in result] == (
+        [('consumer-untyped', 'info', 's0')] * count
+    )

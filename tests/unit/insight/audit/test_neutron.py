@@ -1,0 +1,67 @@
+"""Ports of Neutron, and the bandwidth that their servers hold."""
+
+import pytest
+
+from placementclient.model.servers import Server, ServerMigration
+from placementclient.model.services import Port, PortGroup
+from tests.unit.insight.audit.auditing import audited, findings, typed
+from tests.unit.insight.clouds import consumer, provider
+
+EGRESS = 'NET_BW_EGR_KILOBIT_PER_SEC'
+
+
+def port(uuid='p', amount=1000, provider='bridge'):
+    noted = {'g': provider} if provider else {}
+    return Port(uuid, 's', (PortGroup('g', {EGRESS: amount}),), noted)
+
+
+NETWORK = [
+    provider('host', VCPU=8),
+    provider('agent', 'host'),
+    *(provider(name, 'agent', 'host', **{EGRESS: 10000}) for name in ('bridge', 'card')),
+]
+
+
+@pytest.mark.parametrize(
+    ('ports', 'allocated', 'expected'),
+    [
+        ([port()], {'bridge': {EGRESS: 1000}}, {}),
+        ([port(), port('q')], {'bridge': {EGRESS: 2000}}, {}),
+        (
+            [port(), port('q', provider='card')],
+            {'bridge': {EGRESS: 1000}, 'card': {EGRESS: 1000}},
+            {},
+        ),
+        # Neutron has not noted where; an older release, or it is being bound.
+        ([port(provider=None)], {'bridge': {EGRESS: 1000}}, {}),
+        (
+            [port()],
+            {'host': {'VCPU': 1}},
+            {'ports': ['p'], 'asked': {EGRESS: 1000}, 'holds': {EGRESS: 0}},
+        ),
+        (
+            [port(), port('q')],
+            {'bridge': {EGRESS: 1000}},
+            {'ports': ['p', 'q'], 'asked': {EGRESS: 2000}, 'holds': {EGRESS: 1000}},
+        ),
+        (
+            [port()],
+            {'card': {EGRESS: 1000}},
+            {'ports': ['p'], 'noted_by_neutron': {'bridge': {EGRESS: 1000}}},
+        ),
+        # It holds nothing at all, or is no server any more.
+        ([port()], {}, {}),
+    ],
+)
+def test_port_resources(ports, allocated, expected):
+    result = findings(NETWORK, [consumer('s', **allocated)] if allocated else [], ports=ports)
+    assert [dict(finding.facts) for finding in result] == ([expected] if expected else [])
+    for finding in result:
+        assert (finding.kind, finding.subject, typed(finding)) == ('port-resources', 's', '')
+
+
+@pytest.mark.parametrize('servers', [{'s': Server('s', ('host',), task='migrating')}, None])
+def test_ports_of_a_server_that_moves_are_passed_over(servers):
+    moving = [ServerMigration('s', 'running', 'm', 'other')]
+    result = audited(NETWORK, [consumer('s', host={'VCPU': 1})], servers, moving, ports=[port()])
+    assert (result.findings, sum(result.passed_over.values())) == ([], 1)
