@@ -17,29 +17,31 @@ def diff(
 ) -> tuple[ops.Operation, ...]:
     """Return the operations that lead from one snapshot to another; none if they are equal.
 
-    Generations and the order of things do not count. Usages follow from the consumers.
+    Generations and the order of things do not count. Usages follow from the consumers. Providers
+    gain traits before inventories and allocations change, and lose them after it: at no moment a
+    tree lacks them.
 
     :param before: all providers and consumers that change, as they are
     :param after: the same part in its desired state: a provider or consumer that is missing
         goes. Every allocation has an inventory
-    :param is_atomic: whether all inventories and allocations change in one request. Then providers
-        gain their traits before it and lose theirs after it: at no moment a tree lacks them
+    :param is_atomic: whether all inventories and allocations change in one request
     """
     tree = _Positions(before, after)
-    operations = [
-        *_names(before, after),
-        *tree.operations(),
-        *_traits_and_aggregates(before, after, keeps_traits=is_atomic),
-        *transfers.operations(before, after, is_atomic=is_atomic),
-    ]
+    transferred = list(transfers.operations(before, after, is_atomic=is_atomic))
     emptied = {
         change.provider_uuid
-        for operation in operations
+        for operation in transferred
         if isinstance(operation, ops.Reshape)
         for change in operation.inventories
     }
-    lost = _lost_traits(before, after) if is_atomic else ()
-    return (*operations, *lost, *tree.deletions(emptied))
+    return (
+        *_names(before, after),
+        *tree.operations(),
+        *_traits_and_aggregates(before, after, keeps_traits=bool(transferred)),
+        *transferred,
+        *(_lost_traits(before, after) if transferred else ()),
+        *tree.deletions(emptied),
+    )
 
 
 def operations_of(change: TreeChange, *, backward: bool = False) -> tuple[ops.Operation, ...]:

@@ -174,6 +174,29 @@ def test_verify_tells_pending_from_taken_back_from_undone(client, tmp_path):
     assert verified(path) == (taken_back, 'pending', False)
 
 
+def test_a_server_that_moved_again_is_changed_later_where_the_journal_says_applied(
+    client, tmp_path
+):
+    clouds.load(client, clouds.cloud(hosts=2, servers=2))
+    live, path = clouds.captured(client), str(tmp_path / 'journal')
+    first, second = (state.uuid for state in live.roots())
+    servers = [live.consumers[clouds.uuid_of(f'server0.{number}')] for number in range(2)]
+    moved = {
+        server.uuid: replace(server, allocations={second: server.allocations[first]})
+        for server in servers
+    }
+    after = Snapshot(live.providers.values(), {**live.consumers, **moved}.values())
+    made = plan('resource provider allocation heal', live, after)
+    engines.apply(client, made, path)
+    placed = allocation.show(client, servers[0].uuid).value
+    allocation.set(client, replace(placed, allocations=servers[0].allocations))
+    rows = [
+        [(row.kind, str(row.verdict)) for row in engines.verify(client, made, journal_path=journal)]
+        for journal in (path, None)
+    ]
+    assert rows == [[('misplaced', 'changed later')], [('misplaced', 'damaged')]]
+
+
 def test_less_than_what_is_in_use_is_a_warning(placement, client, tmp_path):
     clouds.load(client, clouds.cloud(hosts=1, servers=2))
     path = tmp_path / 'plan.json'

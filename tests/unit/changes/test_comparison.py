@@ -1,9 +1,11 @@
 """A change that is made, compared with what others have made of it since."""
 
 import pytest
+from msgspec.structs import replace
 
 from placementclient.changes import comparison, phases
 from placementclient.model.plans import TreeChange
+from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 GPU = provider('gpu', 'host', VGPU=4)
@@ -32,6 +34,20 @@ def test_who_holds_something_else_was_resized_unless_it_is_where_it_was(
     live = cloud([host, GPU], [consumer('s', **held)])
     [deviation] = [each for each in comparison.deviations(TREE, live) if each.kind != 'inventory']
     assert (deviation.kind, deviation.is_damage) == (kind, is_damage)
+
+
+@pytest.mark.parametrize(
+    ('planned', 'live', 'is_damage'),
+    [(None, 'INSTANCE', False), ('INSTANCE', 'OTHER', False), ('INSTANCE', None, True)],
+)
+def test_a_type_that_others_have_set_is_no_damage(planned, live, is_damage):
+    before, after, now = (
+        Snapshot(side.providers.values(), [replace(side.consumers['s'], type=kind)])
+        for side, kind in ((TREE.before, planned), (TREE.after, planned), (TREE.after, live))
+    )
+    tree = TreeChange('host', 'host', before, after, is_atomic=True)
+    [deviation] = comparison.deviations(tree, now)
+    assert (deviation.kind, deviation.is_damage) == ('owner', is_damage)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placementclient.changes.diff import diff
-from placementclient.changes.operations import SetAllocations
+from placementclient.changes.operations import SetAllocations, SetTraits
 from placementclient.changes.simulation import simulate
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -29,6 +29,34 @@ def test_a_diff_leads_from_one_snapshot_to_the_other(seed):
 def test_nothing_leads_to_what_is_there(seed):
     before, _ = pair(Random(seed))
     assert diff(before, before) == ()
+
+
+def test_traits_are_gained_before_allocations_move_and_lost_after_it():
+    hosts = [uuid_of('a'), uuid_of('b')]
+
+    def cloud(trait, place):
+        states = [
+            ProviderState(
+                Provider(uuid, uuid, 3, None, uuid),
+                {'VCPU': Inventory(8)},
+                frozenset({trait if uuid == hosts[0] else 'HW_CPU_X86_AVX'}),
+            )
+            for uuid in hosts
+        ]
+        return Snapshot(states, [Consumer(uuid_of('c'), {place: {'VCPU': 2}}, 'p', 'u')])
+
+    old, new = 'HW_CPU_X86_SSE', 'HW_CPU_X86_VMX'
+    operations = diff(cloud(old, hosts[0]), cloud(new, hosts[1]))
+    assert operations == (
+        SetTraits(hosts[0], frozenset({old}), frozenset({old, new})),
+        *(operation for operation in operations if isinstance(operation, SetAllocations)),
+        SetTraits(hosts[0], frozenset({old, new}), frozenset({new})),
+    )
+    assert len(operations) == 3
+    # Where nothing moves, one request does.
+    assert diff(cloud(old, hosts[0]), cloud(new, hosts[0])) == (
+        SetTraits(hosts[0], frozenset({old}), frozenset({new})),
+    )
 
 
 def test_what_is_given_back_makes_room_without_more_inventory():
