@@ -5,7 +5,7 @@ import os
 import sys
 import warnings
 
-#: What cron or a shell may have closed, and how the program uses it.
+#: The standard streams and their modes; cron or a shell may have closed them.
 STREAMS = {'stdin': 'r', 'stdout': 'w', 'stderr': 'w'}
 
 
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def _open_what_is_closed() -> None:
-    """Have all three streams: else the file that is opened next takes a closed one's place."""
+    """Open closed streams: else the next file that is opened gets the number of a closed one."""
     # A closed stream reads as empty, and writes to it are lost.
     for descriptor, (name, mode) in enumerate(STREAMS.items()):
         if getattr(sys, name) is None:

@@ -54,12 +54,12 @@ def of_scheduler(request: CandidateRequest) -> str:
         if group.in_tree is not None:
             pairs.append((f'in_tree{suffix}', group.in_tree))
         pairs += [(f'member_of{suffix}', f'!in:{names}') for names in group.forbidden_member_of]
-    # Sorted by name, and by value where a name is there several times.
+    # Sorted by name, then by value.
     return f'{endpoints.LIST_CANDIDATES.template}?{urlencode(sorted(pairs))}'
 
 
 def _traits(required: Sequence[str], forbidden: Sequence[str]) -> list[str]:
-    """Below 1.39 the parameter may not be repeated, so what can be joined is."""
+    """Join the traits to few parameters: below 1.39 the parameter may not be repeated."""
     every = _joined([trait for trait in required if ',' not in trait], forbidden)
     return [*([every] if every else []), *(_any_of(traits) for traits in required if ',' in traits)]
 

@@ -14,7 +14,7 @@ from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.model.requests import Filter
 
-#: So many providers are asked for one by one; if it is more, all are listed.
+#: The most providers that are read one by one; for more, all are listed.
 FEW = 16
 
 
@@ -60,7 +60,7 @@ def named(client: Client, name: str) -> Provider:
 
 
 def find(client: Client, name_or_uuid: str) -> str:
-    """Return the UUID of a provider; of a UUID, that in small letters, without a request."""
+    """Return the UUID of a provider; a UUID is only turned into small letters."""
     if is_uuid(name_or_uuid):
         return normalized(name_or_uuid)
     return named(client, name_or_uuid).uuid
@@ -100,7 +100,7 @@ def create(
     made: Provider | None = answer.body
     if made:
         return made
-    # Below 1.20 the answer says no more than where the provider is.
+    # Below 1.20 the answer has only the location of the provider.
     if 'location' not in answer.headers:
         raise errors.InvalidAnswer('The answer does not say where the provider is')
     return show(client, answer.headers['location'].rpartition('/')[2]).value

@@ -269,7 +269,7 @@ def _changed(uuid: str) -> errors.ConcurrentUpdate:
 
 @contextlib.contextmanager
 def _existing(uuid: str) -> Iterator[None]:
-    """Take a provider that is gone for one that another client has changed."""
+    """Turn a missing provider in this block into a conflict with another client."""
     try:
         yield
     except errors.NotFound:

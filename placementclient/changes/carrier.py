@@ -55,10 +55,10 @@ class Carrier(Inspector):
 
     def __init__(self, client: Client, plan: Plan) -> None:
         super().__init__(client, plan)
-        #: Those that make the custom classes and traits that the trees of the run have made.
+        #: The operations that have created custom classes and traits in this run.
         self._names = set[ops.Operation]()
         self._done: dict[str, list[ops.Operation]] = {}
-        #: What is to be said of trees that end well, by the UUIDs of their roots.
+        #: The remarks on the results of trees, by the UUIDs of their roots.
         self._remarks: dict[str, list[str]] = {}
 
     def check(self, trees: Sequence[TreeChange]) -> None:
@@ -102,7 +102,7 @@ class Carrier(Inspector):
         self.journal.end(tree.root_provider_uuid, State.LEFT_ALONE, message)
         return replace(result_of(tree, state, reason), reason=message)
 
-    # What a recipe decides, in one of its subclasses.
+    # A subclass for plans with a recipe overrides the next three.
 
     def check_records(self, path: str) -> None:
         """Check what the journal says of the trees.
@@ -128,10 +128,10 @@ class Carrier(Inspector):
         """
         raise Obstructed(obstacles)
 
-    # Parts of all of them.
+    # The parts that all plans share.
 
     def verify(self, tree: TreeChange) -> None:
-        """Compare what is there after an atomic change with it.
+        """Compare the state after an atomic change with the plan.
 
         :raises VerificationFailed: if it is not complete or not right
         """
@@ -279,7 +279,7 @@ class Carrier(Inspector):
                 refusals.append(reason)
                 if len(refusals) == 1:
                     raise
-                # And in between it was seen that everything is as it has to be.
+                # The tree was read again in between, so this is no lost race.
                 return self.leave_alone(tree, reason, State.FAILED)
 
         try:

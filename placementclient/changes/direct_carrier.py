@@ -20,7 +20,7 @@ from placementclient.model.outcomes import State
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
 
-#: Makes the plan again, from what is there now: of the trees with these roots (names or UUIDs).
+#: Plans the trees with these roots (names or UUIDs) again, from the present state.
 Decide = Callable[[Sequence[str]], Plan]
 #: Returns the part of a change that is still to be written.
 Check = Callable[[TreeChange], TreeChange | None]
@@ -142,7 +142,7 @@ class DirectCarrier(Carrier):
     def _decided_again(self, result: ChangeResult) -> Sequence[TreeChange]:
         tree = result.tree
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
-        # One that is made meanwhile may be the first root by then, and another may have the name.
+        # A new root may be the first one by then, and another root may have the name.
         left = [change for change in self._decide(roots).trees if _roots(tree) & _roots(change)]
         if added := list(_not_shown(result, self.done(tree), left)):
             more = first([row_sentence(row) for row in added])
@@ -156,7 +156,7 @@ class DirectCarrier(Carrier):
 def _not_shown(
     result: ChangeResult, done: Sequence[Operation], left: Iterable[TreeChange]
 ) -> Iterator[ChangeRow]:
-    """Return the rows that are no part of the change, as far as that is not made yet."""
+    """Return the remaining parts of a new plan that the reviewed change does not have."""
     before, after = simulate(result.tree.before, done), result.tree.after
     shown = [*rows(before, after), *(rows(result.lost.after, after) if result.lost else ())]
     for row in (row for tree in left for row in rows(tree.before, tree.after)):
@@ -165,6 +165,6 @@ def _not_shown(
 
 
 def _roots(tree: TreeChange) -> set[str]:
-    """Return what the roots of a change may be known by."""
+    """Return the names and UUIDs by which a change may name its roots."""
     roots = {state.uuid for side in (tree.before, tree.after) for state in side.roots()}
     return roots | {tree.root_provider_uuid, tree.root_provider_name}

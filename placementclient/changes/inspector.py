@@ -46,7 +46,7 @@ class Inspector:
     def __init__(self, client: Client, plan: Plan) -> None:
         self.client, self.plan = client, plan
         self.journal = Journal(None, {})
-        #: What is left to do of trees that were read and not begun yet, by their roots' UUIDs.
+        #: The states and operations of trees that were read and not begun, by their roots' UUIDs.
         self._prepared: dict[str, tuple[Snapshot, Sequence[Operation]]] = {}
 
     def current(self, tree: TreeChange) -> TreeChange:
@@ -156,7 +156,7 @@ class Inspector:
         return self._read(reader, tree, showing(tree))
 
     def _sides(self, reader: ScopeReader, tree: TreeChange) -> tuple[Snapshot, Rebased, Rebased]:
-        """Read a tree of another change; return what is left of both directions."""
+        """Read a tree whose change is not atomic; return the rest of both directions."""
         live = self._read(reader, tree, deciding(tree, is_begun=self.is_begun(tree)))
         return live, self._rest(tree, live), self._rest(tree, live, backward=True)
 
@@ -194,7 +194,7 @@ class Inspector:
         return Status.DIFFERS, first(forward.obstacles) or made_in_part
 
     def _difference(self, reader: ScopeReader, tree: TreeChange) -> str:
-        """Return the reason why the way back does not begin with what there is."""
+        """Return the reason why a rollback cannot start from the present state."""
         if not tree.is_atomic:
             return first(self._sides(reader, tree)[2].obstacles)
         is_neither = phases.phase_of(tree, self._signs(reader, tree)) is phases.Phase.NEITHER

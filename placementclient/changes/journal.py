@@ -75,7 +75,7 @@ class Journal:
         self.lines, self.records, self._beginning = lines, records, beginning
 
     def of(self, root_provider_uuid: str) -> Record:
-        """Return what is known of a tree: nothing, if no line is about it."""
+        """Return the record of a tree: an empty one if no line is about it."""
         return self.records.get(root_provider_uuid) or Record()
 
     def begin(self) -> None:

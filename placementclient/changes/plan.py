@@ -58,7 +58,7 @@ def _parts(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
 def _concerned(
     before: Snapshot, after: Snapshot, pairs: Mapping[str, ConsumerChange]
 ) -> Iterator[tuple[tuple[str, str, str], Sequence[str]]]:
-    """Return what changes, and the roots of the trees that it belongs to."""
+    """Return each provider, consumer and name that changes, with the roots of its trees."""
 
     def roots_of(uuids: Iterable[str]) -> list[str]:
         states = {uuid: _either(uuid, before, after) for uuid in uuids}
@@ -69,7 +69,7 @@ def _concerned(
         yield ('provider', uuid, ''), roots_of([uuid])
     for uuid, pair in pairs.items():
         changing = {provider_uuid for provider_uuid, _, gain in pair.gains() if gain}
-        # Only its owner: any of its trees will do.
+        # Only its owner changes: any of its trees will do.
         roots = roots_of(changing or pair.provider_uuids)
         yield ('consumer', uuid, ''), roots if changing else roots[:1]
     names = set(transfers.successions(before, after))

@@ -48,7 +48,7 @@ def _consumers(kinds: Counter[str]) -> str:
 
 
 def _kind(change: ConsumerChange) -> str:
-    """Say if a consumer holds more afterwards, and of no class less; or less; or moves."""
+    """Return ``add`` if no class loses units, ``free`` if none gains any, else ``move``."""
     gained = together(change.after.allocations.values())
     gained.subtract(together(change.before.allocations.values()))
     signs = {amount > 0 for amount in gained.values() if amount}
@@ -97,7 +97,7 @@ def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
     }
     for uuid in before.providers.keys() - after.providers.keys():
         if after.named(names[uuid]):
-            # The other one of that name is that of the rows.
+            # The rows give the name to the new provider.
             names[uuid] = temporary_name(names[uuid], uuid)
     walked = [state for side in (after, before) for state in side.walked()]
     for uuid in dict.fromkeys(state.uuid for state in walked):
@@ -167,7 +167,7 @@ def chosen_fields(inventory: Inventory) -> dict[str, int | float]:
     """Return the fields of an inventory that differ from the defaults of Placement."""
     default = Inventory(inventory.total).as_fields()
     fields = inventory.as_fields()
-    # A driver that gives no max_unit means all there is.
+    # A driver without a max_unit sets it to the total.
     default['max_unit'] = inventory.total if inventory.max_unit == inventory.total else UNLIMITED
     return {
         name: value for name, value in fields.items() if name == 'total' or value != default[name]
@@ -177,7 +177,7 @@ def chosen_fields(inventory: Inventory) -> dict[str, int | float]:
 def _parting(
     before: Allocations, after: Allocations, names: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Two allocations by the names of providers, without those that are in both."""
+    """Return the allocations that differ, by the names of providers."""
     differing = [uuid for uuid in {**before, **after} if before.get(uuid) != after.get(uuid)]
     sides = (
         {names.get(uuid, uuid): dict(side[uuid]) for uuid in differing if uuid in side}

@@ -77,14 +77,14 @@ def _with_new_owners(pairs: Iterable[ConsumerChange]) -> list[ConsumerChange]:
 
 
 class _TransferRoom:
-    """The inventories that change, and those that are there while allocations are written."""
+    """The inventories that change, and the temporary ones while allocations are written."""
 
     def __init__(self, before: Snapshot, after: Snapshot, pairs: Iterable[ConsumerChange]) -> None:
         self.gone = before.providers.keys() - after.providers.keys()
         uuids = [*before.providers, *(after.providers.keys() - before.providers.keys())]
         self.before = {uuid: _of(before, uuid) for uuid in uuids}
         self.after = {uuid: _of(after, uuid) for uuid in uuids}
-        #: At most used at any moment, whatever is written first but what is only given back.
+        #: The highest usage at any moment; consumers that only give allocations back come first.
         self._peak = {uuid: Counter(state.usages) for uuid, state in before.providers.items()}
         self._gained: set[tuple[str, str]] = set()
         for pair in pairs:
@@ -123,12 +123,12 @@ class _TransferRoom:
         for pair in pairs:
             for uuid, resources in pair.after.allocations.items():
                 if uuid not in result:
-                    # It is not part of what changes: Placement is the judge.
+                    # The provider does not change: Placement decides.
                     continue
                 for name, amount in resources.items():
                     inventory = result[uuid].get(name)
                     if inventory is None or not self._is_granted(uuid, name, amount, inventory):
-                        # It grants this amount in whatever parts, and nothing beyond it.
+                        # Room for this amount in any parts, and for nothing else.
                         peak = self._peak[uuid][name]
                         result[uuid] = {**result[uuid], name: Inventory(peak, max_unit=peak)}
         return result

@@ -14,7 +14,7 @@ from placementclient import plugin
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
 
-#: The ways that OpenStackClient gives a default domain, where OS_IDENTITY_API_VERSION is 3.
+#: The auth types with a default domain in OpenStackClient, where OS_IDENTITY_API_VERSION is 3.
 _WAYS_WITH_DOMAINS = ('password', 'v3password', 'v3totp')
 #: The variables that only say which cloud it is.
 _SELECTORS = {
@@ -33,7 +33,7 @@ HINT = (
 class TypedOptions:
     """The session of keystoneauth's options and environment variables."""
 
-    #: What selects the service, where that is not what the command line says.
+    #: The selection of the service, where the command line does not have it.
     selection: Mapping[str, Any] = {}
 
     def __init__(self, argv: list[str]) -> None:
@@ -164,12 +164,12 @@ def is_cloud(options: argparse.Namespace, argv: Sequence[str]) -> bool:
 
 
 def _variables() -> set[str]:
-    """The variables that OpenStackClient makes a cloud of."""
+    """Return the variables that describe a cloud to OpenStackClient."""
     return {name for name in os.environ if name.startswith('OS_')} - _SELECTORS
 
 
 def _way(argv: Sequence[str]) -> str:
-    """The way to authenticate where none is named."""
+    """Return the default auth type."""
     words = {word.partition('=')[0] for word in argv}
     has_both = all(
         f'--os-{name}' in words or os.environ.get(f'OS_{name.upper()}')

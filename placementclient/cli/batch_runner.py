@@ -88,7 +88,7 @@ class BatchRunner:
         return CommandOutput(status, stdout.text(), stderr.text())
 
     def _as_the_program(self) -> None:
-        """Forget the options that a command has had for itself."""
+        """Restore the options of the program after those of one command."""
         self._shell.options = self._program.options
         self._shell.configure_logging()
 
@@ -137,5 +137,5 @@ def _status_of(run: Callable[[], int]) -> int:
 
 
 def _option(word: str) -> str:
-    """The option that a word is, without the value that it may have."""
+    """Return the option of a word, without its value."""
     return word.partition('=')[0] if word.startswith('--') else word[:2]

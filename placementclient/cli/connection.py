@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from placementclient.cli import authentication
     from placementclient.client import http
 
-#: What the options begin with that only keystoneauth or the SDK knows.
+#: The beginnings of the options that only keystoneauth or the SDK knows.
 FOREIGN = ('--os-', '--tls-', '--collect-timing')
-#: How long Keystone is waited for where nothing is said, in seconds.
+#: The default timeout for answers of Keystone, in seconds.
 TIMEOUT = 60.0
 
 
@@ -127,7 +127,7 @@ class Connection:
 
 
 def _look_around_once(session: Any) -> None:
-    """Have a session look once for proxies and passwords in the environment, if there are none."""
+    """Let requests read the environment only if it has proxies or passwords."""
     # At each request, the look would take a tenth of all that the client does.
     from urllib import request
 

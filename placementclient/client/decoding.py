@@ -8,7 +8,7 @@ from placementclient.client import errors, strict_json
 from placementclient.client.endpoints import Endpoint
 from placementclient.client.printable import excerpt
 
-#: Said for keystonemiddleware, whose answers are not those of the service.
+#: The next step after keystonemiddleware has refused a token.
 REMEDY = (
     'get a new one (openstack token issue), or authenticate with a password or an application '
     'credential'
@@ -32,12 +32,12 @@ BY_STATUS: Mapping[int, type[errors.HTTPError]] = {
     409: errors.Conflict,
     429: errors.Busy,
 }
-#: Statuses that mean the same, whoever says so: nothing was carried out.
+#: Refusals that mean the same from a proxy: nothing was carried out.
 _ANYBODYS = (errors.Unauthorized, errors.Busy)
 #: What a 500 says where the service has lost a race that it does not answer with 409, or where the
 #: database has ended one of two transactions: both were rolled back.
 _LOST_RACE = '(?i)concurrently updated|deadlock|could not serialize access'
-#: The service gives the deletion of one inventory that is in use the code of a lost race.
+#: The service refuses to delete one used inventory with the code of a lost race.
 _IN_USE = '^Unable to delete inventory of class .* in use'
 #: How many characters of an answer are shown: the service lists what it does not know.
 _LONGEST = 4000

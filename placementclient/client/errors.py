@@ -121,7 +121,7 @@ class Infeasible(PlacementError):
     """
 
     exit_status = ExitStatus.INFEASIBLE
-    #: the beginning of each message, by which a reason in a journal is known
+    #: the beginning of each message; it identifies a reason in a journal
     TITLE = 'Infeasible'
 
     def __init__(self, causes: Sequence[Any], slack: Sequence[Any] = ()) -> None:

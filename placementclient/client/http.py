@@ -91,7 +91,7 @@ class Client:
         self.version_is_chosen = version is not None
         # The last change of each thread that was sent and not refused, the latest at the end.
         self._changes: dict[int, Change] = {}
-        #: The names by which providers were asked for, by UUID: errors say them.
+        #: The names that the operator used for providers, by UUID; errors print them.
         self.names: dict[str, str] = {}
         #: Sent with every request, so that the service's log has it beside each request's own ID.
         self.global_request_id = f'req-{uuid.uuid4()}'
@@ -362,6 +362,6 @@ def _pairs(query: Query) -> Iterable[tuple[str, str]]:
         elements = value if isinstance(value, list) else [] if value is None else [str(value)]
         for element in elements:
             if not element.isascii() and re.search('[\ud800-\udfff]', element):
-                # What Python makes of a byte of an argument that is no UTF-8.
+                # Python's replacement for a byte of an argument that is not UTF-8.
                 raise errors.BadArgument(f'{element!r} is not UTF-8 text')
             yield key, element

@@ -22,7 +22,7 @@ FORMULA = r'^(?![+-]?[\d.]*$)[=+\-@\t\r\n]'
 
 def printable(text: str) -> str:
     r"""Return a text with its control characters escaped, such as ``\x1b``."""
-    # Nearly all is; nothing has to be looked for then.
+    # A shortcut for nearly all texts.
     if text.isprintable():
         return text
     return re.sub(_STEERING, lambda match: match[0].encode('unicode_escape').decode(), text)

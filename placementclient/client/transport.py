@@ -95,7 +95,7 @@ class BoundedTransport(adapters.BaseAdapter):
             raise errors.InvalidAnswer(f'The answer to {_name(request)} {reason}') from None
 
     def _configure_proxy(self, request: requests.PreparedRequest, proxies: Any) -> None:
-        """Have the connections to the proxy of a request, if there is one, end too."""
+        """Give the connections to the proxy of a request the same limits."""
         proxy = proxies and utils.select_proxy(str(request.url), proxies)
         if proxy and isinstance(self._adapter, adapters.HTTPAdapter):
             url = utils.prepend_scheme_if_needed(proxy, 'http')
@@ -198,11 +198,11 @@ _POOLS = {scheme: _timed(pool) for scheme, pool in poolmanager.pool_classes_by_s
 
 
 def _configure(manager: PoolManager) -> None:
-    """Have a manager make connections whose answers end; one of SOCKS has classes of its own."""
+    """Give the connections of a manager the limits, except those through SOCKS."""
     if manager.pool_classes_by_scheme == poolmanager.pool_classes_by_scheme:
         # Connections that a test intercepts stay as they are.
         if connectionpool.HTTPConnectionPool.ConnectionCls is connection.HTTPConnection:
             manager.pool_classes_by_scheme = _POOLS
         manager.connection_pool_kw['maxsize'] = CONNECTIONS
-        # Those that it has made before.
+        # Drop its earlier connections.
         manager.clear()

@@ -97,7 +97,7 @@ def _chain(failure: BaseException) -> list[BaseException]:
 
 
 def _reason(first: BaseException) -> str:
-    """Return the system's own reason."""
+    """Return the reason as the operating system gives it."""
     if isinstance(first, ssl.SSLCertVerificationError):
         return first.verify_message
     if isinstance(first, ssl.SSLError) and first.reason:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-#: The states of which a tally names the first things; they come last.
+#: The states of which a tally prints the first names; they come last.
 _NAMED = ('left alone', 'not known', 'failed', 'differs')
 
 
@@ -76,14 +76,14 @@ def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
 
 
 def tally(states: Iterable[tuple[str, str]]) -> str:
-    """``298 applied, 2 left alone: gpu007, gpu013``: how many things are in each state."""
+    """``298 applied, 2 left alone: gpu007, gpu013``: the count of each state, with some names."""
     names: dict[str, list[str]] = {}
     for name, state in states:
         names.setdefault(state, []).append(name)
     plain = [f'{len(names[state])} {state}' for state in names if state not in _NAMED]
     counts = [
-        f'{len(things)} {state}: {listed(things, 5)}'
-        for state, things in names.items()
+        f'{len(members)} {state}: {listed(members, 5)}'
+        for state, members in names.items()
         if state in _NAMED
     ]
     return ', '.join([*plain, '; '.join(counts)] if counts else plain)

@@ -111,7 +111,7 @@ def _fault(path: str, number: int, reason: str) -> errors.BadFile:
 
 
 def _check_first(lines: Sequence[bytes], entries: Sequence[JournalEntry | None], path: str) -> None:
-    """Nothing but the first line, or beginnings of it that were cut off, comes first."""
+    """Check that a journal begins with its first line; torn copies of it may come before."""
     first = next(filter(None, entries), None)
     torn = lines if first is None else lines[: entries.index(first)]
     are_beginnings = all(
@@ -124,7 +124,7 @@ def _check_first(lines: Sequence[bytes], entries: Sequence[JournalEntry | None],
 
 
 def _check_unreadable(entries: Sequence[JournalEntry | None], path: str) -> None:
-    """A line that cannot be read is the last, or the next one says that its writer was cut off."""
+    """Check that an unreadable line is the last one, or that the next one reports a killed run."""
     following: JournalEntry | None = None
     for number, entry in reversed(list(enumerate(entries, 1))):
         if entry is not None:
