@@ -9,7 +9,7 @@ from importlib import resources
 from placementclient.loading import command_help
 
 SHELLS = ('bash', 'zsh', 'fish')
-#: Patterns, and what the table says of them.
+#: Patterns, and the entry of the table for them.
 Rows = Iterable[tuple[Sequence[str], str]]
 BY_METAVAR = {
     '<provider>': 'providers',
@@ -27,7 +27,7 @@ BY_METAVAR = {
     '<plan>': 'plans',
     '<consumer>': 'consumers',
 }
-#: Where it is no more than a name: by the subject of the command.
+#: The kinds of ``<name>``, by the subject of the command.
 BY_SUBJECT = {'resource provider': 'providers', 'resource class': 'classes', 'trait': 'traits'}
 ANYTHING = 'anything'
 

@@ -24,7 +24,7 @@ COMMANDS = {
     'traits': 'trait list',
     'consumers': 'resource provider tree list --allocations',
 }
-#: Variables that say which cloud it is, beside OS_*.
+#: The variables that select the cloud, beside OS_*.
 _PLACES = ('HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME')
 #: They do not lead to another service.
 _IRRELEVANT = ('OS_PLACEMENT_API_VERSION',)

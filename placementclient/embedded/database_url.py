@@ -12,7 +12,7 @@ from oslo_db import exception
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-#: What has names of files and options alone.
+#: Errors whose text has only names of files and options.
 _OF_THE_FILE = (
     cfg.ConfigFilesNotFoundError,
     cfg.ConfigFilesPermissionDeniedError,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ROLES = 'admin,service'
 #: The token, the user and the project of the caller.
 CALLER = 'admin'
-#: Held while a service starts or stops: a process has one.
+#: Held while a service starts or stops: a process can have only one.
 _STARTING = threading.Lock()
 
 
@@ -195,7 +195,7 @@ class _Transport(HTTPAdapter):
             return self._service
 
     def close(self) -> None:
-        """Nothing: a session closes its adapters, but others may use this one."""
+        """Do nothing: a session closes its adapters, but other sessions may use this one."""
 
     def stop(self) -> None:
         """Close the service and start it no more."""

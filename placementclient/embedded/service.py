@@ -107,7 +107,7 @@ def template() -> bytes:
 
 @contextlib.contextmanager
 def _explained(where: str, url: str = '') -> Iterator[None]:
-    """Make one line of whatever keeps the service from starting; the URL is secret."""
+    """Turn any error of the start into one line, without the URL, which has a password."""
     try:
         yield
     except errors.DirectError:
@@ -136,9 +136,9 @@ def configured(database: str | None, conf_file: str | None = None, durable: bool
     root.addHandler(silent)
     options.register_opts(conf)
     root.removeHandler(silent)
-    # The groups of options are the modules' own, with what was set in them before.
+    # The modules share their groups of options, with earlier values.
     conf.reset()
-    # As it is, the server tries for 100 seconds to reach a database that does not answer.
+    # By default the server tries for 100 seconds to reach a database that does not answer.
     settings: dict[str, Any] = {'max_retries': 0, 'sync_on_startup': False}
     if database:
         settings |= {
@@ -178,10 +178,10 @@ class Service:
 
     def __init__(self, conf: Any) -> None:
         for log in map(logging.getLogger, ('placement', 'alembic')):
-            # What it warns of, the answer says too.
+            # The answers have the same warnings.
             if not (log.level or log.handlers or log.isEnabledFor(logging.DEBUG)):
                 log.setLevel(logging.CRITICAL)
-        # What it says of an engine has the URL.
+        # Its messages about an engine have the URL.
         logging.getLogger('oslo_db').setLevel(logging.CRITICAL)
         self._turn = _Turn()
         self._conf = conf

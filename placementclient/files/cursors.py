@@ -47,9 +47,9 @@ class _MarkedList(list[Any]):
 
 
 class _Loader(yaml.SafeLoader):
-    """Keeps lines, and refuses a key that occurs twice, and what is large in memory alone."""
+    """Keeps lines; refuses duplicate keys, and small texts that need much memory."""
 
-    # What is said once and repeated by aliases counts as often as it is repeated.
+    # Aliases count as often as they repeat a value.
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

@@ -22,7 +22,7 @@ class Envelope(msgspec.Struct):
     version: Any = None
 
 
-#: By the format that they say.
+#: The kinds by their formats.
 _KINDS = {
     'placementclient/plan': 'plan',
     'placementclient/snapshot': 'snapshot',

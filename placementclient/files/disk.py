@@ -27,17 +27,16 @@ LOG = logging.getLogger(__name__)
 
 #: Stands for standard input or standard output.
 STANDARD = '-'
-#: Of files that others read too, as far as the umask lets them.
+#: The mode of files that others may read, as far as the umask allows.
 READABLE = 0o644
 # Allocations and owners are readable by the owner of the file only.
 _PRIVATE = 0o600
 _GZIP = b'\x1f\x8b'
 _CHUNK = 1 << 20
-#: How many bytes a file may have: what this program writes, what others do for many consumers, and
-#: what people write.
+#: How many bytes a file may have: of this program, of others with many consumers, and of people.
 WRITTEN, LISTED, TYPED = system.WRITTEN, 1 << 28, 1 << 25
 #: How many times smaller a file may be when it is compressed: of 10,000 equal hosts it is 54 times,
-#: of nothing but spaces 1,000 times. Files that are small anyway may be what they like.
+#: of nothing but spaces 1,000 times. The limit is not for small files.
 _MOST_PACKED, _SMALL = 300, 1 << 26
 #: How many objects and lists a document may have, and up to how many bytes one that is damaged is
 #: read as YAML too, which takes a hundred times as long.

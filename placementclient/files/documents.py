@@ -8,8 +8,8 @@ from typing import Any
 
 from placementclient.files.cursors import RESOLVERS
 
-#: What JSON may have as it is and YAML may not, or folds: control characters, line breaks of
-#: Unicode, a byte order mark, halves of pairs.
+#: Characters that JSON allows and YAML refuses or folds: control characters, line breaks of
+#: Unicode, a byte order mark, halves of surrogate pairs.
 _ESCAPED = re.compile('[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]')
 #: A text that needs no quotes in YAML, unless it would be a number, a date or a constant.
 _PLAIN = re.compile(r'[A-Za-z0-9_](?:[A-Za-z0-9_./-]|:(?=[A-Za-z0-9_]))*')
@@ -36,13 +36,13 @@ def _yaml(value: Any, mapping: str, items: str, cache: dict[tuple[int, str], str
             f'{mapping}{_scalar(name)}:{_yaml(item, f"{mapping}  ", mapping, cache)}'
             for name, item in value.items()
         )
-        # What many have in common, such as an inventory, is laid out once.
+        # Equal values of many providers, such as an inventory, are laid out once.
         if not any(isinstance(item, Mapping | list | tuple) for item in value.values()):
             cache[key] = text
         return text
     if isinstance(value, list | tuple) and value:
         inner = f'{items}  '
-        # What an item consists of begins behind its hyphen.
+        # The content of an item begins behind its hyphen.
         return ''.join(
             f'{items}- {_yaml(item, inner, inner, cache).removeprefix(inner).lstrip(" ")}'
             for item in value

@@ -124,7 +124,7 @@ def _consumers(
 ) -> tuple[dict[str, int], list[Misfit]]:
     """Return how many devices each instance has, without instances that hold nothing."""
     counted = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
-    # Of each instance the first.
+    # The first device of each instance.
     devices = {device.instance_uuid: device for device in reversed(provider.devices)}
     gone = []
     for uuid in sorted(counted):
@@ -141,9 +141,8 @@ def _consumers(
 
 
 def _to_reserve(name: str, provider: _NewProvider) -> Iterator[Misfit]:
-    """A device for one use that is in use: Nova reserves it until it is cleaned."""
-    # The service grants no allocation on what is reserved, so that this can be done only
-    # afterwards.
+    """Return a one-time-use device in use, which Nova reserves until it is cleaned."""
+    # The service grants no allocation on reserved inventory: this comes after the allocations.
     device = provider.devices[0]
     if provider.is_one_time and device.instance_uuid:
         reason = (

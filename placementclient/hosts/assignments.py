@@ -12,7 +12,7 @@ from placementclient.model.assignments import COLUMNS, TO_CLASS, AssignmentRow
 from placementclient.model.snapshots import Snapshot
 
 VGPU = 'VGPU'
-#: What is bound to a NUMA cell.
+#: The classes that are bound to a NUMA cell.
 CELL_CLASSES = ('VCPU', 'PCPU', 'MEMORY_MB')
 T = TypeVar('T')
 
@@ -29,9 +29,9 @@ class Misfit:
     path: str
 
 
-#: What is certain, or contradicts itself.
+#: Certain rows, and contradictions.
 Results = Iterator[AssignmentRow | Misfit]
-#: What each consumer holds in the tree of a host.
+#: The allocations of each consumer in the tree of a host.
 _Allocated = Mapping[str, Mapping[str, int]]
 
 

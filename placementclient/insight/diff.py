@@ -49,7 +49,7 @@ def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
     consumers = _changed(before.consumers, after.consumers, attrgetter(*_OF_CONSUMER))
     providers = _changed(before.providers, after.providers, attrgetter('content', 'usages'))
     for snapshot in (before, after):
-        # With a consumer's record changes how much of a provider's usage has none.
+        # A new record of a consumer changes the usage of a provider without one.
         for uuid in consumers & snapshot.consumers.keys():
             allocations = snapshot.consumers[uuid].allocations
             providers |= allocations.keys() & snapshot.providers.keys()

@@ -274,7 +274,7 @@ def _mappings(client: Client, arguments: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _without(consumer: Consumer, providers: set[str], classes: set[str]) -> Consumer:
-    """Return the allocations that are left of a consumer; an empty set stands for all."""
+    """Return the remaining allocations of a consumer; an empty set of classes means all."""
     rest = {}
     for uuid, resources in consumer.allocations.items():
         if providers and uuid not in providers:

@@ -25,7 +25,7 @@ _COMMON = ''
 
 
 class _InGroup(argparse.Action):
-    """An option of the last ``--group``; of the request as a whole before the first."""
+    """An option of the last ``--group``; before the first one, an option of the whole request."""
 
     def __call__(
         self,
@@ -37,7 +37,7 @@ class _InGroup(argparse.Action):
         # Option.is_set reads it, and so the check of the microversion.
         setattr(namespace, self.dest, values)
         if self.dest == 'group':
-            # Of two of the same name the last one counts.
+            # If two groups have the same name, the last one counts.
             _groups(namespace)[str(values)] = {}
             return
         group = _groups(namespace).setdefault(namespace.group or _COMMON, {})

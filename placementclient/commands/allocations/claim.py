@@ -70,7 +70,7 @@ class ClaimAllocation(base.Lister):
                 provider = api.resource_provider.show(self.client, uuid).value
                 place = provider.parent_provider_uuid, provider.root_provider_uuid
                 summaries[uuid] = ProviderSummary({}, (), *place)
-        # Of the same host, it would be no alternative to a host that fails.
+        # An alternate on the same host is of no use if the host fails.
         alternates = _of_other_trees(claimed, pending, summaries)
         shown = [claimed, *itertools.islice(alternates, max(self.args.alternates, 0))]
         uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
@@ -132,7 +132,7 @@ class ClaimAllocation(base.Lister):
 def _of_other_trees(
     claimed: Candidate, candidates: Iterable[Candidate], summaries: Mapping[str, ProviderSummary]
 ) -> Iterator[Candidate]:
-    """Yield the candidates that are each on a tree that none before it is on."""
+    """Yield the first candidate of each tree."""
     taken = claimed.roots(summaries)
     for candidate in candidates:
         trees = candidate.roots(summaries)

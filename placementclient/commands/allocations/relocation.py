@@ -30,7 +30,7 @@ class _Relocation(ConsumerLister):
         return columns.relocated(shown, names, self.version)
 
     def say_done(self, what: str) -> None:
-        """Say that the goal was reached before anything was sent, as where an answer was lost."""
+        """Print that the move was made before this run, as after a lost answer."""
         if not self.is_sent:
             self.log.warning(f'{what}: nothing was done')
 

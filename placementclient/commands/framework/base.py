@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: How a dry run ends, so that scripts see whether there is something to do.
 WOULD_DO = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
 
-#: What becomes of a cell, by the name of the format.
+#: The function for a cell, by the name of the format.
 _CELLS = {'table': shown, 'csv': spreadsheet_cell, 'shell': flat, 'value': flat}
 
 
@@ -57,7 +57,7 @@ class NameCommand(PlacementCommand):
 class _Table(PlacementCommand, DisplayCommandBase[Any]):
     """The common part of commands that print a table, or the same as data."""
 
-    #: The names of the columns of a command that writes: cliff looks at -c when all is done.
+    #: The names of the columns of a command that writes: cliff checks -c only after the write.
     prints: ClassVar[Sequence[str]] = ()
 
     def _check(self) -> None:
@@ -66,7 +66,7 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
             self._check_columns(names)
 
     def printed(self) -> Sequence[str]:
-        """Return the names of the columns of what is asked for, as :attr:`prints`."""
+        """Return the names of the columns under the present options, as :attr:`prints`."""
         return self.prints
 
     def _check_columns(self, names: Sequence[str]) -> None:
@@ -110,7 +110,7 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
 class Lister(_Table, command.Lister):
     """A command that prints rows."""
 
-    #: What is said to people, on stderr, where there is no row; empty: nothing. The commands of the
+    #: The sentence on stderr for people if there is no row; empty: none. The commands of the
     #: endpoints print an empty line instead, as those of osc-placement do.
     nothing: str = 'Nothing found'
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from placementclient.render.columns import Columns, Output
 
 OPTIONS = (*selectors.OPTIONS, *changing.OPTIONS)
-#: Stands first; with selectors it may be the first of the names.
+#: The first argument; with selectors it may be the first of the names.
 PROVIDER = Option(
     'provider',
     missable=True,
@@ -34,7 +34,7 @@ class Editing(Changing):
     """Edits many resource providers through a plan; a subclass edits a single one."""
 
     prints_one: Sequence[str] = ()
-    #: The options that mean nothing for one.
+    #: The options that only many providers can have.
     only_many: Sequence[Option] = (option.DRY_RUN, changing.PLAN)
     _edits: Edits
 

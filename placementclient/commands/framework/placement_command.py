@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from placementclient.client.endpoints import Endpoint
     from placementclient.client.http import Change, Client
 
-#: Of OpenStackClient's help: cliff would read all metadata for it.
+#: A line of OpenStackClient's help: cliff would read all metadata to make it.
 _ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
 
 #: Where the operator leaves the microversion to the client, commands ask for and print what they
@@ -45,7 +45,7 @@ USUAL = (
     (errors.ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
     (errors.ExitStatus.USAGE, 'wrong usage'),
 )
-#: How a run has ended whose requests are looked for in the logs.
+#: The exit statuses after which operators search the logs.
 _FAILED = (errors.ExitStatus.ERROR, errors.ExitStatus.PARTIAL, errors.ExitStatus.INTERRUPTED)
 
 
@@ -183,11 +183,11 @@ class PlacementCommand(command.Command):
             self.log.warning(f"In Placement's log, search for {request_id}")
 
     def _report_change(self, failure: errors.PlacementError) -> None:
-        """Say what became of the last change before an error that does not say it itself."""
+        """Log the result of the last change, unless the error has it."""
         change = self._last_change
         if change is None or (isinstance(failure, errors.NoAnswer) and failure.may_be_done):
             return
-        # What fails only in the end, such as a run of many, says itself what was done.
+        # A run of many changes reports itself what was done.
         if not change.is_done or isinstance(failure, errors.NoAnswer | errors.HTTPError):
             self.log.error(f'Before this error: {change}')
 
@@ -200,7 +200,7 @@ class PlacementCommand(command.Command):
             raise
         except OSError as full:
             with contextlib.suppress(OSError, ValueError):
-                # Python writes what is left as it ends, and would say so once more.
+                # Python flushes the stream again at its end, and would print the error once more.
                 null = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(null, self.app.stdout.fileno())
                 os.close(null)

@@ -14,7 +14,7 @@ from placementclient.client.wording import tally
 from placementclient.render.style import Style
 
 _ERASE = '\r\x1b[K'
-#: At least so many seconds are between two drawings for parts that end.
+#: The least time between two drawings, in seconds.
 _PAUSE = 0.1
 _STYLE = Style(bars=True)
 

@@ -25,7 +25,7 @@ ASSUME = Option(
     'traits, new hosts, hosts that are off, more servers, or a plan. Nothing is written',
 )
 OPTIONS = (SNAPSHOT, ASSUME)
-#: Stands for what is now, where a file is expected.
+#: The word for the live cloud, in place of a file.
 LIVE = 'live'
 
 

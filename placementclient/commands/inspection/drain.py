@@ -165,7 +165,7 @@ class PlanDrain(base.Lister):
             )
 
     def _knowledge(self, snapshot: Snapshot, placed: Collection[str]) -> Knowledge | None:
-        """Return what Nova says of servers, and of the placed ones, which it does not know yet."""
+        """Return the facts of Nova about servers; those that are only assumed are ``placed``."""
         if not self.args.requests:
             return None
         from placementclient.files import disk

@@ -34,14 +34,14 @@ WORSE: tuple[int, ...] = (
     ExitStatus.USAGE,
     ExitStatus.INTERRUPTED,
 )
-#: Where a line begins, for any reader, as the head of a command does.
+#: The beginning of a line that looks like the head of a command; readers split lines differently.
 _HEAD = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
 #: How many bytes a line may have: a shell takes no longer argument either.
 LONGEST = 1 << 17
 _SHOWN = 60
-#: What a line may begin with: no command does.
+#: The first word that a line may have before the command.
 _PROGRAMS = ('openstack', 'placement')
-#: What some programs take for the end of a line, or steers a terminal. A tab is a space.
+#: Ends of lines for some programs, and control characters. A tab is a space.
 _CONTROL = re.compile('[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]')
 #: The end of a command: nothing follows, or a comment.
 _END = re.compile(r'[ \t]*(?:#|$)')
@@ -169,7 +169,7 @@ def _badness(status: int) -> int:
 
 @contextlib.contextmanager
 def _nothing_to_read() -> Iterator[None]:
-    """Keep a command from reading what follows it in a batch that comes from stdin."""
+    """Keep a command from reading the rest of a batch that comes from stdin."""
     stdin = sys.stdin
     with open(os.devnull, encoding='utf-8') as nothing:
         sys.stdin = nothing

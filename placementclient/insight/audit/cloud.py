@@ -26,7 +26,7 @@ from placementclient.nova.server_request import Scheduling
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.topology import Topology
 
-#: Why a server is passed over that may be new, or just be moving.
+#: The reason to skip a server that may be new, or just be moving.
 CHANGED = 'changed by Nova less than 10 minutes before the snapshot, or since'
 
 
@@ -149,7 +149,7 @@ class Cloud:
 
     @cached_property
     def heals(self) -> Mapping[str, list[healing.Heal]]:
-        """The servers that lack something in Placement, by what they lack."""
+        """The servers without allocations, owner or port resources in Placement, by the kind."""
         heals = defaultdict[str, list[healing.Heal]](list)
         detailed = [server for server in self.servers.values() if server.is_detailed]
         for heal in healing.heals(self.snapshot, detailed, self.migrating):

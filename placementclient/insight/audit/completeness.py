@@ -5,7 +5,7 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.nova import MIGRATION
 from placementclient.placing.providers import is_sharing
 
-#: A list that lacks more than one in so many of the consumers is taken for incomplete.
+#: A list is incomplete if it lacks more than one in this many consumers.
 _LACKING = 10
 
 

@@ -23,16 +23,16 @@ from placementclient.nova.server_request import Scheduling
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.topology import Topology
 
-#: Which older releases of Nova do not ask for.
+#: Traits that older releases of Nova do not require.
 _TPM_SECRETS = 'COMPUTE_SECURITY_TPM_SECRET_SECURITY_'
 _TPM_MODELS = frozenset({'COMPUTE_SECURITY_TPM_CRB', 'COMPUTE_SECURITY_TPM_TIS'})
-#: So many kinds of trees are looked at before all of them: most flavors fit on most.
+#: The kinds of trees that are tried before all: most flavors fit on most kinds.
 _FEW = 50
 _CHANGE = (
     'change the flavor with openstack flavor set --property and openstack flavor unset --property, '
     'or have a host report what it asks for'
 )
-#: What Nova takes by flavors alone. Ports, images and PCI devices take others, without a limit.
+#: The classes that only flavors request. Ports, images and PCI devices have no limits.
 _OF_FLAVORS = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU')
 _SERVERS, _PREFIX = 'servers', 'class:'
 _REGISTER = (
@@ -97,7 +97,7 @@ def _unmet(
 
 
 def _lasting(request: CandidateRequest, names: Names) -> CandidateRequest:
-    """Return a request without what hosts are at the moment, and what only later Novas ask."""
+    """Return a request without passing states of hosts and without traits of later Novas."""
     required, root = request.common.required, request.root_required
     if names.traits.isdisjoint(_TPM_MODELS):
         required = tuple(name for name in required if name not in _TPM_MODELS)

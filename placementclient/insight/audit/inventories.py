@@ -12,7 +12,7 @@ from placementclient.model.nova import OWNER_CYBORG, is_burned
 from placementclient.model.repairs import RECORD_CONSUMERS, LowerReserved, amending
 from placementclient.model.snapshots import ProviderState
 
-#: The classes that a ratio can promise more of than there is; all others are devices and the like.
+#: The classes that a ratio may overcommit; all others are devices and the like.
 _SHAREABLE = ('VCPU', 'MEMORY_MB', 'DISK_GB')
 _UNSHARED = (
     '{} cannot be shared, so no ratio helps: see who holds it with resource provider allocation '
@@ -221,7 +221,7 @@ def _inventories(cloud: Cloud) -> Iterator[tuple[ProviderState, str, Inventory]]
 
 
 def _admitting(inventory: Inventory, amount: int) -> dict[str, int]:
-    """The fields that keep an inventory from admitting an amount, as they would admit it."""
+    """Return new values for the fields that refuse an amount, so that they allow it."""
     fields = {}
     if amount < inventory.min_unit:
         fields['min_unit'] = amount

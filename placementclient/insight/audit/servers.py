@@ -146,7 +146,7 @@ def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _comparable(amounts: Resources) -> Counter[str]:
-    """Return amounts with dedicated CPUs, which an image may ask for too, among VCPU."""
+    """Return amounts with dedicated CPUs counted as VCPU: the image may request them too."""
     cpus = amounts.get('VCPU', 0) + amounts.get('PCPU', 0)
     return Counter({**amounts, 'PCPU': 0, 'VCPU': cpus})
 
