@@ -127,7 +127,7 @@ def _of_inventories(
         if not tree.is_atomic:
             before, after = _with_others(part, before), _with_others(part, after)
         if part.live != after:
-            # Where the plan took it off, or not where it put it.
+            # It is back where the plan removed it, or missing where the plan put it.
             is_undone = (part.live is None) != (after is None) or part.live == before
             # Other plans change a sharing provider too.
             is_moved = is_local and part.before != part.after
@@ -153,7 +153,7 @@ def _of_inventory(
 
 
 def _difference(live: Inventory | None, planned: Inventory | None) -> str:
-    """Return the difference in figures."""
+    """Return the fields that differ, with both values."""
     if live is None or planned is None:
         return 'it is not there' if live is None else 'it should not be there'
     fields, desired = live.as_fields(), planned.as_fields()
@@ -196,20 +196,20 @@ def _of_allocations(
         is_new = not tree.is_atomic and not consumer.before.allocations
         return 'gone', 'has gone since', is_new
     if together(allocated.values()) != together(desired.values()):
-        # Who has more or less than before, but not what has moved, was resized since.
+        # A consumer with other amounts was resized since, unless it still has what had to move.
         is_damage = _is_untouched(consumer, allocated)
         return 'amount', 'holds other amounts than it was given', is_damage
     names = {change.uuid: change.name for change in tree.providers}
     names |= {uuid: state.name for uuid, state in live.providers.items()}
     moved = [uuid for uuid in allocated if allocated[uuid] != desired.get(uuid)]
     places = sorted(names.get(uuid, uuid) for uuid in moved)
-    # Who has left the tree altogether was migrated since.
+    # A consumer without allocations in the trees was migrated since.
     is_damage = any(change.uuid in allocated for change in tree.local_providers())
     return 'misplaced', f'is not where the plan put it, but on {", ".join(places)}', is_damage
 
 
 def _is_untouched(consumer: ConsumerChange, allocated: Allocations) -> bool:
-    """Return whether it still holds something that the plan took off a provider."""
+    """Return True if a consumer still has a class where the plan took it away."""
     return any(
         name in allocated.get(uuid, {})
         for uuid, resources in consumer.before.allocations.items()

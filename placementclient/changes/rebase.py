@@ -273,7 +273,7 @@ class _Rebase:
             was, desired, now = sides
             if now == desired:
                 continue
-            # Also room that was made for a moment, of what does not change otherwise.
+            # Without the temporary room of an inventory that does not change otherwise.
             now = self._written.without(live.uuid, name, now) if now != was else now
             if now in (was, desired):
                 merged = desired
@@ -349,7 +349,7 @@ class _Rebase:
         self._leave(state, f'{state.name} has {users}')
 
     def _overused(self) -> None:
-        """Refuse to shrink an inventory below what more is used of it than was planned."""
+        """Refuse to shrink an inventory below a usage that has grown since the plan."""
         gains = self._gains()
         for uuid, state in self.states.items():
             live = self._live.providers.get(uuid)

@@ -18,7 +18,7 @@ LARGEST_RATIO = 3.40282e38
 Ratio = Annotated[float, msgspec.Meta(ge=-LARGEST_RATIO, le=LARGEST_RATIO)]
 #: A number of units as the service stores it.
 Count = Annotated[int, msgspec.Meta(ge=0, le=UNLIMITED)]
-#: One that is not nothing.
+#: A number of units from 1 on.
 Amount = Annotated[int, msgspec.Meta(ge=1, le=UNLIMITED)]
 
 

@@ -17,11 +17,11 @@ ONE_TIME_USE = 'HW_PCI_ONE_TIME_USE'
 COMPUTE_NODE = 'COMPUTE_NODE'
 #: Keeps the scheduler, since Train, from a host whose nova-compute an operator has disabled.
 DISABLED = 'COMPUTE_STATUS_DISABLED'
-#: From so many providers of a tree with one class on, allocation candidates multiply.
+#: Allocation candidates multiply from this many providers of one class in a tree on.
 MANY_SIBLINGS = 8
 
-#: What the libvirt driver puts behind the root's name: for a device (or a virtual function) that
-#: has mdevs, for a PCI device in Placement, and for memory encryption.
+#: The ends of the libvirt driver's names, behind the root's name: of a device (or a virtual
+#: function) with mdevs, of a PCI device in Placement, and of memory encryption.
 _CHILD = re.compile(
     r'_(pci_[0-9a-f]{4,8}_[0-9a-f]{2}_[0-9a-f]{2}_[0-7]'
     r'|[0-9A-F]{4,8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7]'

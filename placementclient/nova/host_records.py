@@ -17,7 +17,7 @@ from placementclient.model.services import (
 )
 from placementclient.nova.schema import RecordPlace, decoded
 
-#: What decides whether a node should be reserved; a list may leave fields out.
+#: The fields that decide whether a node should be reserved; a list may lack some.
 _NEEDED = ('power_state', 'resource_class', 'maintenance')
 #: The owner of the ports of servers is this, with the availability zone behind it.
 _SERVERS = 'compute:'

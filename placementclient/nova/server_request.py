@@ -25,7 +25,7 @@ MICROVERSION = '1.36'
 #: Extra specs by which filters of the scheduler rule out hosts without Placement.
 _FILTERED = ('aggregate_instance_extra_specs:', 'capabilities:')
 _FILTERED_KEYS = ('hw:mem_page_size', 'hw:numa_nodes', 'hw:pci_numa_affinity_policy')
-#: Classes of devices of which Nova or Cyborg chooses one, so that only they know where it is.
+#: Classes of devices that Nova or Cyborg chooses: only they know the place of one.
 _DEVICE_CLASSES = ('VGPU',)
 #: Rules of groups come before those of request filters.
 RULES: tuple[Rule, ...] = (*group_rules.RULES, *filter_rules.RULES)

@@ -15,15 +15,15 @@ from placementclient.nova import host_records
 
 T = TypeVar('T')
 
-#: How long an answer is waited for where nothing is said, in seconds.
+#: The default timeout for an answer, in seconds.
 TIMEOUT = 60.0
-#: How long for an answer about hosts, which may be down in a maintenance window.
+#: The same for answers about hosts: Nova may be down in a maintenance window.
 WINDOW_TIMEOUT = 10.0
 #: How many pages a list may have; a page of Nova has 1,000 records.
 MOST_PAGES = 10_000
-#: What to do about a refusal.
+#: The next step after a refusal, by its status.
 _ADVICE = {401: f': {decoding.NOT_ACCEPTED}', 403: '; this needs the role admin'}
-#: What the ID of a project or a server may be made of.
+#: The ID of a project or a server.
 _ID = re.compile(r'[\w-]+')
 
 
@@ -47,7 +47,7 @@ class _CatalogService(NamedTuple):
 #: From 2.59 on migrations have UUIDs, and are listed in pages.
 _NOVA = _CatalogService('Nova', 'compute', microversion='2.59')
 _KEYSTONE = _CatalogService('Keystone', 'identity', '3')
-# Which release has retired nodes is not asked for: what is read is the same in all of them.
+# Any version will do: the fields that are read are the same in all.
 _IRONIC = _CatalogService('Ironic', 'baremetal', '1', 'latest')
 _NEUTRON = _CatalogService('Neutron', 'network', '2')
 _GLANCE = _CatalogService('Glance', 'image', '2')
@@ -71,7 +71,7 @@ class ServiceSilence(NoCompute):
 
 
 class _Unknown(ServiceRefusal):
-    """The service does not know what it was asked for."""
+    """The service does not have the object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class ServiceList:
         return _pages(client, self.path, self.key, self.service)
 
 
-#: Those too that are deleted but can be restored for a while: they keep what they hold.
+#: With soft-deleted servers, which keep their allocations.
 servers = ServiceList('/servers/detail?all_tenants=1&soft_deleted=1', 'servers')
 migrations = ServiceList('/os-migrations', 'migrations')
 aggregates = ServiceList('/os-aggregates', 'aggregates')
@@ -95,7 +95,7 @@ aggregates = ServiceList('/os-aggregates', 'aggregates')
 compute_services = ServiceList('/os-services?binary=nova-compute', 'services')
 #: All compute nodes, as they are below compute API 2.88.
 hypervisors = ServiceList('/os-hypervisors/detail', 'hypervisors')
-#: Those of single projects too; from 2.61 on they have their extra specs.
+#: With the flavors of single projects; from 2.61 on they have their extra specs.
 flavors = ServiceList(
     '/flavors/detail?is_public=None', 'flavors', _NOVA._replace(microversion='2.61')
 )

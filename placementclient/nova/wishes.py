@@ -18,8 +18,8 @@ _NETWORK_CARDS = (
     *('e1000', 'e1000e', 'igb', 'lan9118', 'ne2k_pci', 'netfront', 'pcnet', 'rtl8139'),
     *('spapr-vlan', 'sriov', 'virtio', 'vmxnet', 'vmxnet3'),
 )
-#: The values that Nova takes of a property of an image, or of an extra spec: by the part of the
-#: name that both have.
+#: The values that Nova accepts for image properties and extra specs, by the common part of the
+#: names.
 CHOICES: Mapping[str, Collection[str]] = {
     'hw_architecture': _ARCHITECTURES,
     'hw_cdrom_bus': _DISK_BUSES,
@@ -47,9 +47,9 @@ _OLD_ARCHITECTURES = {
     'amd64': 'x86_64',
     **dict.fromkeys(('i386', 'i486', 'i586', 'x86_32', 'x86_32p'), 'i686'),
 }
-#: No properties of images.
+#: Only flavors have these.
 _FLAVORS = frozenset({'hw_emulator_threads_policy'})
-#: Other spellings of values.
+#: Other spellings of the values.
 _SYNONYMS: Mapping[str, Mapping[str, str]] = {
     'hw_architecture': _OLD_ARCHITECTURES,
     'hw_emulation_architecture': _OLD_ARCHITECTURES,

@@ -85,7 +85,7 @@ def solve(model: Any, effort: float = math.inf, seconds: float = math.inf) -> So
 
 
 def _interruptible(solver: Any, model: Any) -> Any:
-    """Python sees no signal before a call into a library returns: another thread calls."""
+    """Search in another thread: Python handles no signal during a call into a library."""
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(solver.solve, model)
         try:

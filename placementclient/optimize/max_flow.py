@@ -1,9 +1,9 @@
-"""The most that users can draw from sources of which each reaches only some."""
+"""Maximum flow: the most units that users get from sources, if each reaches only some."""
 
 from collections import Counter
 from collections.abc import Mapping
 
-#: A user's share moves from one source to another; from ``None``: it is drawn for the first time.
+#: A unit of a user moves from one source to another; from ``None``: it is a new unit.
 _Move = tuple[str | None, frozenset[str], str]
 
 

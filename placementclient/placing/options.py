@@ -111,7 +111,7 @@ class OptionSearch(PartSearch):
         return next(self.every(), None)
 
     def every(self) -> Iterator[HostOption]:
-        """Return all options, one of each set of equal ones."""
+        """Return all options, without duplicates."""
         if not self._request.is_lax:
             yield from map(self._option, self.places())
             return
@@ -145,7 +145,7 @@ class OptionSearch(PartSearch):
     def _preference(self, place: int, name: str) -> int:
         pool = self._bins[place].pool
         if any(uuid == pool for uuid, _ in self._shared):
-            # Who is on it already stays, so that nothing is copied.
+            # A server that uses it already stays, so that no data are copied.
             return -1
         return self._free(place, name) if name or pool else 0
 

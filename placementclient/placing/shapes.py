@@ -114,7 +114,7 @@ class Shape:
         return None if suitable is None or not all(suitable) else suitable
 
     def _composes(self, request: Request) -> bool:
-        """Return whether amounts, divided in any way, can be within the units."""
+        """Return whether the units allow the amounts, divided between providers in some way."""
         for name, amount in request.totals.items():
             units = [self.units[number][name] for number in self.members.get(name, ())]
             if len(units) == 1 and not units[0].admit(amount):

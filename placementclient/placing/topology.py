@@ -57,7 +57,7 @@ class Topology:
     def alike(self, *, has_usage: bool = True) -> dict[str, int]:
         """Return equal numbers for equal trees, by the root's UUID.
 
-        A tree that shares something is like no other: what is drawn from it is gone.
+        A tree that shares inventory equals no other: servers of other trees use it up.
 
         :param has_usage: whether trees that differ in what is used of them are different
         """

@@ -24,7 +24,7 @@ from placementclient.model.snapshots import ProviderState
 from placementclient.placing.counting import CandidateCount
 from placementclient.placing.providers import is_sharing
 
-#: How many of the trees that lack the least are looked at closely, to find the nearest of them.
+#: How many trees with few shortages are examined to find the nearest ones.
 CLOSE = 50
 #: The most conflicts, and the most relaxations, that an explanation has.
 MAX_SETS = 8
@@ -49,7 +49,7 @@ Ask = Callable[[CandidateRequest], Offer | None]
 class Relaxation:
     """A change with which the request has candidates.
 
-    :param lowered: of which another amount is asked for, and that amount
+    :param lowered: the requirements with another amount, and that amount
     :param is_confirmed: whether the service says so, not a calculation
     """
 
@@ -149,22 +149,22 @@ class _RequestDiagnosis:
     def completed(self, explanation: Explanation, hosts: int) -> Explanation:
         """Return the explanation with conflicts, relaxations and the nearest trees."""
         is_predicted = not self._matcher.is_met(self._all)
-        # The service may have a rule that is not known here: let it say itself what is too much.
+        # The service may have a rule that is not known here: ask it which requirements conflict.
         conflicts = [] if is_predicted else [minimized(self._needs, self._granted)]
         search = ConflictSearch(self._needs, self._matcher.possible, conflicts)
         sizes = [list(sets) for _, sets in groupby(list(search.corrections()), key=len)]
         self._read |= self._index.read_trees(list(self._nearest(hosts)))
-        # Of two things to give up nothing is said where one is enough.
+        # Larger sets are left out if a smaller one is enough.
         by_size = (list(islice(self._relaxations(sets), MAX_SETS)) for sets in sizes)
         relaxations = next(filter(None, by_size), [])
-        # Of those that lack as much, the ones of which it is said what would be enough.
+        # Among equally near trees, those that a relaxation helps.
         nearest = self._nearest(hosts)
         self._read |= self._index.read_trees([root for root in nearest if root not in self._read])
         return replace(
             explanation,
             conflicts=search.conflicts[:MAX_SETS],
             relaxations=relaxations,
-            # Now by the exact amounts too.
+            # Now with the exact amounts.
             nearest=sorted(
                 (self._host(root, lacking) for root, lacking in nearest.items()),
                 key=lambda host: (
@@ -179,7 +179,7 @@ class _RequestDiagnosis:
         )
 
     def _granted(self, retained: frozenset[Requirement]) -> bool:
-        """Return whether the service has candidates for these, where it can be asked that."""
+        """Return whether there are candidates, from the service if it can be asked."""
         offer = self._offered([need for need in self._needs if need in retained])
         return self._matcher.is_met(retained) if offer is None else offer.trees > 0
 
@@ -188,8 +188,8 @@ class _RequestDiagnosis:
         return self._ask(relaxed) if self._ask and relaxed else None
 
     def _distance(self, root: str, lacking: frozenset[Requirement]) -> tuple[int, bool]:
-        """Return how far a tree is, as something to sort by: first the ones that lack least."""
-        # Of those that lack as much, the ones for which some relaxation is enough.
+        """Return a key that sorts trees by the number of their shortages."""
+        # Among equally near trees, those that a relaxation helps come first.
         return len(lacking), root not in self._relieved
 
     def _nearest(self, hosts: int) -> dict[str, frozenset[Requirement]]:
@@ -216,7 +216,7 @@ class _RequestDiagnosis:
         return dict((promising or near)[:hosts])
 
     def _eligible(self) -> Collection[str]:
-        """The roots of the trees that may be near: no pools; where a tree is named, only that."""
+        """Return the roots of all trees but pools; of a named tree, only its root."""
         trees = self._index.topology.trees
         hosts = {root for root, states in trees.items() if not all(map(is_sharing, states))}
         for need in self._needs:
@@ -225,7 +225,7 @@ class _RequestDiagnosis:
         return hosts or trees
 
     def _lacking(self, root: str, short: frozenset[Requirement]) -> frozenset[Requirement]:
-        """The least that a tree has to be spared, beside what it lacks by itself."""
+        """Return a smallest set of requirements without which a tree has candidates."""
         rest = [need for need in reversed(self._needs) if need not in short]
         search = ConflictSearch(rest, partial(self._matcher.allows, root))
         return short | next(search.corrections(), frozenset(rest))
@@ -236,7 +236,7 @@ class _RequestDiagnosis:
             if need not in lacking:
                 continue
             if root in self._matcher.alone[need]:
-                # Those with which it cannot be had on this tree.
+                # The requirements that conflict with it on this tree.
                 rest = [other for other in self._needs if other not in lacking or other == need]
                 joint = minimized(rest, partial(self._matcher.allows, root))
                 others = tuple(sorted(joint - {need}, key=str))
@@ -258,7 +258,7 @@ class _RequestDiagnosis:
                 retained = askable(retained)
             others = {replace(need, amount=amount) for need, amount in lowered.items()}
             dropped = self._all - retained - lowered.keys()
-            # To do without a group is no news beside doing without one thing of it.
+            # Dropping more than another relaxation drops is no news.
             if any(less <= dropped for less in without) or not others <= retained:
                 continue
             relaxation = self._checked(dropped, lowered, retained)
@@ -272,7 +272,7 @@ class _RequestDiagnosis:
         lowered: Mapping[Requirement, int],
         retained: frozenset[Requirement],
     ) -> Relaxation | None:
-        """Return the candidates of a relaxed request: of the service, where it can be asked."""
+        """Return the candidates of a relaxed request, from the service if it can be asked."""
         needs = [*self._needs, *(replace(need, amount=n) for need, n in lowered.items())]
         ordered = [need for need in needs if need in retained]
         if restricted(self._request, ordered) is None:
@@ -288,7 +288,7 @@ class _RequestDiagnosis:
         )
 
     def _enough(self, requirement: Requirement, retained: frozenset[Requirement]) -> int:
-        """The amount next to what is wanted that is possible beside the others; 0 if none is."""
+        """Return the nearest amount that is possible beside the other requirements, or 0."""
         if requirement.kind is not Kind.RESOURCE:
             return 0
 
@@ -308,7 +308,7 @@ class _RequestDiagnosis:
             low, high = (middle, high) if fits(middle * step) else (low, middle - 1)
         if low and fits(low * step):
             return low * step
-        # Too little may be wanted, or no multiple of a step.
+        # The amount may be below min_unit, or no multiple of step_size.
         more = {inventory.min_unit for inventory in inventories}
         more |= {
             -(-requirement.amount // stock.step_size) * stock.step_size for stock in inventories

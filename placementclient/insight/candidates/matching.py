@@ -161,7 +161,7 @@ def _parsed(request: CandidateRequest, bare: Uuids) -> Request:
     common, lone = request.common, list[Filter]()
     trees = {'': common.in_tree} | {name: group.in_tree for name, group in request.groups.items()}
     if not common.resources:
-        # Who has a trait need not be who satisfies the other conditions.
+        # Each trait may be on another provider than the other conditions.
         lone = [Filter(required=(trait,)) for trait in common.required]
         others = common._replace(required=())
         lone += [others] if others != Filter() else []
@@ -173,7 +173,7 @@ def _parsed(request: CandidateRequest, bare: Uuids) -> Request:
             parts[number] = requested._replace(in_tree=trees[requested.group])
     return grouped._replace(
         parts=tuple(parts),
-        # A group that has lost its resources is none to the service.
+        # The service ignores a group without resources.
         apart=frozenset(
             number
             for number in grouped.apart

@@ -54,7 +54,7 @@ class _RemedySearch:
             kinds: Sequence[Kind] = by_request(servers, self._cloud.strict)
             emptied = set(self._cloud.hosts)
             if len(alike) == 1:
-                # Beside the others, fewer may do.
+                # With the other hosts, fewer may be enough.
                 kinds, emptied = self._kinds, self._emptied
             number = _least(partial(self._spare, kinds, emptied, root), HOSTS)
             if number is None:

@@ -95,9 +95,9 @@ def _possible(problem: PackingProblem) -> set[int]:
 def _search(
     problem: PackingProblem, alike: Sequence[Group], effort: float, best: Packing
 ) -> Packing:
-    """Pack groups until what is found can be dealt out to the hosts."""
+    """Pack groups until the servers of each group fit on its hosts."""
     budget = cpsat.Budget(effort)
-    #: Of the groups that the cuts are too loose for, by number; ``None``: there are too many.
+    #: The patterns of groups whose cuts are too loose, by number; ``None``: there are too many.
     patterns: dict[int, list[Pattern] | None] = {}
     while True:
         model = _GroupModel(problem, alike, patterns)
@@ -201,7 +201,7 @@ class _GroupModel:
 def _deal(
     problem: PackingProblem, shares: Sequence[_GroupShare], bound: int
 ) -> tuple[Packing, list[int]]:
-    """Deal out what each group gets to its hosts, and return for which groups that fails."""
+    """Distribute the servers of each group to its hosts; return the groups where that fails."""
     problem = problem.copy()
     placed: list[list[Placed]] = [[] for _ in problem.kinds]
     failed = []

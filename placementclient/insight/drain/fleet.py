@@ -107,7 +107,7 @@ class Fleet:
         return Counter(dict(requests.shared(self._snapshot, allocations)))
 
     def _enter(self, uuid: str, request: Request, allocations: Allocations, sign: int) -> None:
-        """Take what a server holds of a host that is taken out; give it back, if the sign is -1."""
+        """Take a server's amounts off the room of an excluded host; -1 gives them back."""
         if uuid in self._number:
             host = self._problem.hosts[self._number[uuid]]
             rooms, totals = host.shape.rooms, host.shape.totals

@@ -69,7 +69,7 @@ def patterns(problem: PackingProblem, group: Group) -> list[Pattern] | None:
     :return: ``None`` if there are too many
     """
     items = list(group.options)
-    # No more of an item than there are servers is one room more.
+    # The number of servers of each kind limits its items like a room.
     room = (*group.room, *(problem.counts[kind] for kind, _ in items))
     amounts = [(*group.needs[item], (len(group.room) + at, 1)) for at, item in enumerate(items)]
     full: list[Pattern] = []

@@ -86,7 +86,7 @@ def check(
 
 
 def _largest_first(cloud: DrainCloud, fleet: Fleet, hosts: Sequence[str]) -> list[str]:
-    """Return hosts by what part of all that is free their servers need, of the scarcest class."""
+    """Sort hosts by the share of the cloud's free amounts that their servers need."""
     free = {line.resource_class: line.free for line in totals.by_class(cloud.snapshot)}
     sizes = {}
     for uuid in hosts:

@@ -21,7 +21,7 @@ from placementclient.placing.requests import NOWHERE, Request, parsed
 #: The policies of server groups that Nova's scheduler enforces.
 _APART, _TOGETHER = 'anti-affinity', 'affinity'
 _DEFAULT = Scheduling()
-#: What is not counted, with a place for the number of servers.
+#: Sentences about requirements that do not count, with a place for the number of servers.
 _IMAGES = (
     'Not counted: what the images of {} ask for. Servers have the properties of their images from '
     'compute API 2.98 on'

@@ -227,12 +227,12 @@ class Packing:
 
 
 class Filler:
-    """Puts servers on the host that is fullest of the scarcest class; keeps hosts in order."""
+    """Packs servers by best fit: onto the host with the least room of the scarcest class."""
 
     def __init__(self, problem: PackingProblem) -> None:
         self.problem = problem
         self._scale = _scale(problem)
-        #: Of each shape and class the hosts in the order of their room; without a class, of all.
+        #: The hosts of each shape and class, sorted by room; ``''``: the room of all classes.
         self._lists: dict[Shape, dict[str, list[_Entry]]] = {}
         for shape, numbers in problem.by_shape.items():
             names = [
@@ -277,7 +277,7 @@ class Filler:
             scan = min(heads, key=lambda scan: heads[scan][:2])
             _, (_, _, at), first = heads[scan]
             host = self.problem.hosts[at]
-            # Others may have taken what it shares since.
+            # Earlier servers may have used up the shared inventory.
             option = self.problem.option(request, host) if first.shared else first
             self.take(at)
             while option is not None and len(placed) < number:
@@ -327,7 +327,7 @@ class Filler:
             place += 1
 
     def _room(self, number: int) -> float:
-        """Return how much room a host has: what part of a usual host's, of all classes."""
+        """Return the room of a host in units of an average host, over all classes."""
         host = self.problem.hosts[number]
         room, scale, score = host.room, self._scale, 0.0
         for (_, name), at in host.shape.rooms.items():
@@ -341,13 +341,13 @@ class Filler:
         return of_class, self._room(number), number
 
 
-#: The room of a class, the room of all classes as parts of a usual host, and the host.
+#: The room of a class, the room of all classes in average hosts, and the host.
 _Entry = tuple[int, float, int]
 
 
 def _strangeness(request: Request, shape: Shape) -> int:
     """Return how many traits and aggregates a root has that a request does not name."""
-    # A flavor may forbid them: where there is a choice, a server goes to a host like its own.
+    # A flavor may forbid them: a server prefers a host like its own.
     if request.is_lax:
         return 0
     root = shape.bins[0]
@@ -356,7 +356,7 @@ def _strangeness(request: Request, shape: Shape) -> int:
 
 
 def _scale(problem: PackingProblem) -> dict[str, float]:
-    """Return for each class that is asked for what part of a usual host's room a unit is."""
+    """Return the share of an average host's room that one unit of each class is."""
     classes = {name for request in problem.kinds for name in request.totals}
     sums = dict.fromkeys(classes, 0)
     counts = dict.fromkeys(classes, 0)

@@ -146,7 +146,7 @@ def _may_fit(
     emptied: Collection[str],
     effort: float,
 ) -> bool:
-    """Return whether it is not disproved that servers which hold nothing yet have places."""
+    """Return False if it is proved that servers without allocations have no place."""
     distinct: dict[Request, Request] = {}
 
     def fresh(server: ServerMove) -> Request:
@@ -158,9 +158,9 @@ def _may_fit(
 
 
 def _loosened(cloud: DrainCloud) -> DrainCloud:
-    """Return a cloud without servers in which each of them may stay where it is."""
-    # Units count for nothing, nor do disabled hosts. A host that is over its capacity has room for
-    # what its servers have.
+    """Return a cloud without servers, with room for each server on its present host."""
+    # Without limits of units and without disabled hosts. A host over its capacity has room for its
+    # own servers.
     states = []
     for state in cloud.vacated.snapshot.providers.values():
         inventories = {}
