@@ -8,20 +8,18 @@ from typing import NamedTuple
 from os_resource_classes import STANDARDS
 
 from placementclient.client.wording import suggestion
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.providers import is_uuid
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import Snapshot
 
-
-class Absent(NamedTuple):
-    """A name that no provider of a snapshot has.
-
-    :param sentence: says it, with what was probably meant
-    :param is_sound: whether it is a name that every service knows, or the UUID of an aggregate
-    """
-
-    sentence: str
-    is_sound: bool
+#: The sentence of each kind of absent name.
+_SENTENCES = {
+    'class': 'No resource provider has inventory of {}{hint}',
+    'trait': 'No resource provider has the trait {}{hint}',
+    'aggregate': 'No resource provider is in the aggregate {}{hint}',
+    'no-aggregate': '{} is not the UUID of an aggregate{hint}',
+}
 
 
 class Names(NamedTuple):
@@ -54,26 +52,34 @@ class Names(NamedTuple):
                         yield f'{name} is no standard {kind}, and does not begin with CUSTOM_{hint}'
 
 
-def absent(reported: Names, request: CandidateRequest) -> Iterator[Absent]:
-    """Return each requested class, trait and aggregate that no provider has."""
+def sentence(name: Finding) -> str:
+    """Return a sentence about a name that no provider has, with what was probably meant."""
+    return _SENTENCES[name.kind].format(name.subject, hint=name.facts.get('hint', ''))
+
+
+def absent(reported: Names, request: CandidateRequest) -> Iterator[Finding]:
+    """Return each requested class, trait and aggregate that no provider has.
+
+    It is an error only if no service knows the name, or if it is not the UUID of an aggregate.
+    """
     filters = (request.common, *request.groups.values())
     for name in sorted({name for group in filters for name in group.resources} - reported.classes):
         hint = '' if name in STANDARDS else suggestion(name, {*reported.classes, *STANDARDS})
-        sentence = f'No resource provider has inventory of {name}{hint}'
-        yield Absent(sentence, name in STANDARDS)
+        severity = Severity.INFO if name in STANDARDS else Severity.ERROR
+        yield Finding('class', name, {'hint': hint}, severity=severity)
     required = [*request.root_required, *(name for group in filters for name in group.required)]
     for names in _missing(required, reported.traits):
         possible = {*reported.traits, *_standard_traits()}
-        hints = suggestion((name for name in names if name not in possible), possible)
-        sentence = f'No resource provider has the trait {",".join(names)}{hints}'
-        yield Absent(sentence, possible.issuperset(names))
+        hint = suggestion((name for name in names if name not in possible), possible)
+        severity = Severity.INFO if possible.issuperset(names) else Severity.ERROR
+        yield Finding('trait', ','.join(names), {'hint': hint}, severity=severity)
     requested = [name for group in filters for name in group.member_of]
     for names in _missing(requested, reported.aggregates):
         wrong = ', '.join(name for name in names if not is_uuid(name))
         if wrong:
-            yield Absent(f'{wrong} is not the UUID of an aggregate', False)
+            yield Finding('no-aggregate', wrong, {})
         else:
-            yield Absent(f'No resource provider is in the aggregate {",".join(names)}', True)
+            yield Finding('aggregate', ','.join(names), {}, severity=Severity.INFO)
 
 
 def _standard_traits() -> list[str]:

@@ -21,25 +21,25 @@ class Severity(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault that the audit found.
+    """Something that is not right.
 
-    :param subject: the name of a provider, or the UUID of a consumer or of an aggregate
-    :param roots: the UUIDs of the roots of the trees that it concerns
+    :param kind: stable, for programs: the ID of a check of the audit, ``unsettled``, …
+    :param subject: the name of a provider, of a class, …, or the UUID of a consumer
     :param facts: the facts that show it
+    :param roots: the UUIDs of the roots of the trees that it concerns
     :param remedy: what fixes it; ``None`` where only the operator can know that
     :param reason: why the remedy is not safe to carry out as it is; empty: it is safe
     :param passed_over: why it may be none at this moment, so that it is counted only; empty: it is
         one
-    :param kind: the ID of the check of an audit, or what stands in the way of a drain
     """
 
+    kind: str
     subject: str
-    roots: tuple[str, ...]
     facts: Mapping[str, Any]
+    roots: tuple[str, ...] = ()
     remedy: Remedy | None = None
     reason: str = ''
     passed_over: str = ''
-    kind: str = ''
     severity: Severity = Severity.ERROR
 
     @property

@@ -154,7 +154,7 @@ class ExplainCandidate(DocumentCommand):
         )
         names = unknown_names.Names.of(snapshot)
         missing = [list(unknown_names.absent(names, request)) for request in requests]
-        self.warn(absent.sentence for absent in (missing[0] if all(missing) else ()))
+        self.warn(map(unknown_names.sentence, missing[0] if all(missing) else ()))
         index = matching.snapshot_index(snapshot)
 
         def explained(request: CandidateRequest) -> Explanation:

@@ -160,7 +160,7 @@ def requests(
             warn(f'{subject} not counted: {", ".join(request.uncounted)}')
         missing = [list(unknown_names.absent(names, part)) for part in request.requests]
         for absent in missing[0] if all(missing) else ():
-            warn(f'{subject} {absent.sentence}')
+            warn(f'{subject} {unknown_names.sentence(absent)}')
         if request.first.common.resources or request.first.groups:
             yield flavor, request.requests
         else:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
 from placementclient.client import errors
 from placementclient.commands.framework import base, reading, scheduling
 from placementclient.commands.framework.option import Option
 from placementclient.model.requests import CandidateRequest, Filter
-
-if TYPE_CHECKING:
-    from placementclient.insight.unknown_names import Absent
-
 
 _RESTRICTIONS = tuple(
     Option(flag, help=f'With --fits or --flavors: {help}')
@@ -89,7 +82,10 @@ class ShowCapacity(base.Lister):
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(self.args.tree) or None
         request = self._restricted(CandidateRequest(Filter(shape or {})))
-        self._warn_absent(unknown_names.absent(unknown_names.Names.of(snapshot), request))
+        absent = [*unknown_names.absent(unknown_names.Names.of(snapshot), request)]
+        if wrong := [unknown_names.sentence(name) for name in absent if name.is_wrong]:
+            raise errors.BadArgument('; '.join(wrong))
+        self.warn(map(unknown_names.sentence, absent))
         if shape is not None:
             return tables.fits(fits.GROUPED[by](topology, (request,), trees), by)
         lines = []
@@ -97,13 +93,6 @@ class ShowCapacity(base.Lister):
             restricted = [self._restricted(request) for request in requests]
             lines.append((flavor, fits.GROUPED[by](topology, restricted, trees)))
         return tables.flavors(lines, by)
-
-    def _warn_absent(self, absent: Iterable[Absent]) -> None:
-        """Log the classes and traits that no provider has."""
-        names = list(absent)
-        if unknown := [name.sentence for name in names if not name.is_sound]:
-            raise errors.BadArgument('; '.join(unknown))
-        self.warn(name.sentence for name in names)
 
     def _restricted(self, request: CandidateRequest) -> CandidateRequest:
         from placementclient.commands.framework.filters import any_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -28,6 +28,8 @@ from placementclient.placing.topology import Topology
 
 #: The reason to skip a server that may be new, or just be moving.
 CHANGED = 'changed by Nova less than 10 minutes before the snapshot, or since'
+#: Makes a finding of a check, which gives it its kind and severity.
+fault = partial(Finding, '')
 
 
 class MissingFields(Exception):
@@ -112,7 +114,7 @@ class Cloud:
     ) -> Finding:
         """Return a finding about a provider and its tree."""
         root = state.provider.root_uuid
-        return Finding(state.name, (root,), facts, remedy, reason, passed_over)
+        return fault(state.name, facts, (root,), remedy, reason, passed_over)
 
     def name(self, provider_uuid: str) -> str:
         return self.snapshot.providers[provider_uuid].name

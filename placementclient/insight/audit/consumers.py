@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from placementclient.insight.audit.cloud import Case, Cloud
+from placementclient.insight.audit.cloud import Case, Cloud, fault
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.nova import INSTANCE, MIGRATION
@@ -195,10 +195,10 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
         # Heal asks Nova for the server itself.
         may_be_server = uuid in cloud.servers or not cloud.has('servers')
         is_server = may_be_server and consumer.type in (None, INSTANCE)
-        yield Finding(
+        yield fault(
             uuid,
-            cloud.roots_of(consumer),
             {'project_id': consumer.project_id, 'user_id': consumer.user_id},
+            cloud.roots_of(consumer),
             HealServer(uuid) if is_server else None,
             '' if is_server else 'it is no server of Nova, and its owner is not known',
             cloud.passed_over(uuid),
@@ -228,7 +228,7 @@ def consumer_untyped(cloud: Cloud) -> Iterator[Finding]:
         counts = {'typed': len(every) - len(untyped), 'of': len(every)}
         for consumer in untyped:
             roots = cloud.roots_of(consumer)
-            yield Finding(consumer.uuid, roots, {'type': None, **counts}, None, _UNTYPED)
+            yield fault(consumer.uuid, {'type': None, **counts}, roots, None, _UNTYPED)
 
 
 def _elsewhere(case: Case) -> list[str]:
@@ -257,4 +257,4 @@ def _finding(case: Case, superfluous: Iterable[str], reason: str, passed_over: s
             {'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved
         ]
     remedy = FreeAllocations(consumer, providers) if providers else None
-    return Finding(consumer.uuid, cloud.roots_of(consumer), facts, remedy, reason, passed_over)
+    return fault(consumer.uuid, facts, cloud.roots_of(consumer), remedy, reason, passed_over)

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.cloud import Cloud, fault
 from placementclient.insight.candidates.conflicts import minimized
 from placementclient.insight.candidates.matching import Matcher, ProviderIndex, snapshot_index
 from placementclient.insight.candidates.requirements import requirements
-from placementclient.insight.unknown_names import Names, absent
+from placementclient.insight.unknown_names import Names, absent, sentence
 from placementclient.model.findings import Finding
 from placementclient.model.nova import INSTANCE
 from placementclient.model.requests import CandidateRequest
@@ -67,7 +67,7 @@ def flavor_unplaceable(cloud: Cloud) -> Iterator[Finding]:
     names, hosts = Names.of(cloud.snapshot), _empty_hosts(cloud.topology)
     for flavor in cloud.answers.flavors:
         if facts := _facts(hosts, names, flavor, cloud.answers.scheduling):
-            yield Finding(flavor.name, (), facts, None, _CHANGE)
+            yield fault(flavor.name, facts, reason=_CHANGE)
 
 
 def _facts(
@@ -90,7 +90,7 @@ def _unmet(
 ) -> dict[str, Any]:
     if not request.common.resources and not request.groups:
         return {}
-    if missing := [name.sentence for name in absent(names, request)]:
+    if missing := [*map(sentence, absent(names, request))]:
         return {'nobody_has': missing}
     together = _never_together(hosts, request)
     return {'never_on_one_host': together} if together else {}
@@ -168,7 +168,7 @@ def limit_missing(cloud: Cloud) -> Iterator[Finding]:
     for name, why in needed.items():
         if name not in limits:
             facts = {**why, 'registered': sorted(limits)}
-            yield Finding(name, (), facts, None, _REGISTER.format(name))
+            yield fault(name, facts, reason=_REGISTER.format(name))
 
 
 def _requested(scheduling: Scheduling, flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from placementclient.insight.audit.cloud import Cloud, MissingFields
+from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
 from placementclient.model.findings import Finding
 from placementclient.model.nova import DISABLED
 from placementclient.model.repairs import AddTrait, Remedy, advice, amending
@@ -136,7 +136,7 @@ def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iter
             if len(inventories) == 1:
                 remedy = amending(having[name][0].reference, name, {field: present})
                 reason = f'{_CAUSE}. If the host is as Nova says'
-            yield Finding(root.name, (root.uuid,), facts, remedy, reason)
+            yield fault(root.name, facts, (root.uuid,), remedy, reason)
 
 
 def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) -> bool:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from placementclient.insight.audit.cloud import Cloud, MissingFields
+from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
 from placementclient.model.findings import Finding
 from placementclient.model.providers import original
 from placementclient.model.repairs import advice
@@ -57,11 +57,11 @@ def twin(cloud: Cloud) -> Iterator[Finding]:
             }
             roots = (other.uuid, live.uuid)
             if not consumers(cloud, other):
-                yield Finding(other.name, roots, facts, advice('purge', other.reference))
+                yield fault(other.name, facts, roots, advice('purge', other.reference))
                 continue
             remedy = advice('replace', other.reference, '--with', live.uuid, '--name', node.node)
             reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
-            yield Finding(other.name, roots, facts, remedy, reason)
+            yield fault(other.name, facts, roots, remedy, reason)
 
 
 def renamed(cloud: Cloud) -> Iterator[Finding]:
@@ -87,13 +87,13 @@ def renamed(cloud: Cloud) -> Iterator[Finding]:
         if live and live.name != node.node and not dead:
             facts['provider'] = live.name
             remedy = advice('set', live.reference, '--name', node.node)
-            yield Finding(live.name, (live.uuid,), facts, remedy, _STOP)
+            yield fault(live.name, facts, (live.uuid,), remedy, _STOP)
         for other in (*dead, *by_servers)[:1] if live is None else ():
             facts |= {'provider': other.uuid, 'consumers': consumers(cloud, other)}
             named = () if _name(other) == node.node else ('--name', node.node)
             made = advice('replace', other.reference, '--uuid', str(node.uuid), *named)
             reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
-            yield Finding(other.name, (other.uuid,), facts, made, reason)
+            yield fault(other.name, facts, (other.uuid,), made, reason)
 
 
 def identities(

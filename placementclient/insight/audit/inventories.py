@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.cloud import Cloud, fault
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import OWNER_CYBORG, is_burned
@@ -116,7 +116,7 @@ def broken_units(cloud: Cloud) -> Iterator[Finding]:
             facts = {'provider': state.name, 'resource_class': name, 'amount': amount}
             facts |= {field: getattr(inventory, field) for field in fields}
             remedy = amending(state.reference, name, fields)
-            yield Finding(consumer.uuid, (state.provider.root_uuid,), facts, remedy, _UNITS)
+            yield fault(consumer.uuid, facts, (state.provider.root_uuid,), remedy, _UNITS)
 
 
 def reserved_above_total(cloud: Cloud) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.cloud import Cloud, fault
 from placementclient.insight.owners import NEUTRON
 from placementclient.model.consumers import Consumer, together
 from placementclient.model.findings import Finding
@@ -56,7 +56,7 @@ def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
         if agent.is_synced is False:
             roots = tuple(root.uuid for root in cloud.snapshot.roots() if _is_of(agent, root.name))
             subject = f'{agent.host}:{agent.type}'
-            yield Finding(subject, roots, {'resources_synced': False}, None, _SYNC)
+            yield fault(subject, {'resources_synced': False}, roots, None, _SYNC)
         for (hypervisor, device), amounts in (agent.bandwidths or {}).items():
             name = f'{hypervisor}:{agent.type}:{device}'
             host, state = cloud.snapshot.named(hypervisor), cloud.snapshot.named(name)
@@ -68,7 +68,7 @@ def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
             if totals != amounts:
                 roots = (host.uuid,) if host else ()
                 facts = {'configured': dict(amounts), 'inventory': totals}
-                yield Finding(name, roots, facts, None, _SYNC)
+                yield fault(name, facts, roots, None, _SYNC)
 
 
 def agent_gone(cloud: Cloud) -> Iterator[Finding]:
@@ -146,7 +146,7 @@ def port_resources(cloud: Cloud) -> Iterator[Finding]:
             if uuid in cloud.migrating:
                 passed_over = passed_over or 'a migration is not over'
             facts = {'ports': [port.uuid for port in ports], **facts}
-            yield Finding(uuid, cloud.roots_of(consumer), facts, None, _REBIND, passed_over)
+            yield fault(uuid, facts, cloud.roots_of(consumer), None, _REBIND, passed_over)
 
 
 def _missing(ports: list[Port], consumer: Consumer) -> dict[str, object]:
@@ -200,7 +200,7 @@ def segment_addresses(cloud: Cloud) -> Iterator[Finding]:
         if total != addresses or not members:
             facts = {'addresses': addresses, 'inventory': total, 'hosts_in_aggregate': members}
             roots = (uuid,) if state else ()
-            yield Finding(state.name if state else f'{_NAME}{uuid}', roots, facts, None, _WRITTEN)
+            yield fault(state.name if state else f'{_NAME}{uuid}', facts, roots, None, _WRITTEN)
     for state in cloud.snapshot.roots():
         if state.name.startswith(_NAME) and state.uuid not in segments:
             yield cloud.finding(state, {'addresses': 0}, None, _GONE)

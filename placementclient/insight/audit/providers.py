@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.insight import owners
 from placementclient.insight.audit import identities
-from placementclient.insight.audit.cloud import Cloud, MissingFields
+from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
 from placementclient.insight.owners import is_foreign
 from placementclient.model.findings import Finding
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
@@ -75,7 +75,7 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
                 'full_name': full.name,
                 'consumers': {r.name: identities.consumers(cloud, r) for r in (short, full)},
             }
-            yield Finding(short.name, (short.uuid, full.uuid), facts, None, _TWINS)
+            yield fault(short.name, facts, (short.uuid, full.uuid), None, _TWINS)
 
 
 def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
@@ -133,7 +133,7 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Finding]:
             remedy = advice('aggregate', 'remove', members[0].reference, aggregate)
             facts = {'provider': members[0].name}
             roots = (members[0].provider.root_uuid,)
-            yield Finding(aggregate, roots, facts, remedy, _SINGLE)
+            yield fault(aggregate, facts, roots, remedy, _SINGLE)
 
 
 def misnamed_child(cloud: Cloud) -> Iterator[Finding]:

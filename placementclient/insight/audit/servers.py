@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.cloud import Cloud, fault
 from placementclient.insight.audit.consumers import is_incomplete
 from placementclient.insight.healing import UNKNOWN
 from placementclient.model.consumers import Consumer, Resources, together
@@ -176,4 +176,4 @@ def _fault(
     roots = [*cloud.host_roots(server.hosts), *([also] if also else [])]
     host = {'host': server.hosts[0]} if server.hosts else {}
     passed_over = cloud.passed_over(server.uuid) or passed_over
-    return Finding(server.uuid, tuple(roots), {**host, **facts}, remedy, reason, passed_over)
+    return fault(server.uuid, {**host, **facts}, tuple(roots), remedy, reason, passed_over)

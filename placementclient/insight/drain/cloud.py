@@ -214,7 +214,7 @@ class DrainCloud:
     def _unsettled(self, subject: str, root_uuid: str, reason: str, command: str = '') -> Finding:
         host = self.snapshot.providers[root_uuid].name
         facts = {'host': host, 'reason': reason, 'command': command}
-        return Finding(subject, (root_uuid,), facts, kind='unsettled', severity=Severity.WARNING)
+        return Finding('unsettled', subject, facts, (root_uuid,), severity=Severity.WARNING)
 
     def _reason(self, consumer: Consumer, root_uuid: str) -> str | None:
         """Return why a consumer is no server on a host; ``None``: it is one."""

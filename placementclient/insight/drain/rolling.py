@@ -100,7 +100,7 @@ def roll(
         names = ', '.join(cloud.snapshot.providers[uuid].name for uuid in batch)
         facts = {'servers': [server.server for server in fleet.without(batch)]}
         severity = Severity.ERROR if is_proved else Severity.WARNING
-        rolling.blocked.append(Finding(names, batch, facts, kind='blocked', severity=severity))
+        rolling.blocked.append(Finding('blocked', names, facts, batch, severity=severity))
     return rolling
 
 

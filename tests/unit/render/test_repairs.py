@@ -25,7 +25,7 @@ AGAIN = "audit --snapshot 'my cloud.json' --servers s.json --id over-capacity --
 
 
 def next_step(remedy, reason='', invocation=None):
-    finding = Finding('a b', (), {}, remedy, reason, kind=CHECKS[0].id)
+    finding = Finding(CHECKS[0].id, 'a b', {}, remedy=remedy, reason=reason)
     return repairs.next_step(finding, invocation or Invocation('openstack'))
 
 
