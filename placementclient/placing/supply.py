@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import msgspec
-
 from placementclient.client import errors
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
@@ -21,32 +19,13 @@ from placementclient.placing.topology import Topology
 
 #: How many providers are tried for the parts of one server on one site.
 MAX_STEPS = 200_000
-#: Stands for a class where all of them have to be in one place.
-TOGETHER = '(together)'
-
-
-class Fits(msgspec.Struct, frozen=True, gc=False):
-    """The number of servers of a shape that fit.
-
-    :param name: the name of a tree's root, the UUID of an aggregate, or ``capacity.ALL``
-    :param by_class: the number if only one class, or one group with a suffix, counted
-    :param runs_out_first: the class that limits the number; ``TOGETHER`` if no single class does
-    """
-
-    name: str
-    count: int
-    by_class: Mapping[str, int]
-    runs_out_first: str
-
-    @classmethod
-    def of(cls, name: str, count: int, by_class: Mapping[str, int]) -> Fits:
-        """Return a number of servers with the class that runs out first."""
-        least, scarcest = min((fits, label) for label, fits in by_class.items())
-        return cls(name, count, by_class, scarcest if least == count else TOGETHER)
 
 
 class Supply:
-    """All sites for servers of one shape, with their inventory."""
+    """All sites for servers of one shape, with their inventory.
+
+    :ivar complete: the names of the trees that have inventory for every part, each with its site
+    """
 
     def __init__(
         self, topology: Topology, request: CandidateRequest, trees: Collection[str] | None = None
@@ -66,22 +45,19 @@ class Supply:
         self._distinct: dict[object, Site] = {}
         self._counts: dict[Site, int] = {}
         sites = list(self._sites(topology.trees if trees is None else trees))
-        #: The names of the trees that have inventory for every part, each with its site.
-        self._complete = [pair for pair in sites if pair[1].is_complete]
+        self.complete = [pair for pair in sites if pair[1].is_complete]
         #: The sites of these trees; where there is none, of those with inventory for some part.
-        self._chosen = [site for _, site in self._complete or sites]
+        self._chosen = [site for _, site in self.complete or sites]
 
-    def fits(self, name: str, sites: Iterable[Site] | None = None) -> Fits:
-        """Return how many servers fit on some sites together; by default on all."""
+    def most_servers(self, sites: Iterable[Site] | None = None) -> tuple[int, dict[str, int]]:
+        """Return how many servers fit on some sites together; by default on all.
+
+        :return: with it the number if only one class, or one group with a suffix, counted
+        """
         chosen = Counter(self._chosen if sites is None else sites)
         merged = list(map(_merged, chosen, chosen.values()))
         by_class = {label: self._most(merged, [part]) for part, label in enumerate(self._labels)}
-        return Fits.of(name, self._count(chosen), by_class)
-
-    def by_tree(self) -> list[Fits]:
-        """Return for each tree with inventory for all parts how many servers fit there."""
-        by_site = {site: self.fits('', [site]) for site in {site for _, site in self._complete}}
-        return [msgspec.structs.replace(by_site[site], name=name) for name, site in self._complete]
+        return self._count(chosen), by_class
 
     def _count(self, sites: Mapping[Site, int]) -> int:
         count, together, plain = 0, list[Site](), list[Site]()

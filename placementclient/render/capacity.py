@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
+from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.servers import Flavor
-from placementclient.placing.supply import Fits
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts, size
 

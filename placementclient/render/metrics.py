@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import installing
+from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.servers import Flavor, HostAggregate
 from placementclient.model.snapshots import Snapshot
-from placementclient.placing.supply import Fits
 from placementclient.placing.topology import Topology
 
 if TYPE_CHECKING:

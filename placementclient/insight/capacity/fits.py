@@ -5,19 +5,43 @@ group from one provider, which is in the tree or shares with it; another class f
 another provider; a group with a suffix from one provider altogether.
 """
 
-import functools
-from collections.abc import Callable, Collection, Sequence
+from __future__ import annotations
 
-from msgspec.structs import replace
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import msgspec
 
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.placing.supply import Fits, Supply
+from placementclient.placing.supply import Supply
 from placementclient.placing.topology import Topology
 
 Trees = Collection[str] | None
 #: The requests of which the candidates of each count.
 Requests = Sequence[CandidateRequest]
+#: Stands for a class where all of them have to be in one place.
+TOGETHER = '(together)'
+
+
+class Fits(msgspec.Struct, frozen=True, gc=False):
+    """The number of servers of a shape that fit.
+
+    :param name: the name of a tree's root, the UUID of an aggregate, or ``ALL``
+    :param by_class: the number if only one class, or one group with a suffix, counted
+    :param runs_out_first: the class that limits the number; ``TOGETHER`` if no single class does
+    """
+
+    name: str
+    count: int
+    by_class: Mapping[str, int]
+    runs_out_first: str
+
+    @classmethod
+    def of(cls, name: str, count: int, by_class: Mapping[str, int]) -> Fits:
+        """Return a number of servers with the class that runs out first."""
+        least, scarcest = min((fits, label) for label, fits in by_class.items())
+        return cls(name, count, by_class, scarcest if least == count else TOGETHER)
 
 
 def by_tree(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
@@ -25,7 +49,10 @@ def by_tree(topology: Topology, requests: Requests, trees: Trees = None) -> list
     tables = []
     for request in requests:
         supply = Supply(topology, request, trees)
-        tables.append([*supply.by_tree(), supply.fits(ALL)])
+        sites = dict.fromkeys(site for _, site in supply.complete)
+        by_site = {site: supply.most_servers([site]) for site in sites}
+        rows = [Fits.of(name, *by_site[site]) for name, site in supply.complete]
+        tables.append([*rows, Fits.of(ALL, *supply.most_servers())])
     return functools.reduce(_either, tables)
 
 
@@ -55,8 +82,8 @@ def _together(first: Fits, second: Fits) -> Fits:
 
 def _total(topology: Topology, requests: Requests, trees: Trees, name: str = ALL) -> Fits:
     if len(requests) == 1:
-        return Supply(topology, requests[0], trees).fits(name)
-    return replace(by_tree(topology, requests, trees)[-1], name=name)
+        return Fits.of(name, *Supply(topology, requests[0], trees).most_servers())
+    return msgspec.structs.replace(by_tree(topology, requests, trees)[-1], name=name)
 
 
 def by_aggregate(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
