@@ -206,19 +206,29 @@ class _Transport(HTTPAdapter):
         self.remove()
 
 
+def is_running() -> bool:
+    """Return whether this process runs a service: it can run only one."""
+    taken: bool = _module().is_taken()
+    return taken
+
+
 def _server() -> Any:
     """Return the module of the service, unless this process runs one already."""
+    if is_running():
+        raise errors.DirectError(
+            'This process runs a Placement already and cannot run a second one: close the '
+            'first, or run this command or program in a process of its own'
+        )
+    return _module()
+
+
+def _module() -> Any:
     try:
         from placementclient.embedded import service  # loads the server's libraries
     except ImportError as error:
         raise errors.DirectError(
             f'The embedded Placement is not installed ({error}): {installing("direct")}'
         ) from error
-    if service.is_taken():
-        raise errors.DirectError(
-            'This process runs a Placement already and cannot run a second one: close the '
-            'first, or run this command or program in a process of its own'
-        )
     return service
 
 

@@ -21,7 +21,6 @@ from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.snapshots import Origin, Snapshot
 from placementclient.reshape import engines
 from tests.functional import clouds
-from tests.functional.conftest import process
 from tests.functional.lifecycles import Killed, killed_at
 from tests.snapshot_pairs import content, pair, with_types_of
 
@@ -218,7 +217,7 @@ def test_a_plan_is_rehearsed_and_reported(placement, client, tmp_path):
     trees.write_text('[{name: host, traits: [CUSTOM_A]}, {name: other}]')
     assert placement(f'resource provider tree apply {trees} --plan {path}').status == 0
     assert placement(f'resource provider snapshot save {cloud}').status == 0
-    rehearsed = process(f'resource provider reshape rehearse {path} --snapshot {cloud} -f json')
+    rehearsed = placement(f'resource provider reshape rehearse {path} --snapshot {cloud} -f json')
     stages = [(row['stage'], row['state']) for row in json.loads(rehearsed.stdout)]
     assert (rehearsed.status, stages) == (
         0,

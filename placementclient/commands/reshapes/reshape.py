@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from placementclient import program
 from placementclient.client import errors
@@ -14,11 +16,13 @@ from placementclient.commands.framework import base, compute, option, progress, 
 from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, check_free
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.model.plans import TreeChange
+from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Origin, Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.render import runs
+
+T = TypeVar('T')
 
 
 def still_up(hosts: Sequence[str]) -> str:
@@ -205,15 +209,38 @@ class RehearseReshape(base.Lister):
     )
 
     def execute(self) -> base.Output:
+        from placementclient.embedded import plugin
         from placementclient.files import disk
-        from placementclient.reshape import rehearse, storage
+        from placementclient.reshape import storage
 
         plan = storage.read_plan(self.args.plan)
         snapshot = disk.read_snapshot(self.args.snapshot)
         trees = selectors.trees_of(plan, self, snapshot)
-        rehearsal = rehearse.rehearse(plan, snapshot, trees=trees)
-        self.exit_status, self.ending = rehearsal.exit_status, runs.rehearsal_ending(rehearsal)
-        return runs.rehearsal(rehearsal)
+        rehearsed = functools.partial(_rehearsed, plan, snapshot, trees)
+        if plugin.is_running():
+            # The commands of a batch before this one have a database open.
+            rehearsed = functools.partial(_in_child, rehearsed)
+        self.exit_status, self.ending, output = rehearsed()
+        return output
+
+
+def _in_child(function: Callable[[], T]) -> T:
+    """Call a function in a process of its own, which may run a service beside this one's."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(1, multiprocessing.get_context('spawn')) as child:
+        return child.submit(function).result()
+
+
+def _rehearsed(
+    plan: Plan, snapshot: Snapshot, trees: Sequence[str]
+) -> tuple[int, str, base.Output]:
+    """Rehearse a plan; return the exit status, the ending and the rows."""
+    from placementclient.reshape import rehearse
+
+    rehearsal = rehearse.rehearse(plan, snapshot, trees=trees)
+    return rehearsal.exit_status, runs.rehearsal_ending(rehearsal), runs.rehearsal(rehearsal)
 
 
 class SchemaReshape(DocumentCommand):
