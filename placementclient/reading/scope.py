@@ -63,8 +63,8 @@ class ScopeReader:
         listed, before, after = self.listed(change), change.before.providers, change.after.providers
         expected = {*before, *(after if is_begun else ())}
         missing = expected - listed.keys()
-        found = resource_provider.some(self._client, missing).values() if missing else ()
-        moved = {provider.root_uuid: provider.name for provider in found}
+        existing = resource_provider.some(self._client, missing).values() if missing else ()
+        moved = {provider.root_uuid: provider.name for provider in existing}
         if not moved.keys() <= {*change.concerned_roots}:
             # Others have moved a provider to another tree.
             wider = dataclasses.replace(change, joined={**change.joined, **moved})
@@ -133,8 +133,8 @@ class ScopeReader:
 
     def _tree(self, root_uuid: str) -> Iterable[Provider]:
         if self._whole is not None:
-            is_there = root_uuid in self._whole.providers
-            return (state.provider for state in self._whole.tree(root_uuid)) if is_there else ()
+            exists = root_uuid in self._whole.providers
+            return (state.provider for state in self._whole.tree(root_uuid)) if exists else ()
         if root_uuid not in self._trees:
             matching = Filter(in_tree=root_uuid)
             self._trees[root_uuid] = resource_provider.list(self._client, matching=matching)
@@ -170,8 +170,8 @@ def showing(change: TreeChange) -> ScopeFacets:
     for provider in change.local_providers():
         facets[provider.uuid] |= {'inventories'} if provider.changed_classes else set()
     for provider in change.providers:
-        is_losing = provider.content_before.traits - provider.content_after.traits
-        facets[provider.uuid] |= {'traits'} if is_losing else set()
+        lost_traits = provider.content_before.traits - provider.content_after.traits
+        facets[provider.uuid] |= {'traits'} if lost_traits else set()
     return ScopeFacets(lambda state: facets[state.uuid], has_consumers=False)
 
 
