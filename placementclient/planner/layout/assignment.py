@@ -12,9 +12,9 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout.options import (
+    AllocatedAmount,
     ConsumerItem,
     ConsumerJudge,
-    HeldAmount,
     Option,
     Part,
     check_number,
@@ -147,7 +147,7 @@ class AssignmentProblem:
                 chosen = [by_name[row.to_provider, row.to_resource_class] for row in rows]
                 targets.add(frozenset(target.key.provider_uuid for target in chosen))
                 for row, target in zip(rows, chosen, strict=True):
-                    holding = HeldAmount(order, source, name, row.amount, row)
+                    holding = AllocatedAmount(order, source, name, row.amount, row)
                     option = (((target, row.amount),),)
                     yield ConsumerItem(consumer, (holding,), (option,))
         options = self._open_options(consumer, source, open_amounts)
@@ -165,7 +165,7 @@ class AssignmentProblem:
             self._causes.append(Cause('apart', name, consumer_uuid=consumer.uuid, classes=classes))
         elif open_amounts:
             divisible = self._spec.split and len(amounts) == 1 and len(options) > 1
-            holdings = tuple(HeldAmount(order, source, *pair) for pair in open_amounts.items())
+            holdings = tuple(AllocatedAmount(order, source, *pair) for pair in open_amounts.items())
             yield ConsumerItem(consumer, holdings, options, divisible)
 
     def _judged(

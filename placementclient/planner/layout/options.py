@@ -23,7 +23,7 @@ from placementclient.planner.layout.target_state import (
 MOST_OPTIONS = 10_000
 
 
-class HeldAmount(NamedTuple):
+class AllocatedAmount(NamedTuple):
     """An amount of a class that a consumer has on a source.
 
     :param order: sorts the rows of a plan: by source and classes, then by consumer
@@ -58,7 +58,7 @@ class ConsumerItem:
     """
 
     consumer: Consumer
-    holdings: tuple[HeldAmount, ...]
+    holdings: tuple[AllocatedAmount, ...]
     options: tuple[Option, ...]
     divisible: bool = False
     is_refused: bool = False
