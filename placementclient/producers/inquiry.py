@@ -15,15 +15,15 @@ from placementclient.reading import tree_reader
 #: So many candidates are asked for at most, if the operator does not say how many.
 LIMIT = 1000
 #: So many requests for candidates are sent at most: each costs the service a search.
-ASKED = 16
+MOST_REQUESTS = 16
 
 
 def asker(client: Client, limit: int | None = None) -> Ask:
-    """Return the function that sends requests for candidates, as many as :data:`ASKED`.
+    """Return the function that sends requests for candidates, as many as :data:`MOST_REQUESTS`.
 
     :param limit: at most so many candidates of each request
     """
-    most, numbers = limit or LIMIT, iter(range(ASKED))
+    most, numbers = limit or LIMIT, iter(range(MOST_REQUESTS))
 
     def ask(request: CandidateRequest) -> Offer | None:
         if next(numbers, None) is None:

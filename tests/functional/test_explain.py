@@ -210,7 +210,7 @@ def test_the_planted_reason_is_named(placement, client, where, planted):
     assert planted.shortages in enough[2], shown.stdout
     assert ('calculated' in enough[0]) == bool(where)
     requested = [url for _, url in requests if 'allocation_candidates' in url]
-    assert len(requested) <= (0 if where else inquiry.ASKED)
+    assert len(requested) <= (0 if where else inquiry.MOST_REQUESTS)
     data = json.loads(placement(f'{command} -f json').stdout)
     assert [pairs(conflict) for conflict in data['conflicts']] == planted.conflicts
     assert all(item['is_asked'] != bool(where) for item in data['enough'])
