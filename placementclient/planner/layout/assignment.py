@@ -15,8 +15,8 @@ from placementclient.planner.layout.options import (
     AllocatedAmount,
     ConsumerItem,
     ConsumerJudge,
-    Option,
-    Part,
+    ConsumerOption,
+    TargetPart,
     check_number,
 )
 from placementclient.planner.layout.target_state import (
@@ -55,7 +55,7 @@ class AssignmentProblem:
         self._numbers: dict[InventoryKey, int] = {}
         self._by_name = functools.cache(target_state.by_name)
         #: by source and amounts: thousands of consumers have the same options
-        self._open: dict[tuple[str, tuple[tuple[str, int], ...]], tuple[Option, ...]] = {}
+        self._open: dict[tuple[str, tuple[tuple[str, int], ...]], tuple[ConsumerOption, ...]] = {}
         #: by source, classes and all allocations, the items of consumers of one provider
         self._alike: dict[object, tuple[ConsumerItem, Item]] = {}
 
@@ -216,14 +216,14 @@ class AssignmentProblem:
 
     def _open_options(
         self, consumer: Consumer, source: TargetProvider, amounts: Mapping[str, int]
-    ) -> tuple[Option, ...]:
+    ) -> tuple[ConsumerOption, ...]:
         """Return the options of some classes that go to one provider together, under any name
         there, where no row decides it.
         """
         key = (source.uuid, tuple(amounts.items()))
         options = self._open.get(key)
         if options is None:
-            choices: list[dict[str, list[tuple[Part]]]] = []
+            choices: list[dict[str, list[tuple[TargetPart]]]] = []
             for name, amount in amounts.items():
                 choices.append({})
                 for target in self._target_state.targets[InventoryKey(source.uuid, name)]:

@@ -42,9 +42,9 @@ class AllocatedAmount(NamedTuple):
 
 
 #: An amount of a holding, in units of its class, and its target.
-Part = tuple[Target, int]
+TargetPart = tuple[Target, int]
 #: The parts of each holding of an item.
-Option = tuple[tuple[Part, ...], ...]
+ConsumerOption = tuple[tuple[TargetPart, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ConsumerItem:
 
     consumer: Consumer
     holdings: tuple[AllocatedAmount, ...]
-    options: tuple[Option, ...]
+    options: tuple[ConsumerOption, ...]
     divisible: bool = False
     is_refused: bool = False
 
@@ -148,7 +148,7 @@ class ConsumerJudge:
             holdings = tuple(chain(*(item.holdings for item in items)))
             yield ConsumerItem(self._consumer, holdings, accepted or options, False, not accepted)
 
-    def _combined(self, items: Sequence[ConsumerItem]) -> Iterable[Option]:
+    def _combined(self, items: Sequence[ConsumerItem]) -> Iterable[ConsumerOption]:
         """Return the options of items together, those with the fewest parts first."""
         if len(items) == 1 and not items[0].divisible:
             return items[0].options
@@ -163,7 +163,7 @@ class ConsumerJudge:
         options = (tuple(chain(*chosen)) for chosen in product(*choices))
         return sorted(options, key=lambda option: sum(map(len, option)))
 
-    def _accepts(self, option: Option) -> bool:
+    def _accepts(self, option: ConsumerOption) -> bool:
         """Return whether the service takes an option: it judges all, if it writes the consumer."""
         after = self._retained.copy()
         for target, amount in chain(*option):
@@ -191,11 +191,11 @@ def check_number(options: int, consumer: Consumer, target_state: TargetState) ->
         raise Refused([Cause('undecidable', target_state.name, reason=reason)])
 
 
-def _parts_of(options: Iterable[Option]) -> Iterator[Part]:
+def _parts_of(options: Iterable[ConsumerOption]) -> Iterator[TargetPart]:
     return (part for option in options for parts in option for part in parts)
 
 
-def _divided(item: ConsumerItem) -> Iterator[Option]:
+def _divided(item: ConsumerItem) -> Iterator[ConsumerOption]:
     """Return the options of an item whose only holding may be divided."""
     amount = item.holdings[0].amount
     targets = [target for target, _ in _parts_of(item.options)]
