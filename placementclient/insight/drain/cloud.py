@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from placementclient.client import errors
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.packing import Kind, PackingProblem, TargetHost
+from placementclient.insight.drain.packing import Load, PackingProblem, TargetHost
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.findings import Finding, Severity
@@ -258,7 +258,7 @@ class DrainCloud:
         return self._distinct.setdefault(request, request)
 
     def problem(
-        self, kinds: Sequence[Kind], emptied: Collection[str], spare: Sequence[str] = ()
+        self, kinds: Sequence[Load], emptied: Collection[str], spare: Sequence[str] = ()
     ) -> PackingProblem:
         """Return the possible target hosts for servers.
 
@@ -272,7 +272,7 @@ class DrainCloud:
         hosts = list(self._targets(roots, pools, requests))
         return PackingProblem(kinds, hosts, pools, self.knowledge.limits)
 
-    def _pools(self, targets: Iterable[str], leaving: Iterable[Kind]) -> dict[Pool, int]:
+    def _pools(self, targets: Iterable[str], leaving: Iterable[Load]) -> dict[Pool, int]:
         """Return what sharing providers have free, with what leaving servers may free."""
         pools = {
             (state.uuid, name): state.free(name)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import pack
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.packing import Filler, Kind, Packing, by_request
+from placementclient.insight.drain.packing import Filler, Load, Packing, by_request
 from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -38,7 +38,7 @@ def remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing) -> l
 class _RemedySearch:
     _cloud: DrainCloud
     _emptied: set[str]
-    _kinds: Sequence[Kind]
+    _kinds: Sequence[Load]
     _left: Sequence[ServerMove]
 
     def hosts(self) -> Iterator[str]:
@@ -51,7 +51,7 @@ class _RemedySearch:
         sentences: list[str] = []
         for servers in alike.values():
             root = Counter(server.source for server in servers).most_common(1)[0][0]
-            kinds: Sequence[Kind] = by_request(servers, self._cloud.strict)
+            kinds: Sequence[Load] = by_request(servers, self._cloud.strict)
             emptied = set(self._cloud.hosts)
             if len(alike) == 1:
                 # With the other hosts, fewer may be enough.
@@ -63,7 +63,7 @@ class _RemedySearch:
             sentences.append(f'{number}{hosts} like {self._name(root)}')
         yield ' and '.join(sentences)
 
-    def _spare(self, kinds: Sequence[Kind], emptied: set[str], root: str, number: int) -> bool:
+    def _spare(self, kinds: Sequence[Load], emptied: set[str], root: str, number: int) -> bool:
         """Return whether servers fit with so many empty hosts beside those not to be emptied."""
         return _fits(self._cloud, kinds, emptied, [root] * number)
 
@@ -122,7 +122,7 @@ class _RemedySearch:
 
 
 def _fits(
-    cloud: DrainCloud, kinds: Sequence[Kind], emptied: Collection[str], spare: Sequence[str] = ()
+    cloud: DrainCloud, kinds: Sequence[Load], emptied: Collection[str], spare: Sequence[str] = ()
 ) -> bool:
     """Return whether every server has a place; not if that takes too long to find out."""
     problem = cloud.problem(kinds, emptied, spare)

@@ -8,7 +8,7 @@ from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import pack
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.packing import Filler, Kind, Packing, PackingProblem, by_request
+from placementclient.insight.drain.packing import Filler, Load, Packing, PackingProblem, by_request
 from placementclient.model.consumers import Allocations
 from placementclient.placing.requests import Pool, Request
 
@@ -100,7 +100,7 @@ class Fleet:
             moved = ServerMove(move.server, move.target, move.after, {})
             self._on.setdefault(move.target, {})[move.server] = moved
 
-    def _kinds(self, servers: Iterable[ServerMove]) -> list[Kind]:
+    def _kinds(self, servers: Iterable[ServerMove]) -> list[Load]:
         return by_request(servers, lambda server: self._requests[server.server])
 
     def _shared(self, allocations: Allocations) -> Counter[Pool]:

@@ -15,13 +15,13 @@ from placementclient.placing.options import OptionSearch
 from placementclient.placing.requests import Request
 from placementclient.placing.shapes import HostOption, Pools, Shape
 
-#: A request, and the servers that have it. Equal requests are one object: they take long to hash.
-Kind = tuple[Request, Sequence[ServerMove]]
+#: A request, and the servers that have it. Equal ones are one object: they take long to hash.
+Load = tuple[Request, Sequence[ServerMove]]
 
 
 def by_request(
     servers: Iterable[ServerMove], request: Callable[[ServerMove], Request]
-) -> list[Kind]:
+) -> list[Load]:
     """Return servers by their requests."""
     kinds: dict[int, tuple[Request, list[ServerMove]]] = {}
     for server in servers:
@@ -71,7 +71,7 @@ class PackingProblem:
 
     def __init__(
         self,
-        servers: Iterable[Kind],
+        servers: Iterable[Load],
         hosts: Sequence[TargetHost],
         pools: Pools,
         limits: Mapping[str, int],
@@ -91,13 +91,13 @@ class PackingProblem:
             for name in shape.bins[0].aggregates:
                 self._by_aggregate.setdefault(name, []).append(shape)
 
-    def _set(self, servers: Iterable[Kind]) -> None:
+    def _set(self, servers: Iterable[Load]) -> None:
         pairs = list(servers)
         self.kinds = [request for request, _ in pairs]
         self.servers = [servers for _, servers in pairs]
         self.counts = [len(servers) for servers in self.servers]
 
-    def of(self, servers: Iterable[Kind]) -> PackingProblem:
+    def of(self, servers: Iterable[Load]) -> PackingProblem:
         """Return the problem of other servers, which takes the same room."""
         problem = copy(self)
         problem._set(servers)
