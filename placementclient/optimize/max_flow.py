@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 #: A unit of a user moves from one source to another; from ``None``: it is a new unit.
-_Move = tuple[str | None, frozenset[str], str]
+_Shift = tuple[str | None, frozenset[str], str]
 
 
 def draws(
@@ -20,11 +20,11 @@ def draws(
     free, granted = dict(available), dict.fromkeys(demands, 0)
     drawn = {source: Counter[frozenset[str]]() for source in free}
     for user, amount in demands.items():
-        while granted[user] < amount and (moves := _moves(user, free, drawn)):
-            shares = (drawn[source][mover] for source, mover, _ in moves if source is not None)
-            number = min(amount - granted[user], free[moves[0][2]], *shares)
-            free[moves[0][2]] -= number
-            for source, mover, target in moves:
+        while granted[user] < amount and (shifts := _moves(user, free, drawn)):
+            shares = (drawn[source][mover] for source, mover, _ in shifts if source is not None)
+            number = min(amount - granted[user], free[shifts[0][2]], *shares)
+            free[shifts[0][2]] -= number
+            for source, mover, target in shifts:
                 drawn[target][mover] += number
                 if source is not None:
                     drawn[source][mover] -= number
@@ -34,18 +34,18 @@ def draws(
 
 def _moves(
     user: frozenset[str], free: Mapping[str, int], drawn: Mapping[str, Counter[frozenset[str]]]
-) -> list[_Move]:
-    """Return the fewest moves that let a user draw units, the last one first, if it can."""
-    moves: dict[str, _Move] = {source: (None, user, source) for source in sorted(user)}
-    pending = list(moves)
+) -> list[_Shift]:
+    """Return the fewest shifts that let a user draw units, the last one first, if it can."""
+    shifts: dict[str, _Shift] = {source: (None, user, source) for source in sorted(user)}
+    pending = list(shifts)
     for source in pending:
         if free[source]:
-            path = [moves[source]]
+            path = [shifts[source]]
             while (before := path[-1][0]) is not None:
-                path.append(moves[before])
+                path.append(shifts[before])
             return path
         for mover in +drawn[source]:
-            for target in sorted(mover - moves.keys()):
-                moves[target] = (source, mover, target)
+            for target in sorted(mover - shifts.keys()):
+                shifts[target] = (source, mover, target)
                 pending.append(target)
     return []
