@@ -22,12 +22,12 @@ STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class Fill:
     used: int = 0
     capacity: int = 0
 
-    def __add__(self, other: Amount) -> Amount:
-        return Amount(self.used + other.used, self.capacity + other.capacity)
+    def __add__(self, other: Fill) -> Fill:
+        return Fill(self.used + other.used, self.capacity + other.capacity)
 
 
 class DrainPanel(NamedTuple):
@@ -42,7 +42,7 @@ class DrainPanel(NamedTuple):
     verdict: str
     messages: list[str]
     emptied: list[str]
-    hosts: list[tuple[str, str, Amount, Amount]]
+    hosts: list[tuple[str, str, Fill, Fill]]
     waves: list[tuple[int, int, str, str]]
     left_out: tuple[int, int]
 
@@ -87,7 +87,7 @@ class ClassFill(NamedTuple):
 
 
 #: By resource class.
-Amounts = Mapping[str, Amount]
+Fills = Mapping[str, Fill]
 
 
 def room(cloud: Cloud) -> list[ClassFill]:
@@ -102,7 +102,7 @@ def room(cloud: Cloud) -> list[ClassFill]:
     ]
 
 
-def heat(cloud: Cloud) -> list[tuple[str, str, Amount]]:
+def heat(cloud: Cloud) -> list[tuple[str, str, Fill]]:
     """Return each tree that has inventory, by the name of its root, with its fullest class."""
     fills = []
     for root_uuid, states in cloud.topology.trees.items():
@@ -113,27 +113,27 @@ def heat(cloud: Cloud) -> list[tuple[str, str, Amount]]:
     return fills
 
 
-def together(parts: Iterable[Amounts]) -> dict[str, Amount]:
-    sums = defaultdict[str, Amount](Amount)
+def together(parts: Iterable[Fills]) -> dict[str, Fill]:
+    sums = defaultdict[str, Fill](Fill)
     for amounts in parts:
         for name, amount in amounts.items():
             sums[name] += amount
     return sums
 
 
-def of_state(state: ProviderState) -> dict[str, Amount]:
+def of_state(state: ProviderState) -> dict[str, Fill]:
     return {
-        name: Amount(state.used(name), inventory.capacity)
+        name: Fill(state.used(name), inventory.capacity)
         for name, inventory in state.inventories.items()
     }
 
 
-def after(tree: TreeChange) -> dict[str, dict[str, Amount]]:
+def after(tree: TreeChange) -> dict[str, dict[str, Fill]]:
     """Return the amounts of each provider after the plan of a tree: by UUID and by class."""
     gains = gained((c.before.allocations, c.after.allocations) for c in tree.consumers)
     return {
         change.uuid: {
-            name: Amount(
+            name: Fill(
                 change.content_before.used(name) + gains[change.uuid][name], inventory.capacity
             )
             for name, inventory in change.content_after.inventories.items()
@@ -142,10 +142,10 @@ def after(tree: TreeChange) -> dict[str, dict[str, Amount]]:
     }
 
 
-def changed(plan: Plan) -> list[tuple[str, Amount, Amount]]:
+def changed(plan: Plan) -> list[tuple[str, Fill, Fill]]:
     """Of each class what the providers of a plan have, all together, before and after it."""
-    first: dict[str, Amounts] = {}
-    last: dict[str, Amounts] = {}
+    first: dict[str, Fills] = {}
+    last: dict[str, Fills] = {}
     for tree in plan.trees:
         for change in tree.providers:
             # What several trees change is after one what it is before the next.
@@ -155,7 +155,7 @@ def changed(plan: Plan) -> list[tuple[str, Amount, Amount]]:
     return [(name, was[name], becomes[name]) for name in sorted(was.keys() | becomes.keys())]
 
 
-def percent(amount: Amount | TotalsLine) -> str:
+def percent(amount: Fill | TotalsLine) -> str:
     """Return the usage in percent, rounded down: only a full provider has 100 %."""
     if amount.capacity <= 0:
         return '–'

@@ -11,7 +11,7 @@ from placementclient.client.wording import listed
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
-from placementclient.render.report.contents import Amount, DrainPanel, of_state, together
+from placementclient.render.report.contents import DrainPanel, Fill, of_state, together
 
 #: How many hosts and waves the page has, and how many names of hosts a wave.
 MOST, _NAMED = 500, 8
@@ -72,7 +72,7 @@ def _wave(number: int, moves: list[_DrainedMove]) -> tuple[int, int, str, str]:
 
 def _hosts(
     snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]
-) -> Iterator[tuple[str, str, Amount, Amount]]:
+) -> Iterator[tuple[str, str, Fill, Fill]]:
     """Return what is used on each host before the first move and after the last one."""
     last = {move.server: move.allocations for move in moves}
     changes = gained(
@@ -87,5 +87,5 @@ def _hosts(
         title = host
         for name, before in sorted(together(map(of_state, states)).items()):
             gain = sum(changes[state.uuid][name] for state in states)
-            yield title, name, before, before + Amount(gain)
+            yield title, name, before, before + Fill(gain)
             title = ''

@@ -25,7 +25,7 @@ from placementclient.model.snapshots import Origin
 from placementclient.placing.providers import is_sharing
 from placementclient.render import findings, plans, style
 from placementclient.render.report import contents
-from placementclient.render.report.contents import Amount, Report
+from placementclient.render.report.contents import Fill, Report
 from placementclient.render.report.records import Records
 from placementclient.render.report.verdict import verdict
 from placementclient.render.units import LADDER, UNITS, sized
@@ -127,7 +127,7 @@ def page(template: jinja2.Template, report: Report) -> str:
     )
 
 
-def level(amount: Amount | TotalsLine) -> str:
+def level(amount: Fill | TotalsLine) -> str:
     return _LEVELS[style.level(amount.used, amount.capacity)]
 
 

@@ -19,7 +19,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.render.facts import evidence
 from placementclient.render.repairs import next_step
 from placementclient.render.report import contents
-from placementclient.render.report.contents import Amounts, Report
+from placementclient.render.report.contents import Fills, Report
 
 #: The fields of an inventory, in the order in which the script takes them.
 _FIELDS = attrgetter(
@@ -140,7 +140,7 @@ class Records:
         ]
 
     def _change(
-        self, change: ProviderChange, places: Mapping[str, int], becomes: Amounts
+        self, change: ProviderChange, places: Mapping[str, int], becomes: Fills
     ) -> list[Any]:
         was, shall = change.content_before, change.content_after
         return [
@@ -153,7 +153,7 @@ class Records:
             self._names(was.traits - shall.traits),
         ]
 
-    def _figures(self, amounts: Amounts) -> list[int]:
+    def _figures(self, amounts: Fills) -> list[int]:
         return _flat(
             (self._text(name), amount.used, amount.capacity)
             for name, amount in sorted(amounts.items())

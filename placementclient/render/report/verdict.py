@@ -8,7 +8,7 @@ from placementclient.model.findings import Severity
 from placementclient.model.plans import Plan
 from placementclient.render import style
 from placementclient.render.report import contents
-from placementclient.render.report.contents import Amount, ClassFill, Report
+from placementclient.render.report.contents import ClassFill, Fill, Report
 from placementclient.render.units import sized
 
 #: The marks of a sentence, as the style sheet names them.
@@ -25,7 +25,7 @@ Statement = tuple[str, str]
 
 
 def verdict(
-    report: Report, rooms: Sequence[ClassFill], changed: Sequence[tuple[str, Amount, Amount]]
+    report: Report, rooms: Sequence[ClassFill], changed: Sequence[tuple[str, Fill, Fill]]
 ) -> list[Statement]:
     """Return the first sentences: about the plan, the drain, the cloud.
 
@@ -38,7 +38,7 @@ def verdict(
     return [*statements, *_of_cloud(report, rooms), _of_audit(report)]
 
 
-def _of_plan(plan: Plan, changed: Sequence[tuple[str, Amount, Amount]]) -> Iterator[Statement]:
+def _of_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterator[Statement]:
     renamed: Counter[str] = Counter()
     for row in (row for tree in plan.trees for row in tree.rows):
         renamed[row.resource_class] -= row.amount

@@ -5,7 +5,7 @@ from placementclient.insight.capacity import totals
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.report import contents
-from placementclient.render.report.contents import Amount
+from placementclient.render.report.contents import Fill
 from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import HOST, flat, nested, plan
 
@@ -41,23 +41,23 @@ def test_the_heat_map_has_the_fullest_class_of_each_host():
         [consumer('s', b={'VCPU': 1, 'VGPU': 3}), consumer('t', a={'VCPU': 4})],
     )
     assert contents.heat(Cloud(snapshot)) == [
-        ('a', 'VCPU', Amount(4, 4)),
-        ('b', 'VGPU', Amount(3, 4)),
+        ('a', 'VCPU', Fill(4, 4)),
+        ('b', 'VGPU', Fill(3, 4)),
     ]
 
 
 def test_before_and_after_a_plan():
     [tree] = plan(flat()).trees
     root, *children = tree.providers
-    assert contents.of_state(root.content_before) == {'VCPU': Amount(3, 8), 'VGPU': Amount(4, 8)}
+    assert contents.of_state(root.content_before) == {'VCPU': Fill(3, 8), 'VGPU': Fill(4, 8)}
     becomes = contents.after(tree)
-    assert becomes[HOST] == {'VCPU': Amount(3, 8)}
+    assert becomes[HOST] == {'VCPU': Fill(3, 8)}
     for child in children:
         assert contents.of_state(child.content_before) == {}
-    assert contents.together(becomes[child.uuid] for child in children) == {'VGPU': Amount(4, 8)}
+    assert contents.together(becomes[child.uuid] for child in children) == {'VGPU': Fill(4, 8)}
     assert contents.changed(plan(flat())) == [
-        ('VCPU', Amount(3, 8), Amount(3, 8)),
-        ('VGPU', Amount(4, 8), Amount(4, 8)),
+        ('VCPU', Fill(3, 8), Fill(3, 8)),
+        ('VGPU', Fill(4, 8), Fill(4, 8)),
     ]
 
 

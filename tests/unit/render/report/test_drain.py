@@ -4,7 +4,7 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.render.report import drain
-from placementclient.render.report.contents import Amount
+from placementclient.render.report.contents import Fill
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 SNAPSHOT = cloud(
@@ -29,8 +29,8 @@ def document(**changes):
 def test_before_and_after():
     panel = drain.panel(document(), 'd.json', SNAPSHOT)
     assert panel.hosts == [
-        ('b', 'VCPU', Amount(1, 8), Amount(2, 8)),
-        ('a', 'VCPU', Amount(3, 10), Amount(2, 10)),
+        ('b', 'VCPU', Fill(1, 8), Fill(2, 8)),
+        ('a', 'VCPU', Fill(3, 10), Fill(2, 10)),
     ]
     assert panel.waves == [(1, 2, 'a', 'b'), (2, 1, 'b', 'a')]
     assert panel.left_out == (0, 0)

@@ -12,7 +12,7 @@ from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.plans import LeftOut, Notice
 from placementclient.model.snapshots import Origin, Snapshot
 from placementclient.render.report import contents, page
-from placementclient.render.report.contents import Amount
+from placementclient.render.report.contents import Fill
 from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import embedded, flat, nested, plan, written
 
@@ -171,5 +171,5 @@ def test_other_classes_have_a_column_where_there_are_any():
     ],
 )
 def test_how_full(used, capacity, message, level):
-    amount = Amount(used, capacity)
-    assert (contents.percent(amount), page.level(amount)) == (message, level)
+    fill = Fill(used, capacity)
+    assert (contents.percent(fill), page.level(fill)) == (message, level)
