@@ -233,7 +233,7 @@ class Filler:
         self.problem = problem
         self._scale = _scale(problem)
         #: The hosts of each shape and class, sorted by room; ``''``: the room of all classes.
-        self._lists: dict[Shape, dict[str, list[_Entry]]] = {}
+        self._lists: dict[Shape, dict[str, list[_Rank]]] = {}
         for shape, numbers in problem.by_shape.items():
             names = [
                 name
@@ -241,19 +241,19 @@ class Filler:
                 if name in self._scale and place not in shape.pooled
             ]
             self._lists[shape] = {
-                name: sorted(self._entry(name, number) for number in numbers)
+                name: sorted(self._rank(name, number) for number in numbers)
                 for name in names or ['']
             }
 
     def take(self, number: int) -> None:
         """Exclude a host until :meth:`give`."""
-        for name, entries in self._lists[self.problem.hosts[number].shape].items():
-            del entries[bisect_left(entries, self._entry(name, number))]
+        for name, ranks in self._lists[self.problem.hosts[number].shape].items():
+            del ranks[bisect_left(ranks, self._rank(name, number))]
 
     def give(self, number: int) -> None:
         """Allow a host again."""
-        for name, entries in self._lists[self.problem.hosts[number].shape].items():
-            insort(entries, self._entry(name, number))
+        for name, ranks in self._lists[self.problem.hosts[number].shape].items():
+            insort(ranks, self._rank(name, number))
 
     def fill(self, kinds: Sequence[Request], counts: Sequence[int]) -> list[list[Placed]]:
         """Put servers on hosts, the largest first.
@@ -300,21 +300,21 @@ class Filler:
 
     def _candidates(
         self, request: Request, shape: Shape
-    ) -> Iterator[tuple[int, _Entry, HostOption]]:
+    ) -> Iterator[tuple[int, _Rank, HostOption]]:
         """Yield the hosts of a shape with room for a server, the fullest first, each until full."""
         needed = dict(shape.sum_of(request).local)
         lists = self._lists[shape]
         starts = {
-            name: bisect_left(entries, (needed.get(shape.totals.get(name, -1), 0), 0.0, -1))
-            for name, entries in lists.items()
+            name: bisect_left(ranks, (needed.get(shape.totals.get(name, -1), 0), 0.0, -1))
+            for name, ranks in lists.items()
         }
         # The fewest hosts have room for it.
         scarcest = max(starts, key=lambda name: (starts[name], name))
-        entries, place = lists[scarcest], starts[scarcest]
+        ranks, place = lists[scarcest], starts[scarcest]
         local = list(self.problem.fixed(request, shape).items())
         strangeness = _strangeness(request, shape)
-        while place < len(entries):
-            host = self.problem.hosts[entries[place][2]]
+        while place < len(ranks):
+            host = self.problem.hosts[ranks[place][2]]
             room = host.room
             for at, amount in local:
                 if room[at] < amount:
@@ -322,7 +322,7 @@ class Filler:
             else:
                 option = self.problem.option(request, host)
                 if option is not None:
-                    yield strangeness, entries[place], option
+                    yield strangeness, ranks[place], option
                     continue
             place += 1
 
@@ -335,14 +335,14 @@ class Filler:
                 score += room[at] * scale[name]
         return score
 
-    def _entry(self, name: str, number: int) -> _Entry:
+    def _rank(self, name: str, number: int) -> _Rank:
         host = self.problem.hosts[number]
         of_class = host.room[host.shape.totals[name]] if name else 0
         return of_class, self._room(number), number
 
 
 #: The room of a class, the room of all classes in average hosts, and the host.
-_Entry = tuple[int, float, int]
+_Rank = tuple[int, float, int]
 
 
 def _strangeness(request: Request, shape: Shape) -> int:
