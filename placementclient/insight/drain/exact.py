@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from placementclient.insight.drain import groups
-from placementclient.insight.drain.groups import Group, Item, Pattern
+from placementclient.insight.drain.groups import Group, Pattern, Piece
 from placementclient.insight.drain.packing import Filler, Packing, PackingProblem, Placed
 from placementclient.optimize import cpsat
 from placementclient.placing.requests import Pool
@@ -118,7 +118,7 @@ class _GroupShare(NamedTuple):
 
     number: int
     group: Group
-    items: dict[Item, int]
+    pieces: dict[Piece, int]
     patterns: Sequence[Pattern] | None
 
 
@@ -133,17 +133,17 @@ class _GroupModel:
     ) -> None:
         self.model = cpsat.load('Where not every server has a place, how many have one').CpModel()
         self._groups = alike
-        self._counts: list[dict[Item, Any]] = []
+        self._counts: list[dict[Piece, Any]] = []
         #: Of each group that is filled by patterns, each pattern and how many hosts have it.
         self._repeats: dict[int, list[tuple[Pattern, Any]]] = {}
         by_kind: dict[int, list[Any]] = {}
         pools: dict[Pool, list[Any]] = {}
         for number, group in enumerate(alike):
             counts = {}
-            for item, option in group.options.items():
-                most = min(problem.counts[item[0]], len(group.hosts) * group.most(item))
-                count = counts[item] = self.model.new_int_var(0, most, '')
-                by_kind.setdefault(item[0], []).append(count)
+            for piece, option in group.options.items():
+                most = min(problem.counts[piece[0]], len(group.hosts) * group.most(piece))
+                count = counts[piece] = self.model.new_int_var(0, most, '')
+                by_kind.setdefault(piece[0], []).append(count)
                 for pool, amount in option.shared:
                     pools.setdefault(pool, []).append(amount * count)
             self._counts.append(counts)
@@ -159,7 +159,9 @@ class _GroupModel:
     def shares(self, solver: Any) -> Iterator[_GroupShare]:
         """Return the servers of each group that gets some."""
         for number, (group, counts) in enumerate(zip(self._groups, self._counts, strict=True)):
-            items = {item: n for item, count in counts.items() if (n := int(solver.value(count)))}
+            pieces = {
+                piece: n for piece, count in counts.items() if (n := int(solver.value(count)))
+            }
             patterns = None
             if number in self._repeats:
                 patterns = [
@@ -168,15 +170,15 @@ class _GroupModel:
                     for _ in range(int(solver.value(repeats)))
                 ]
             elif len(group.hosts) == 1 and not group.is_relaxed:
-                patterns = [items]
-            if items:
-                yield _GroupShare(number, group, items, patterns)
+                patterns = [pieces]
+            if pieces:
+                yield _GroupShare(number, group, pieces, patterns)
 
-    def _fit(self, group: Group, counts: Mapping[Item, Any]) -> None:
+    def _fit(self, group: Group, counts: Mapping[Piece, Any]) -> None:
         """Limit the servers to the free amounts of the hosts, with a rounding cut for each size."""
         hosts, by_room = len(group.hosts), dict[int, list[tuple[int, Any]]]()
-        for item, count in counts.items():
-            for at, amount in group.needs[item]:
+        for piece, count in counts.items():
+            for at, amount in group.needs[piece]:
                 if amount:
                     by_room.setdefault(at, []).append((amount, count))
         for at, terms in by_room.items():
@@ -193,8 +195,8 @@ class _GroupModel:
         repeats = [(pattern, self.model.new_int_var(0, hosts, '')) for pattern in patterns]
         self._repeats[number] = repeats
         self.model.add(sum(count for _, count in repeats) <= hosts)
-        for item, count in self._counts[number].items():
-            most = sum(pattern[item] * n for pattern, n in repeats if item in pattern)
+        for piece, count in self._counts[number].items():
+            most = sum(pattern[piece] * n for pattern, n in repeats if piece in pattern)
             self.model.add(count <= most)
 
 
@@ -218,23 +220,23 @@ def _deal(
 
 def _place(problem: PackingProblem, share: _GroupShare, placed: list[list[Placed]]) -> None:
     """Put servers on the hosts of a group as the patterns say."""
-    left = dict(share.items)
+    left = dict(share.pieces)
     for at, pattern in zip(share.group.hosts, share.patterns or (), strict=False):
-        for item, most in pattern.items():
-            kind, option = item[0], share.group.options[item]
+        for piece, most in pattern.items():
+            kind, option = piece[0], share.group.options[piece]
             # Another group may have drawn on a pool where this one was to.
             free = [problem.pools[pool] // amount for pool, amount in option.shared]
-            count = max(0, min(most, left.get(item, 0), *free))
+            count = max(0, min(most, left.get(piece, 0), *free))
             if count:
                 problem.place(problem.kinds[kind], problem.hosts[at], option, count)
                 placed[kind] += [Placed(at, option)] * count
-                left[item] -= count
+                left[piece] -= count
 
 
 def _spread(problem: PackingProblem, share: _GroupShare, placed: list[list[Placed]]) -> bool:
     """Put servers on the hosts of a group by best fit; return True if each has a place."""
     counts = Counter[int]()
-    for (kind, _), number in share.items.items():
+    for (kind, _), number in share.pieces.items():
         counts[kind] += number
     kinds = [(problem.kinds[kind], problem.servers[kind]) for kind in counts]
     hosts = share.group.hosts

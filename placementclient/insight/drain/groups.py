@@ -17,9 +17,9 @@ MAX_OPTIONS = 60
 MAX_PATTERNS = 2_000
 
 #: The number of a kind, and that of an option of it.
-Item = tuple[int, int]
-#: How many of each item fill a host.
-Pattern = Mapping[Item, int]
+Piece = tuple[int, int]
+#: How many of each piece fill a host.
+Pattern = Mapping[Piece, int]
 Room = tuple[int, ...]
 
 
@@ -29,20 +29,20 @@ class Group:
 
     :param room: what each of them has, as far as the requests can use it; behind that how many
         servers more of each server group it may have
-    :param needs: what each item takes of the room
+    :param needs: what each piece takes of the room
     :param is_relaxed: there are too many options of some kind, so that only the sums count for it
     """
 
     shape: Shape
     room: Room
     hosts: list[int] = field(default_factory=list)
-    options: dict[Item, HostOption] = field(default_factory=dict)
-    needs: dict[Item, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    options: dict[Piece, HostOption] = field(default_factory=dict)
+    needs: dict[Piece, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     is_relaxed: bool = False
 
-    def most(self, item: Item) -> int:
+    def most(self, piece: Piece) -> int:
         """Return how many servers of one kind fit on one host."""
-        return min((self.room[at] // n for at, n in self.needs[item] if n), default=1 << 31)
+        return min((self.room[at] // n for at, n in self.needs[piece] if n), default=1 << 31)
 
 
 def groups(problem: PackingProblem) -> list[Group]:
@@ -68,17 +68,17 @@ def patterns(problem: PackingProblem, group: Group) -> list[Pattern] | None:
 
     :return: ``None`` if there are too many
     """
-    items = list(group.options)
-    # The number of servers of each kind limits its items like a room.
-    room = (*group.room, *(problem.counts[kind] for kind, _ in items))
-    amounts = [(*group.needs[item], (len(group.room) + at, 1)) for at, item in enumerate(items)]
+    pieces = list(group.options)
+    # The number of servers of each kind limits its pieces like a room.
+    room = (*group.room, *(problem.counts[kind] for kind, _ in pieces))
+    amounts = [(*group.needs[piece], (len(group.room) + at, 1)) for at, piece in enumerate(pieces)]
     full: list[Pattern] = []
     pending: list[tuple[Room, Room]] = [((), room)]
     for _ in range(0 if group.is_relaxed else MAX_PATTERNS * 50):
         chosen, room = pending.pop()
         fitting = [n for n, needed in enumerate(amounts) if all(room[at] >= k for at, k in needed)]
         if not fitting:
-            full.append(Counter(items[number] for number in chosen))
+            full.append(Counter(pieces[number] for number in chosen))
         for number in reversed(fitting):
             if number >= max(chosen, default=0):
                 left = list(room)
