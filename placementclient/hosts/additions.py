@@ -29,14 +29,14 @@ class _NewProvider:
     is_one_time: bool = False
 
 
-EntryFields = dict[str, Any]
+NewEntry = dict[str, Any]
 
 
 def of_devices(
     devices: Sequence[Device],
     specs: Mapping[str, Sequence[DeviceSpec]],
     snapshot: Snapshot | None = None,
-) -> Iterator[EntryFields | Misfit]:
+) -> Iterator[NewEntry | Misfit]:
     """Return the section ``additions`` of a specification, and the devices that it leaves out.
 
     :param specs: the entries of each host; those of ``''`` are of all others
@@ -57,7 +57,7 @@ def of_devices(
 
 def _of_host(
     host: str, devices: Sequence[Device], specs: Sequence[DeviceSpec], snapshot: Snapshot | None
-) -> Iterator[EntryFields | Misfit]:
+) -> Iterator[NewEntry | Misfit]:
     physical = physical_functions(devices)
     providers: dict[str, _NewProvider] = {}
     unmanaged: list[Misfit] = []
@@ -152,14 +152,12 @@ def _to_reserve(name: str, provider: _NewProvider) -> Iterator[Misfit]:
         yield Misfit(name, reason, device.path)
 
 
-def _entry(
-    host: str, name: str, provider: _NewProvider, consumers: Mapping[str, int]
-) -> EntryFields:
+def _entry(host: str, name: str, provider: _NewProvider, consumers: Mapping[str, int]) -> NewEntry:
     total = len(provider.devices)
     traits = {*provider.traits, OWNER_NOVA}
     if provider.is_one_time and provider.devices[0].type in (PCI, PF):
         traits.add(ONE_TIME_USE)
-    entry: EntryFields = {
+    entry: NewEntry = {
         'resource_provider': name,
         'parent': host,
         'inventories': {provider.resource_class: {'total': total, 'max_unit': total}},
