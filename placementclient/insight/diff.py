@@ -12,7 +12,7 @@ from placementclient.model.snapshots import Snapshot
 _OF_CONSUMER = ('project_id', 'user_id', 'type', 'allocations')
 
 #: The fields in which a difference counts.
-Facts = Mapping[str, Any]
+Content = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
         for uuid in consumers & snapshot.consumers.keys():
             allocations = snapshot.consumers[uuid].allocations
             providers |= allocations.keys() & snapshot.providers.keys()
-    for kind, uuids, facts in (
+    for kind, uuids, content in (
         ('provider', providers, _of_provider),
         ('consumer', consumers, _of_consumer),
     ):
-        pairs = ((u, facts(before, u, names), facts(after, u, names)) for u in uuids)
+        pairs = ((u, content(before, u, names), content(after, u, names)) for u in uuids)
         named = ((str((new or old or {}).get('name', u)), u, old, new) for u, old, new in pairs)
         for name, uuid, old, new in sorted(named, key=itemgetter(0, 1)):
             if old is None or new is None:
@@ -83,19 +83,19 @@ def _names(before: Snapshot, after: Snapshot) -> dict[str, str]:
     return {uuid: name if counts[name] == 1 else f'{name} ({uuid})' for uuid, name in names.items()}
 
 
-def _whole(facts: Facts | None) -> Facts | None:
+def _whole(content: Content | None) -> Content | None:
     """Return the fields that are not empty."""
-    if facts is None:
+    if content is None:
         return None
-    return {field: value for field, value in facts.items() if value not in (None, [], '')}
+    return {field: value for field, value in content.items() if value not in (None, [], '')}
 
 
-def _of_provider(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Facts | None:
+def _of_provider(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Content | None:
     state = snapshot.providers.get(uuid)
     if state is None:
         return None
     parent = state.provider.parent_provider_uuid
-    facts: dict[str, Any] = {
+    content: dict[str, Any] = {
         'name': state.name,
         'parent': names.get(parent, parent) if parent else None,
         'traits': sorted(state.traits),
@@ -103,23 +103,23 @@ def _of_provider(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Fac
     }
     for resource_class, inventory in sorted(state.inventories.items()):
         for field, value in sorted(inventory.as_fields().items()):
-            facts[f'inventories.{resource_class}.{field}'] = value
+            content[f'inventories.{resource_class}.{field}'] = value
     listed: Counter[str] = Counter()
     for consumer in snapshot.consumers_on(state.uuid):
         listed.update(consumer.allocations[state.uuid])
     for resource_class, used in sorted(state.usages.items()):
         # Allocations are differences of their consumers.
         if used != listed[resource_class]:
-            facts[f'unlisted.{resource_class}'] = used - listed[resource_class]
-    return facts
+            content[f'unlisted.{resource_class}'] = used - listed[resource_class]
+    return content
 
 
-def _of_consumer(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Facts | None:
+def _of_consumer(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Content | None:
     consumer = snapshot.consumers.get(uuid)
     if consumer is None:
         return None
-    facts = {field: getattr(consumer, field) for field in _OF_CONSUMER if field != 'allocations'}
+    content = {field: getattr(consumer, field) for field in _OF_CONSUMER if field != 'allocations'}
     for provider, resources in consumer.allocations.items():
         for resource_class, amount in resources.items():
-            facts[f'allocations.{names.get(provider, provider)}.{resource_class}'] = amount
-    return facts
+            content[f'allocations.{names.get(provider, provider)}.{resource_class}'] = amount
+    return content
