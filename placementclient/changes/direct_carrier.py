@@ -23,7 +23,7 @@ from placementclient.model.snapshots import Snapshot
 #: Plans the trees with these roots (names or UUIDs) again, from the present state.
 Decide = Callable[[Sequence[str]], Plan]
 #: Returns the part of a change that is still to be written.
-Check = Callable[[TreeChange], TreeChange | None]
+Precheck = Callable[[TreeChange], TreeChange | None]
 
 
 class DirectCarrier(Carrier):
@@ -41,11 +41,11 @@ class DirectCarrier(Carrier):
     retried_errors = (errors.ConcurrentUpdate,)
 
     def __init__(
-        self, client: Client, plan: Plan, decide: Decide, check: Check | None = None
+        self, client: Client, plan: Plan, decide: Decide, check: Precheck | None = None
     ) -> None:
         super().__init__(client, plan)
         self._decide = decide
-        self._check: Check = check or (lambda tree: tree)
+        self._check: Precheck = check or (lambda tree: tree)
         self._results = {tree.root_provider_uuid: ChangeResult(tree) for tree in plan.trees}
         self.stopped: errors.PlacementError | None = None
         #: The operation whose answer was lost.
