@@ -30,7 +30,7 @@ class OutcomeUnknown(errors.PlacementError):
 
 
 #: Called with the result of each tree, by the thread that carries the plan out.
-Report = Callable[[TreeResult], object]
+Reporter = Callable[[TreeResult], object]
 
 #: After these, the next request would fare no better.
 _FATAL = (*errors.SHUT_OUT, JournalFailed, OutcomeUnknown)
@@ -53,7 +53,7 @@ class TreeQueue:
         *,
         limit: int | None = None,
         max_failures: int | None = None,
-        report: Report = lambda result: None,
+        report: Reporter = lambda result: None,
         warn: Callable[[str], object] = LOG.warning,
         backward: bool = False,
     ) -> None:

@@ -12,7 +12,7 @@ from placementclient.changes.inspector import Look
 from placementclient.changes.tree_queue import (
     LOG,
     OtherService,
-    Report,
+    Reporter,
     TreeQueue,
     result_of,
     unknown_outcomes,
@@ -39,7 +39,7 @@ def apply(
     workers: int = 1,
     max_failures: int | None = None,
     other_service: bool = False,
-    report: Report = lambda result: None,
+    report: Reporter = lambda result: None,
     warn: Callable[[str], object] = LOG.warning,
 ) -> Outcome:
     """Apply a plan.
