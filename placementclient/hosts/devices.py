@@ -110,10 +110,10 @@ def _device(record: Mapping[str, str], path: str, line: int | None) -> Device:
     )
 
 
-Records = Iterator[tuple[Mapping[str, str], int | None]]
+DeviceRecords = Iterator[tuple[Mapping[str, str], int | None]]
 
 
-def _from_csv(text: str, path: str) -> Records:
+def _from_csv(text: str, path: str) -> DeviceRecords:
     lines = lines_of(text)
     header = lines[0]
     if ';' in header and ',' not in header:
@@ -125,7 +125,7 @@ def _from_csv(text: str, path: str) -> Records:
         raise errors.BadFile(path, str(reason), reader.line_num) from None
 
 
-def _from_batch(text: str, path: str) -> Records:
+def _from_batch(text: str, path: str) -> DeviceRecords:
     rows = (list(map(_unescaped, line.split('\t'))) for line in lines_of(text))
     yield from _table(((cells, number) for number, cells in enumerate(rows, 1)), path)
 
@@ -137,7 +137,7 @@ def _unescaped(cell: str) -> str:
     return re.sub(r'\\(.)', lambda match: _ESCAPES.get(match[1], match[1]), cell)
 
 
-def _table(rows: Iterator[tuple[list[str], int]], path: str) -> Records:
+def _table(rows: Iterator[tuple[list[str], int]], path: str) -> DeviceRecords:
     header: list[str] | None = None
     for cells, line in rows:
         cells = [cell.strip() for cell in cells]
@@ -155,7 +155,7 @@ def _table(rows: Iterator[tuple[list[str], int]], path: str) -> Records:
             yield dict(zip(header, cells, strict=True)), line
 
 
-def _from_json(text: str, path: str) -> Records:
+def _from_json(text: str, path: str) -> DeviceRecords:
     try:
         document = strict_json.decoded(text.encode(), _RECORDS)
     except (strict_json.InvalidJSON, UnicodeError) as reason:
@@ -167,7 +167,7 @@ def _from_json(text: str, path: str) -> Records:
         )
 
 
-def _from_xml(text: str, path: str) -> Records:
+def _from_xml(text: str, path: str) -> DeviceRecords:
     for row in markup.parsed(text, path).findall('row'):
         # NULL has the attribute xsi:nil and no text.
         yield {cell.get('name', ''): (cell.text or '').strip() for cell in row}, None
