@@ -20,7 +20,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import Request
 
-Batch = tuple[str, ...]
+HostBatch = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Rolling:
         the servers that find no place; an error where these have none wherever all others are
     """
 
-    order: list[Batch] = field(default_factory=list)
+    order: list[HostBatch] = field(default_factory=list)
     moves: list[ServerMove] = field(default_factory=list)
     blocked: list[Finding] = field(default_factory=list)
     unsettled: list[Finding] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Rolling:
         return DrainVerdict.DEPENDS if self.unsettled else DrainVerdict.YES
 
 
-def batches(cloud: DrainCloud, hosts: Sequence[str], size: int | None) -> list[Batch]:
+def batches(cloud: DrainCloud, hosts: Sequence[str], size: int | None) -> list[HostBatch]:
     """Return the hosts in batches.
 
     :param size: so many hosts are a batch; ``None``: the hosts of the smallest aggregate of each
@@ -65,7 +65,7 @@ def batches(cloud: DrainCloud, hosts: Sequence[str], size: int | None) -> list[B
 
 
 def roll(
-    cloud: DrainCloud, batches: Iterable[Batch], pace: Pace = PACE, effort: float = EFFORT
+    cloud: DrainCloud, batches: Iterable[HostBatch], pace: Pace = PACE, effort: float = EFFORT
 ) -> Rolling:
     """Find an order of the batches, and the new places of the servers for each.
 
@@ -105,7 +105,7 @@ def roll(
 
 
 def _moves(
-    fleet: Fleet, batch: Batch, ledger: Ledger, pace: Pace, first: int, effort: float
+    fleet: Fleet, batch: HostBatch, ledger: Ledger, pace: Pace, first: int, effort: float
 ) -> list[ServerMove] | None:
     """Empty a batch, and return the moves from a first wave on; ``None`` if it is impossible."""
     servers, moves = fleet.servers(batch), None
