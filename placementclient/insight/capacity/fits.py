@@ -17,7 +17,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.placing.supply import Supply
 from placementclient.placing.topology import Topology
 
-Trees = Collection[str] | None
+TreeRoots = Collection[str] | None
 #: The requests of which the candidates of each count.
 Requests = Sequence[CandidateRequest]
 #: Stands for a class where all of them have to be in one place.
@@ -44,7 +44,7 @@ class Fits(msgspec.Struct, frozen=True, gc=False):
         return cls(name, count, by_class, scarcest if least == count else TOGETHER)
 
 
-def by_tree(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
+def by_tree(topology: Topology, requests: Requests, trees: TreeRoots = None) -> list[Fits]:
     """Return for each tree how many servers fit there; the last line is for all trees."""
     tables = []
     for request in requests:
@@ -80,13 +80,13 @@ def _together(first: Fits, second: Fits) -> Fits:
     return Fits.of(first.name, count, {**either, **shared})
 
 
-def _total(topology: Topology, requests: Requests, trees: Trees, name: str = ALL) -> Fits:
+def _total(topology: Topology, requests: Requests, trees: TreeRoots, name: str = ALL) -> Fits:
     if len(requests) == 1:
         return Fits.of(name, *Supply(topology, requests[0], trees).most_servers())
     return msgspec.structs.replace(by_tree(topology, requests, trees)[-1], name=name)
 
 
-def by_aggregate(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
+def by_aggregate(topology: Topology, requests: Requests, trees: TreeRoots = None) -> list[Fits]:
     """Return for each aggregate how many servers fit in it; the last line is for all trees."""
     results = []
     for aggregate in sorted(topology.members):
@@ -100,7 +100,7 @@ def by_aggregate(topology: Topology, requests: Requests, trees: Trees = None) ->
     return [*results, _total(topology, requests, trees)]
 
 
-def by_class(topology: Topology, requests: Requests, trees: Trees = None) -> list[Fits]:
+def by_class(topology: Topology, requests: Requests, trees: TreeRoots = None) -> list[Fits]:
     """Return for each class how many servers fit if only this class counts; the last is for all."""
     fits = _total(topology, requests, trees)
     alone = [
@@ -111,7 +111,7 @@ def by_class(topology: Topology, requests: Requests, trees: Trees = None) -> lis
 
 
 #: How the counts are made, by what they are grouped by.
-GROUPED: dict[str, Callable[[Topology, Requests, Trees], list[Fits]]] = {
+GROUPED: dict[str, Callable[[Topology, Requests, TreeRoots], list[Fits]]] = {
     'tree': by_tree,
     'aggregate': by_aggregate,
     'class': by_class,
