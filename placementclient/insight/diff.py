@@ -53,11 +53,11 @@ def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
         for uuid in consumers & snapshot.consumers.keys():
             allocations = snapshot.consumers[uuid].allocations
             providers |= allocations.keys() & snapshot.providers.keys()
-    for kind, uuids, content in (
+    for kind, uuids, content_of in (
         ('provider', providers, _of_provider),
         ('consumer', consumers, _of_consumer),
     ):
-        pairs = ((u, content(before, u, names), content(after, u, names)) for u in uuids)
+        pairs = ((u, content_of(before, u, names), content_of(after, u, names)) for u in uuids)
         named = ((str((new or old or {}).get('name', u)), u, old, new) for u, old, new in pairs)
         for name, uuid, old, new in sorted(named, key=itemgetter(0, 1)):
             if old is None or new is None:
