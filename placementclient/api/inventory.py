@@ -10,12 +10,10 @@ from placementclient.client.endpoints import Endpoint
 from placementclient.client.http import Client
 from placementclient.client.strict_json import Integer
 from placementclient.model.freshness import Read, guarded
-from placementclient.model.inventories import Inventory
-
-Inventories = Mapping[str, Inventory]
+from placementclient.model.inventories import Inventories, Inventory
 
 
-class _Inventories(msgspec.Struct):
+class _AllInventories(msgspec.Struct):
     inventories: dict[str, Inventory]
     resource_provider_generation: Integer
 
@@ -26,7 +24,7 @@ class _InventoryAnswer(Inventory, frozen=True, kw_only=True):
 
 def list(client: Client, provider_uuid: str) -> Read[Inventories]:
     """Return all inventories of a provider, by resource class."""
-    answer = client.send(endpoints.LIST_INVENTORIES, provider=provider_uuid, answer=_Inventories)
+    answer = client.send(endpoints.LIST_INVENTORIES, provider=provider_uuid, answer=_AllInventories)
     return guarded(answer, answer.body.inventories)
 
 
@@ -62,7 +60,7 @@ def set_all(
         'inventories': {name: dict(fields) for name, fields in inventories.items()},
     }
     answer = client.send(
-        endpoints.SET_INVENTORIES, provider=provider_uuid, answer=_Inventories, body=body
+        endpoints.SET_INVENTORIES, provider=provider_uuid, answer=_AllInventories, body=body
     )
     return guarded(answer, answer.body.inventories)
 

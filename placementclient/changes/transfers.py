@@ -18,15 +18,13 @@ from msgspec.structs import replace
 from placementclient.changes.operations import Operation, Reshape, SetAllocations, SetInventories
 from placementclient.model.connected import connected
 from placementclient.model.consumers import Consumer
-from placementclient.model.inventories import Inventory
+from placementclient.model.inventories import Inventories, Inventory
 from placementclient.model.plans import ConsumerChange, changed_consumers
 from placementclient.model.providers import original
 from placementclient.model.snapshots import Snapshot
 
 #: Consumers in one request: so many take the service some seconds.
 BATCH = 250
-
-Inventories = Mapping[str, Inventory]
 
 
 class _ProviderGroup(NamedTuple):

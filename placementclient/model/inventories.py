@@ -75,6 +75,10 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
         return replace(self, **fields)
 
 
+#: By resource class.
+Inventories = Mapping[str, Inventory]
+
+
 class InventoryFields(TypedDict, total=False):
     """Some fields of an inventory, as people write them."""
 

@@ -22,7 +22,7 @@ _SCHEMA = '1.0'
 _ANY_NODE = '$COMPUTE_NODE'
 
 #: The given fields of inventories, by class.
-Inventories = Mapping[str, Mapping[str, int | float]]
+DeclaredInventories = Mapping[str, Mapping[str, int | float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Declared:
 
     name: str
     uuid: str = ''
-    inventories: Inventories | None = None
+    inventories: DeclaredInventories | None = None
     traits: frozenset[str] | None = None
     aggregates: frozenset[str] | None = None
     children: tuple[Declared, ...] = ()
@@ -80,7 +80,7 @@ def _provider(cursor: Cursor) -> Declared:
     )
 
 
-def _inventories(cursor: Cursor) -> Inventories:
+def _inventories(cursor: Cursor) -> DeclaredInventories:
     return cursor.entries(inventory_fields)
 
 
