@@ -13,7 +13,7 @@ from placementclient.model.inventories import Count
 from placementclient.model.requests import CandidateRequest
 
 
-class _Resources(msgspec.Struct):
+class _ResourcesRecord(msgspec.Struct):
     resources: dict[str, Count]
 
 
@@ -21,14 +21,14 @@ class _ProviderLink(msgspec.Struct):
     uuid: str
 
 
-class _ListedResources(_Resources):
+class _ListedResources(_ResourcesRecord):
     """An allocation as it is below 1.12."""
 
     resource_provider: _ProviderLink
 
 
 class _AllocationRequest(msgspec.Struct):
-    allocations: dict[str, _Resources] | builtins.list[_ListedResources]
+    allocations: dict[str, _ResourcesRecord] | builtins.list[_ListedResources]
     mappings: dict[str, builtins.list[str]] = {}
 
 
@@ -69,7 +69,9 @@ def list(
     return candidates, summaries
 
 
-def _allocations(records: dict[str, _Resources] | builtins.list[_ListedResources]) -> Allocations:
+def _allocations(
+    records: dict[str, _ResourcesRecord] | builtins.list[_ListedResources],
+) -> Allocations:
     if isinstance(records, dict):
         return {uuid: record.resources for uuid, record in records.items()}
     return {record.resource_provider.uuid: record.resources for record in records}
