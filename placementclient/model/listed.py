@@ -8,12 +8,12 @@ import msgspec
 #: The largest amount that Nova's database holds.
 MOST = 2**31 - 1
 
-Text = Annotated[str, msgspec.Meta(max_length=255)]
-OptionalText = Text | None
-Amount = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+String = Annotated[str, msgspec.Meta(max_length=255)]
+OptionalString = String | None
+Quantity = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 Limit = Annotated[int, msgspec.Meta(ge=-1, le=MOST)]
 #: Extra specs, and the properties of images.
-Values = dict[Text, Text | int | float | bool]
+Values = dict[String, String | int | float | bool]
 
 
 class ListRecord(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import msgspec
 
-from placementclient.model.listed import Amount, ListRecord, OptionalText, Text
+from placementclient.model.listed import ListRecord, OptionalString, Quantity, String
 
 #: How a migration ends; one that has 'finished' still waits to be confirmed or reverted.
 _SUCCESS = frozenset({'completed', 'confirmed', 'reverted', 'cancelled', 'done'})
@@ -45,9 +45,9 @@ class Image(ListRecord, frozen=True):
     """
 
     properties: Mapping[str, str] = msgspec.field(default_factory=dict)
-    disk_format: OptionalText = None
-    min_ram: Amount = 0
-    min_disk: Amount = 0
+    disk_format: OptionalString = None
+    min_ram: Quantity = 0
+    min_disk: Quantity = 0
     size: int = 0
 
 
@@ -114,12 +114,12 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
     unique = ('uuid',)
     lower = ('uuid', 'server_uuid', 'status', 'type')
 
-    server_uuid: Text
-    status: Text
-    uuid: OptionalText = None
-    source_compute: OptionalText = None
-    source_node: OptionalText = None
-    type: OptionalText = None
+    server_uuid: String
+    status: String
+    uuid: OptionalString = None
+    source_compute: OptionalString = None
+    source_node: OptionalString = None
+    type: OptionalString = None
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -146,10 +146,10 @@ class HostAggregate(ListRecord, frozen=True, gc=False):
     unique = ('uuid',)
     lower = ('uuid',)
 
-    uuid: Text
-    name: Text
-    hosts: tuple[Text, ...]
-    metadata: Mapping[Text, Text] = msgspec.field(default_factory=dict)
+    uuid: String
+    name: String
+    hosts: tuple[String, ...]
+    metadata: Mapping[String, String] = msgspec.field(default_factory=dict)
 
     @property
     def zone(self) -> str | None:

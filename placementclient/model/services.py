@@ -7,7 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from placementclient.model.consumers import Resources
-from placementclient.model.listed import Amount, ListRecord, OptionalText, Text
+from placementclient.model.listed import ListRecord, OptionalString, Quantity, String
 
 #: The compute service as the source of a list, in place of the path of a file.
 COMPUTE_SERVICE = 'the compute service'
@@ -21,12 +21,12 @@ class ComputeService(ListRecord, frozen=True):
     key = 'services'
     lower = ('status', 'state')
 
-    host: Text
-    status: Text = ''
-    state: Text = ''
+    host: String
+    status: String = ''
+    state: String = ''
     forced_down: bool = False
-    binary: Text = 'nova-compute'
-    id: Text | int | None = None
+    binary: String = 'nova-compute'
+    id: String | int | None = None
 
     @property
     def is_enabled(self) -> bool | None:
@@ -40,7 +40,7 @@ class ComputeService(ListRecord, frozen=True):
 
 
 class HypervisorService(msgspec.Struct, frozen=True):
-    host: OptionalText = None
+    host: OptionalString = None
 
 
 class Hypervisor(ListRecord, frozen=True):
@@ -59,17 +59,17 @@ class Hypervisor(ListRecord, frozen=True):
     }
     lower = ('id',)
 
-    node: Text
-    id: Text | int | None = None
-    type: OptionalText = None
+    node: String
+    id: String | int | None = None
+    type: OptionalString = None
     service: HypervisorService = HypervisorService()
-    vcpus: Amount | None = None
-    vcpus_used: Amount | None = None
-    memory_mb: Amount | None = None
-    memory_mb_used: Amount | None = None
-    local_gb: Amount | None = None
-    local_gb_used: Amount | None = None
-    servers: Amount | None = None
+    vcpus: Quantity | None = None
+    vcpus_used: Quantity | None = None
+    memory_mb: Quantity | None = None
+    memory_mb_used: Quantity | None = None
+    local_gb: Quantity | None = None
+    local_gb_used: Quantity | None = None
+    servers: Quantity | None = None
 
     @property
     def uuid(self) -> str | None:
@@ -108,14 +108,14 @@ class BaremetalNode(ListRecord, frozen=True):
     unique = ('uuid',)
     lower = ('uuid', 'state', 'instance_uuid')
 
-    uuid: Text
-    name: OptionalText = None
-    state: Text = ''
-    resource_class: OptionalText = None
-    instance_uuid: OptionalText = None
-    target_provision_state: OptionalText = None
-    reservation: OptionalText = None
-    power_state: OptionalText = None
+    uuid: String
+    name: OptionalString = None
+    state: String = ''
+    resource_class: OptionalString = None
+    instance_uuid: OptionalString = None
+    target_provision_state: OptionalString = None
+    reservation: OptionalString = None
+    power_state: OptionalString = None
     maintenance: bool = False
     retired: bool = False
 
@@ -151,8 +151,8 @@ class PortGroup(msgspec.Struct, frozen=True):
     """A group of what a port asks Placement for; its ID is the port's if Neutron has no groups."""
 
     id: str = ''
-    resources: dict[Text, Amount] = {}
-    required: tuple[Text, ...] = ()
+    resources: dict[String, Quantity] = {}
+    required: tuple[String, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from placementclient.model.listed import Amount, ListRecord, OptionalText, Text
+from placementclient.model.listed import ListRecord, OptionalString, Quantity, String
 from placementclient.model.services import (
     BaremetalNode,
     ComputeService,
@@ -26,19 +26,19 @@ _SERVERS = 'compute:'
 class _LimitRecord(ListRecord, frozen=True):
     key = 'registered_limits'
 
-    resource_name: Text
-    id: OptionalText = None
+    resource_name: String
+    id: OptionalString = None
 
 
 class _RequestRecord(PortGroup, frozen=True):
     """The request of a port: one group before Neutron had several."""
 
     request_groups: list[PortGroup] | None = None
-    same_subtree: tuple[Text, ...] = ()
+    same_subtree: tuple[String, ...] = ()
 
 
 class _AddressRecord(msgspec.Struct):
-    subnet_id: OptionalText = None
+    subnet_id: OptionalString = None
 
 
 class _ProfileRecord(msgspec.Struct, frozen=True):
@@ -48,15 +48,15 @@ class _ProfileRecord(msgspec.Struct, frozen=True):
 class _PortRecord(ListRecord, frozen=True):
     key = 'ports'
 
-    id: Text
-    device_id: Text = ''
-    device_owner: Text = ''
-    binding_host_id: OptionalText = None
+    id: String
+    device_id: String = ''
+    device_owner: String = ''
+    binding_host_id: OptionalString = None
     resource_request: _RequestRecord = _RequestRecord()
     binding_profile: _ProfileRecord = _ProfileRecord()
-    binding_vnic_type: Text = 'normal'
-    device_profile: OptionalText = None
-    network_id: OptionalText = None
+    binding_vnic_type: String = 'normal'
+    device_profile: OptionalString = None
+    network_id: OptionalString = None
     fixed_ips: tuple[_AddressRecord, ...] = ()
 
 
@@ -64,13 +64,13 @@ class _DeviceProfileRecord(ListRecord, frozen=True):
     key = 'device_profiles'
     unique = ('name',)
 
-    name: Text
+    name: String
     groups: list[dict[str, str]]
 
 
 class _BandwidthRecord(msgspec.Struct):
-    egress: Amount | None = None
-    ingress: Amount | None = None
+    egress: Quantity | None = None
+    ingress: Quantity | None = None
 
     @property
     def resources(self) -> dict[str, int]:
@@ -82,35 +82,35 @@ class _BandwidthRecord(msgspec.Struct):
 
 
 class _ConfigurationRecord(msgspec.Struct):
-    resource_provider_bandwidths: dict[Text, _BandwidthRecord] | None = None
-    resource_provider_hypervisors: dict[Text, Text] = {}
+    resource_provider_bandwidths: dict[String, _BandwidthRecord] | None = None
+    resource_provider_hypervisors: dict[String, String] = {}
 
 
 class _AgentRecord(ListRecord, frozen=True):
     key = 'agents'
 
-    agent_type: Text
-    host: Text
-    id: OptionalText = None
+    agent_type: String
+    host: String
+    id: OptionalString = None
     resources_synced: bool | None = None
     configurations: _ConfigurationRecord | None = None
 
 
 class _PoolRecord(msgspec.Struct):
-    start: Text
-    end: Text
+    start: String
+    end: String
 
 
 class _SubnetRecord(ListRecord, frozen=True):
     key = 'subnets'
 
-    id: OptionalText = None
+    id: OptionalString = None
     ip_version: int | None = None
-    gateway_ip: OptionalText = None
+    gateway_ip: OptionalString = None
     allocation_pools: tuple[_PoolRecord, ...] = ()
-    network_id: OptionalText = None
-    segment_id: OptionalText = None
-    aggregates: tuple[Text, ...] = ()
+    network_id: OptionalString = None
+    segment_id: OptionalString = None
+    aggregates: tuple[String, ...] = ()
 
 
 def compute_services(document: Any, path: str) -> list[ComputeService]:

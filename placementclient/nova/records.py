@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from placementclient.model.listed import Amount, Limit, ListRecord, OptionalText, Text, Values
+from placementclient.model.listed import Limit, ListRecord, OptionalString, Quantity, String, Values
 from placementclient.model.servers import (
     Flavor,
     HostAggregate,
@@ -57,17 +57,17 @@ class _ServerRecord(ListRecord, frozen=True):
         'OS-EXT-AZ:availability_zone': 'zone',
     }
 
-    id: Text
-    name: OptionalText = None
-    host: OptionalText = None
-    node: OptionalText = None
-    task_state: OptionalText = None
-    vm_state: OptionalText = None
-    status: OptionalText = None
-    updated_at: OptionalText = None
-    tenant_id: OptionalText = None
-    user_id: OptionalText = None
-    zone: OptionalText = None
+    id: String
+    name: OptionalString = None
+    host: OptionalString = None
+    node: OptionalString = None
+    task_state: OptionalString = None
+    vm_state: OptionalString = None
+    status: OptionalString = None
+    updated_at: OptionalString = None
+    tenant_id: OptionalString = None
+    user_id: OptionalString = None
+    zone: OptionalString = None
     image: ImageRecord | str | None = None
     flavor: dict[str, Any] | str | None = None
 
@@ -83,13 +83,13 @@ class _FlavorRecord(ListRecord, frozen=True):
     }
     unique = ('id', 'name')
 
-    name: Text
-    vcpus: Amount
-    ram: Amount
-    id: OptionalText = None
-    disk: Amount = 0
-    ephemeral: Amount = 0
-    swap: Amount = 0
+    name: String
+    vcpus: Quantity
+    ram: Quantity
+    id: OptionalString = None
+    disk: Quantity = 0
+    ephemeral: Quantity = 0
+    swap: Quantity = 0
     is_public: bool = True
     extra_specs: Values | str | None = None
 
@@ -99,10 +99,10 @@ class _ServerGroupRecord(ListRecord, frozen=True):
 
     key = 'server_groups'
 
-    id: Text
-    members: list[Text]
-    policy: OptionalText = None
-    policies: tuple[Text, ...] = ()
+    id: String
+    members: list[String]
+    policy: OptionalString = None
+    policies: tuple[String, ...] = ()
     rules: Values = msgspec.field(default_factory=dict)
 
 
@@ -110,15 +110,15 @@ class _ProjectRecord(ListRecord, frozen=True):
     key = 'projects'
     aliases: ClassVar = {'uuid': 'id'}
 
-    id: Text
-    name: Text
+    id: String
+    name: String
 
 
 class _QuotaRecord(ListRecord, frozen=True):
     key = 'quotas'
     aliases: ClassVar = {'project_id': 'id'}
 
-    id: Text
+    id: String
     cores: Limit | None = None
     ram: Limit | None = None
 
