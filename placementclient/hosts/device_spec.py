@@ -24,7 +24,7 @@ _CONTENT = re.compile(r'\S')
 #: The parts of an address such as ``0000:81:00.0``, in small letters.
 Address = tuple[str, ...]
 _Value = str | int | float | bool | None
-_SpecRecord = dict[str, _Value | dict[str, str]]
+_SpecFields = dict[str, _Value | dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _values(text: str, path: str) -> Iterator[tuple[str, int]]:
 
 def _specs(entry: str, path: str, line: int) -> list[DeviceSpec]:
     try:
-        value: Any = strict_json.decoded(entry.encode(), _SpecRecord | list[_SpecRecord])
+        value: Any = strict_json.decoded(entry.encode(), _SpecFields | list[_SpecFields])
     except (strict_json.InvalidJSON, UnicodeError) as reason:
         raise errors.BadFile(path, f'not an entry, nor a list: {reason}', line) from None
     try:
@@ -135,7 +135,7 @@ def _specs(entry: str, path: str, line: int) -> list[DeviceSpec]:
         raise errors.BadFile(path, str(reason), line) from None
 
 
-def _spec(record: _SpecRecord) -> DeviceSpec:
+def _spec(record: _SpecFields) -> DeviceSpec:
     """Return an entry, or raise :class:`ValueError` for what Nova refuses."""
     if 'devname' in record:
         raise ValueError('devname: only the host knows the address of it; give the address')
