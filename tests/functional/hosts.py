@@ -66,3 +66,25 @@ def build(client, *consumers, hosts=2):
     snapshot = Snapshot([*states, storage()], consumers)
     clouds.load(client, snapshot)
     return snapshot
+
+
+def uneven_cloud():
+    """Three hosts, of which the first is out of the rack and the last has a full GPU."""
+    states = [
+        state
+        for number in range(3)
+        for state in host(f'compute{number}', gpus=number + 1, rack=number > 0)
+    ]
+    for number in range(2):
+        cell, name = f'numa{number}', f'nic{number}'
+        states.append(provider(cell, {'PCPU': Inventory(4)}, ['HW_NUMA_ROOT'], parent='compute0'))
+        states.append(
+            provider(
+                name,
+                {'SRIOV_NET_VF': Inventory(2, min_unit=2)},
+                ['CUSTOM_NET'],
+                parent=cell,
+                root='compute0',
+            )
+        )
+    return Snapshot([*states, storage()], [holder('server', {'compute2_gpu2': {'VGPU': 2}})])

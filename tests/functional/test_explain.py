@@ -1,9 +1,6 @@
 """Why requests have no candidates, as the real service has it and as a file has it."""
 
 import json
-import random
-from dataclasses import dataclass, replace
-from itertools import combinations, product
 
 import pytest
 from keystoneauth1.session import Session
@@ -12,44 +9,11 @@ from placementclient.api import trait
 from placementclient.client import http, microversion
 from placementclient.embedded import Direct
 from placementclient.files import disk
-from placementclient.insight.candidates.explanation import explain
-from placementclient.insight.candidates.matching import snapshot_index
-from placementclient.insight.candidates.requirements import (
-    Kind,
-    Requirement,
-    requirements,
-    restricted,
-)
-from placementclient.model.inventories import Inventory
-from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.model.snapshots import Snapshot
 from placementclient.producers import inquiry
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of, watched
-from tests.functional.hosts import RACK, STORAGE, holder, host, provider, storage
+from tests.functional.hosts import RACK, STORAGE, uneven_cloud
 from tests.numbers import few_quick
-
-
-def cloud():
-    """Three hosts, of which the first is out of the rack and the last has a full GPU."""
-    states = [
-        state
-        for number in range(3)
-        for state in host(f'compute{number}', gpus=number + 1, rack=number > 0)
-    ]
-    for number in range(2):
-        cell, name = f'numa{number}', f'nic{number}'
-        states.append(provider(cell, {'PCPU': Inventory(4)}, ['HW_NUMA_ROOT'], parent='compute0'))
-        states.append(
-            provider(
-                name,
-                {'SRIOV_NET_VF': Inventory(2, min_unit=2)},
-                ['CUSTOM_NET'],
-                parent=cell,
-                root='compute0',
-            )
-        )
-    return Snapshot([*states, storage()], [holder('server', {'compute2_gpu2': {'VGPU': 2}})])
 
 
 @pytest.fixture(scope='module')
@@ -57,7 +21,7 @@ def service():
     """A session with this cloud, which no test changes."""
     with Direct.scratch() as direct:
         session = Session(auth=direct)
-        clouds.load(http.Client(session, microversion.HIGHEST), cloud())
+        clouds.load(http.Client(session, microversion.HIGHEST), uneven_cloud())
         yield session
 
 
@@ -76,53 +40,40 @@ def where(request, service, tmp_path_factory):
     return f'--snapshot {path}'
 
 
-@dataclass(frozen=True)
-class Planted:
-    """A request that cannot be met, and why.
-
-    :param conflicts: the sets of requirements, each a kind and a value
-    :param enough: what is said to be enough, and for how many trees
-    :param shortages: what the nearest tree lacks
-    """
-
-    request: str
-    conflicts: list[list[tuple[str, str]]]
-    enough: str
-    shortages: str
-
-
+#: Requests that cannot be met: the sets of requirements in conflict, each a kind and a value; what
+#: is enough, and for how many trees; what the nearest tree lacks.
 PLANTED = {
-    'more than is free or granted at once': Planted(
+    'more than is free or granted at once': (
         '--resource VCPU=2 --resource VGPU=4',
         [[('resource', 'VGPU')]],
         'VGPU=2 instead of 4: 3 trees',
         'max_unit is 2 on compute0_gpu0',
     ),
-    'less of what has the trait': Planted(
+    'less of what has the trait': (
         '--resource VCPU=1 --resource VGPU=4 --required CUSTOM_A40',
         [[('resource', 'VGPU')]],
         'VGPU=2 instead of 4: 2 trees',
         'max_unit is 2 on',
     ),
-    'a trait that others have': Planted(
+    'a trait that others have': (
         '--group 1 --resource VGPU=1 --required HW_NUMA_ROOT',
         [[('resource', 'VGPU'), ('trait', 'HW_NUMA_ROOT')]],
         'without trait HW_NUMA_ROOT (group 1): 3 trees',
         'not together with',
     ),
-    'an aggregate that the host with it is not in': Planted(
+    'an aggregate that the host with it is not in': (
         f'--resource PCPU=1 --member-of {RACK}',
         [[('aggregate', RACK), ('resource', 'PCPU')]],
         f'without member of {RACK}: 1 tree',
         'no provider is in it',
     ),
-    'a tree that has not so much': Planted(
+    'a tree that has not so much': (
         '--in-tree compute1 --resource PCPU=1',
         [[('in tree', uuid_of('compute1')), ('resource', 'PCPU')]],
         'in the tree of',
         'no inventory of it',
     ),
-    'two groups on one provider': Planted(
+    'two groups on one provider': (
         '--group 1 --resource VGPU=1 --required CUSTOM_T4 '
         '--group 2 --resource VGPU=1 --required CUSTOM_T4 --group-policy isolate',
         [
@@ -137,49 +88,49 @@ PLANTED = {
         'without each group on a provider of its own: 3 trees',
         'not together with',
     ),
-    'groups that are far from each other': Planted(
+    'groups that are far from each other': (
         '--group _CPU --resource PCPU=1 --group _GPU --resource VGPU=1 --same-subtree _CPU,_GPU',
         [[('resource', 'PCPU'), ('resource', 'VGPU'), ('same subtree', '_CPU,_GPU')]],
         'without groups _CPU,_GPU in one subtree: 1 tree',
         'not together with',
     ),
-    'less than the smallest amount': Planted(
+    'less than the smallest amount': (
         '--group _NET --resource SRIOV_NET_VF=1',
         [[('resource', 'SRIOV_NET_VF')]],
         'SRIOV_NET_VF=2 instead of 1 (group _NET): 1 tree',
         'min_unit is 2 on nic0',
     ),
-    'no multiple of the step': Planted(
+    'no multiple of the step': (
         '--resource MEMORY_MB=1000 --resource VCPU=1',
         [[('resource', 'MEMORY_MB')]],
         'MEMORY_MB=768 instead of 1000: 3 trees',
         'step_size is 256 on compute0',
     ),
-    'more than the shared storage grants': Planted(
+    'more than the shared storage grants': (
         '--resource VCPU=1 --resource DISK_GB=600',
         [[('resource', 'DISK_GB')]],
         'DISK_GB=500 instead of 600: 3 trees',
         'max_unit is 500 on storage',
     ),
-    'a trait that nobody has': Planted(
+    'a trait that nobody has': (
         '--resource VCPU=1 --required CUSTOM_RARE',
         [[('trait', 'CUSTOM_RARE')]],
         'without trait CUSTOM_RARE: 3 trees',
         'no provider has it',
     ),
-    'a trait that all have who could': Planted(
+    'a trait that all have who could': (
         '--resource VCPU=1 --forbidden COMPUTE_NODE',
         [[('forbidden trait', 'COMPUTE_NODE'), ('resource', 'VCPU')]],
         'without the condition "no trait COMPUTE_NODE": 3 trees',
         'not together with',
     ),
-    'an aggregate that all who could are in': Planted(
+    'an aggregate that all who could are in': (
         f'--resource VCPU=1 --forbidden-member-of {STORAGE}',
         [[('forbidden aggregate', STORAGE)]],
         f'without the condition "not member of {STORAGE}": 3 trees',
         'every provider is in it',
     ),
-    'a root that is none of them': Planted(
+    'a root that is none of them': (
         '--resource VGPU=1 --root-required HW_NUMA_ROOT',
         [[('trait of the root', 'HW_NUMA_ROOT')]],
         'without trait HW_NUMA_ROOT on the root: 3 trees',
@@ -200,19 +151,20 @@ def _trait(service):
 
 @pytest.mark.parametrize('planted', few_quick(PLANTED.values(), quick=7), ids=list(PLANTED))
 def test_the_planted_reason_is_named(placement, client, where, planted):
-    command = f'allocation candidate explain {planted.request} {where}'
+    request, conflicts, expected, shortages = planted
+    command = f'allocation candidate explain {request} {where}'
     with watched(client) as requests:
         shown = placement(command)
     assert shown.status == 4, shown
     assert shown.stdout.startswith('The request cannot be met.\n')
     enough = shown.stdout.partition('Would be enough')[2].partition('Nearest trees')
-    assert planted.enough in enough[0], shown.stdout
-    assert planted.shortages in enough[2], shown.stdout
+    assert expected in enough[0], shown.stdout
+    assert shortages in enough[2], shown.stdout
     assert ('calculated' in enough[0]) == bool(where)
     requested = [url for _, url in requests if 'allocation_candidates' in url]
     assert len(requested) <= (0 if where else inquiry.MOST_REQUESTS)
     data = json.loads(placement(f'{command} -f json').stdout)
-    assert [pairs(conflict) for conflict in data['conflicts']] == planted.conflicts
+    assert [pairs(conflict) for conflict in data['conflicts']] == conflicts
     assert all(item['is_asked'] != bool(where) for item in data['enough'])
 
 
@@ -288,112 +240,6 @@ def test_an_aggregate_has_the_name_by_which_it_was_asked_for(placement, monkeypa
     monkeypatch.setattr('placementclient.nova.service.aggregates', lambda client: aggregates)
     result = placement('allocation candidate explain --resource VCPU=99 --member-of rack7')
     assert (result.status, f'{RACK} (rack7)' in result.stdout) == (4, True), result.stdout
-
-
-RESOURCES = [('VCPU', 2), ('VCPU', 20), ('MEMORY_MB', 512), ('DISK_GB', 10), ('VGPU', 1)]
-RESOURCES += [('VGPU', 2), ('PCPU', 2), ('SRIOV_NET_VF', 2)]
-TRAITS = ['CUSTOM_A40', 'CUSTOM_T4', 'HW_NUMA_ROOT', 'CUSTOM_NET', 'COMPUTE_NODE']
-
-
-def _group(chance):
-    traits = chance.sample(TRAITS, chance.choice([0, 0, 1, 2]))
-    forbidden = chance.choice([0, 0, 0, 1]) if traits else 0
-    return Filter(
-        dict(chance.sample(RESOURCES, chance.choice([1, 1, 2]))),
-        tuple(traits[forbidden:]),
-        tuple(traits[:forbidden]),
-        tuple(chance.sample([RACK, STORAGE], chance.choice([0, 0, 0, 1]))),
-    )
-
-
-def _request(chance):
-    groups = {f'_{number}': _group(chance) for number in range(chance.choice([0, 1, 2]))}
-    common = _group(chance) if not groups or chance.random() < 0.5 else Filter()
-    same = (tuple(groups),) if len(groups) == 2 and chance.random() < 0.3 else ()
-    policy = chance.choice(['none', 'isolate']) if groups else None
-    return CandidateRequest(common, groups, policy, same)
-
-
-class Judge:
-    """The service, asked for any part of a request."""
-
-    def __init__(self, client, request):
-        self._client, self._request = client, request
-        self.all = requirements(request)
-        self._trees = dict[frozenset[Requirement], int]()
-
-    def trees(self, parts):
-        """Return the number of trees with candidates; ``None`` if this is no request."""
-        retained = frozenset(parts)
-        requested = restricted(self._request, sorted(retained, key=str))
-        if requested is not None and retained not in self._trees:
-            offer = inquiry.asker(self._client)(requested)
-            assert offer is not None
-            self._trees[retained] = offer.trees
-        return self._trees.get(retained)
-
-    def is_conflict(self, parts):
-        """Return True if no part of the request that has these can be met.
-
-        Nor can it with less of the other resources.
-        """
-        choices = [
-            (None, item, replace(item, amount=1))
-            if item.kind is Kind.RESOURCE and not item.group
-            else (None, item)
-            for item in self.all
-            if item not in parts
-        ]
-        return not any(self.trees(parts.union(filter(None, more))) for more in product(*choices))
-
-
-UNCOVERED = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1}, ('CUSTOM_NET',)))
-#: The trait is on the GPU, of which less would be enough.
-TOO_MANY = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 4}, ('CUSTOM_A40',)))
-
-
-def _unmet():
-    yield UNCOVERED
-    yield TOO_MANY
-    # Sets of five, beside a smaller one.
-    gpus = {f'_{n}': Filter({'VGPU': 2}, ('CUSTOM_T4',)) for n in range(3)}
-    yield CandidateRequest(Filter({'VCPU': 99}), gpus, 'isolate')
-    for seed in range(50):
-        request = _request(random.Random(seed))
-        # Placement names one host alone where a common group is on shared storage and nothing else.
-        is_anchored = not (request.groups and 'DISK_GB' in request.common.resources)
-        if is_anchored and len(requirements(request)) <= 6:
-            yield request
-
-
-@pytest.mark.slow
-def test_every_set_of_an_explanation_is_true_of_the_service(client):
-    index, unmet = snapshot_index(clouds.captured(client)), 0
-    for request in _unmet():
-        explained, judge = explain(request, index), Judge(client, request)
-        if explained.is_met:
-            continue
-        unmet += 1
-        for relaxation in explained.relaxations:
-            lowered = dict(relaxation.lowered)
-            retained = [item for item in judge.all if item not in {*relaxation.dropped, *lowered}]
-            retained += [replace(item, amount=amount) for item, amount in lowered.items()]
-            assert judge.trees(retained), (request, relaxation)
-        if len(judge.all) > 6:
-            continue
-        assert not explained.has_more_conflicts
-        for conflict in explained.conflicts:
-            assert judge.is_conflict(conflict), (request, conflict)
-            # A part that is no request is judged by providers alone.
-            assert not any(
-                judge.trees(conflict - {item}) is not None and judge.is_conflict(conflict - {item})
-                for item in conflict
-            ), (request, conflict)
-        for size in range(1, len(judge.all)):
-            for parts in map(frozenset, combinations(judge.all, size)):
-                if judge.trees(parts) is not None and judge.is_conflict(parts):
-                    assert any(item <= parts for item in explained.conflicts), (request, parts)
-    assert unmet > 10
 
 
 def test_one_of_several_sets_is_said_to_be_one(placement, where):
