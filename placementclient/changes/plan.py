@@ -9,7 +9,6 @@ from placementclient.changes.simulation import simulate
 from placementclient.model.connected import connected
 from placementclient.model.plans import (
     ConsumerChange,
-    Notice,
     Plan,
     TreeChange,
     changed_consumers,
@@ -92,10 +91,7 @@ def _tree_change(
     # Each provider that changes is in one change.
     uuids = [uuid for uuid in surroundings if owners.get(uuid, part) is part]
     sides = _excerpt(before, part, uuids), _excerpt(after, part, uuids)
-    warnings = (
-        Notice('shortfall', shortfall.message, shortfall._asdict())
-        for shortfall in shortfalls(*(side.providers for side in sides))
-    )
+    warnings = shortfalls(*(side.providers for side in sides))
     names = {state.uuid: state.name for side in reversed(sides) for state in side.roots()}
     roots = [root for root in part.roots if root in names] or part.roots
     root = min(roots, key=lambda uuid: names.get(uuid, uuid))

@@ -1,33 +1,17 @@
 """Usage that prevents a change. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from placementclient.client import errors
 from placementclient.model.consumers import Resources
+from placementclient.model.plans import Notice
 from placementclient.model.snapshots import ProviderState, Snapshot
-
-
-class Shortfall(NamedTuple):
-    """An inventory that a change would remove, or shrink to a capacity (room) below its usage."""
-
-    provider: str
-    resource_class: str
-    used: int
-    room: int
-
-    @property
-    def message(self) -> str:
-        return (
-            f'{self.used} {self.resource_class} of {self.provider} is in use, and there would be '
-            f'{self.room}'
-        )
 
 
 def shortfalls(
     before: Mapping[str, ProviderState], after: Mapping[str, ProviderState]
-) -> Iterator[Shortfall]:
-    """Return the inventories that a change would make smaller than their usage.
+) -> Iterator[Notice]:
+    """Return the inventories that a change would remove, or make smaller than their usage.
 
     A class that is over-committed may stay so, but not get less.
 
@@ -40,7 +24,9 @@ def shortfalls(
         for name, used in live.usages.items():
             room = state.capacity(name)
             if room < used and room < live.capacity(name):
-                yield Shortfall(live.name, name, used, room)
+                message = f'{used} {name} of {live.name} is in use, and there would be {room}'
+                facts = {'resource_class': name, 'used': used, 'room': room}
+                yield Notice('shortfall', message, {'provider': live.name, **facts})
 
 
 class Unaccounted(errors.PlacementError):

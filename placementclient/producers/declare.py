@@ -11,8 +11,9 @@ from placementclient.client.http import Client
 from placementclient.client.wording import first
 from placementclient.insight.unknown_names import Names
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import Notice
 from placementclient.model.providers import Provider
-from placementclient.model.shortfalls import Shortfall, shortfalls
+from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.declarations import Declared, all_of
 from placementclient.producers.producer import Producer
@@ -57,13 +58,13 @@ class Declaring(Producer):
 class InUse(errors.PlacementError):
     """A change would remove used inventory, or shrink it below its usage. Nothing was written."""
 
-    def __init__(self, used: Sequence[Shortfall]) -> None:
-        provider, name, _, _ = used[0]
+    def __init__(self, used: Sequence[Notice]) -> None:
+        facts = used[0].facts
         super().__init__(
             f'{first([shortfall.message for shortfall in used])}. Allocations go along with '
             'inventory in a reshape: '
-            f'"- {{from_resource_provider: {provider}, to_resource_provider: NAME, '
-            f'moved_resources: {{{name}: AMOUNT}}}}" in the specification of '
+            f'"- {{from_resource_provider: {facts["provider"]}, to_resource_provider: NAME, '
+            f'moved_resources: {{{facts["resource_class"]}: AMOUNT}}}}" in the specification of '
             '"resource provider reshape plan"'
         )
 
