@@ -11,13 +11,11 @@ from placementclient.client.wording import first
 class Obstacle:
     """A part of a change that another client has changed since the decision.
 
-    :param uuid: of the provider or consumer
     :param name: of the provider; ``consumer UUID``
     :param message: a clause about it
     :param is_drift: whether a new plan may take it into account
     """
 
-    uuid: str
     name: str
     message: str
     is_drift: bool = False

@@ -92,7 +92,7 @@ def additions(
             added[label] = {now or 'none'} - {was or 'none'}
     for label, values in added.items():
         if values:
-            yield _obstacle(planned, f'{planned.name} has {label}: {", ".join(sorted(values))}')
+            yield Obstacle(planned.name, f'{planned.name} has {label}: {", ".join(sorted(values))}')
 
 
 class _Rebase:
@@ -123,7 +123,7 @@ class _Rebase:
             elif live is None and before is None:
                 self.states[uuid] = after
             elif live is None:
-                self.obstacles.append(_obstacle(after, f'{after.name} does not exist any more'))
+                self.obstacles.append(Obstacle(after.name, f'{after.name} does not exist any more'))
             else:
                 self.states[uuid] = self._merged(
                     before or ProviderState(after.provider), after, live
@@ -317,7 +317,7 @@ class _Rebase:
 
     def _leave(self, state: ProviderState, message: str) -> None:
         """Leave a provider as it is; if it does not exist, do not make it."""
-        self.obstacles.append(_obstacle(state, message))
+        self.obstacles.append(Obstacle(state.name, message))
         if state.uuid in self._live.providers:
             self.states[state.uuid] = self._live.providers[state.uuid]
         else:
@@ -368,15 +368,11 @@ class _Rebase:
     def _object(self, state: ProviderState, part: str, before: Any, after: Any, live: Any) -> None:
         """Note a live value that is on neither side of the change."""
         values = f'{shown(live)}, neither {shown(before)} nor {shown(after)}'
-        self.obstacles.append(_obstacle(state, f'{state.name}: {part} is {values}'))
+        self.obstacles.append(Obstacle(state.name, f'{state.name}: {part} is {values}'))
 
     def _object_for(self, consumer_uuid: str, message: str) -> None:
         name = f'consumer {consumer_uuid}'
-        self.obstacles.append(Obstacle(consumer_uuid, name, f'{name}: {message}'))
-
-
-def _obstacle(state: ProviderState, message: str) -> Obstacle:
-    return Obstacle(state.uuid, state.name, message)
+        self.obstacles.append(Obstacle(name, f'{name}: {message}'))
 
 
 def _gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping[str, Counter[str]]:

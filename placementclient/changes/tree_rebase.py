@@ -47,24 +47,24 @@ def _preconditions(tree: TreeChange, live: Snapshot) -> Iterator[Obstacle]:
         state = live.providers.get(change.uuid)
         if state is None:
             if not change.is_created:
-                yield _obstacle(change, f'{change.name} does not exist any more')
+                yield Obstacle(change.name, f'{change.name} does not exist any more')
             elif change.name in by_name:
                 uuid = by_name[change.name]
-                yield _obstacle(
-                    change, f'{change.name} exists, with the UUID {uuid}', is_drift=True
+                yield Obstacle(
+                    change.name, f'{change.name} exists, with the UUID {uuid}', is_drift=True
                 )
         elif state.name != change.name:
             # The names that the plan gives may be made of it.
-            yield _obstacle(change, f'{change.name} is called {state.name} now: plan again')
+            yield Obstacle(change.name, f'{change.name} is called {state.name} now: plan again')
         elif not change.is_created:
             if state.inventories != change.content_before.inventories:
-                yield _obstacle(
-                    change, f'the inventories of {change.name} have changed', is_drift=True
+                yield Obstacle(
+                    change.name, f'the inventories of {change.name} have changed', is_drift=True
                 )
         elif state.provider.parent_provider_uuid != change.parent_provider_uuid:
-            yield _obstacle(change, f'{change.name} exists already, below another parent')
+            yield Obstacle(change.name, f'{change.name} exists already, below another parent')
         elif not is_empty(live, change.uuid):
-            yield _obstacle(change, f'{change.name} exists already, and is not empty')
+            yield Obstacle(change.name, f'{change.name} exists already, and is not empty')
         yield from _places(tree, change, live)
     yield from _newcomers(tree, live)
     yield from _consumers(tree, live)
@@ -103,15 +103,17 @@ def _places(tree: TreeChange, change: ProviderChange, live: Snapshot) -> Iterato
     """Return a provider that is, or would be made, in another tree than planned."""
     state, root_uuid = live.providers.get(change.uuid), change.root_provider_uuid
     if state is not None and state.provider.root_uuid != root_uuid:
-        yield _obstacle(change, f'{change.name} is now in the tree of {state.provider.root_uuid}')
+        yield Obstacle(
+            change.name, f'{change.name} is now in the tree of {state.provider.root_uuid}'
+        )
     parent_uuid = change.parent_provider_uuid or ''
     is_parent_made = parent_uuid in tree.after.providers.keys() - tree.before.providers.keys()
     if not change.is_created or is_parent_made:
         return
     parent = live.providers.get(parent_uuid)
     if parent is None or parent.provider.root_uuid != root_uuid:
-        yield _obstacle(
-            change,
+        yield Obstacle(
+            change.name,
             f'{parent_uuid}, below which {change.name} is to be made, is not in the tree of '
             f'{tree.root_provider_name}',
         )
@@ -134,9 +136,5 @@ def _consumers(tree: TreeChange, live: Snapshot) -> Iterator[Obstacle]:
         yield _of_consumer(consumer.uuid, message)
 
 
-def _obstacle(change: ProviderChange, message: str, *, is_drift: bool = False) -> Obstacle:
-    return Obstacle(change.uuid, change.name, message, is_drift)
-
-
 def _of_consumer(uuid: str, message: str) -> Obstacle:
-    return Obstacle(uuid, f'consumer {uuid}', f'consumer {uuid} {message}', is_drift=True)
+    return Obstacle(f'consumer {uuid}', f'consumer {uuid} {message}', is_drift=True)
