@@ -29,24 +29,24 @@ API_VERSION_OPTION = 'os_placement_api_version'
 RETRIES_OPTION = 'os_placement_retries'
 #: The SDK takes every setting whose name ends with timeout for one of its own.
 TIMEOUT_OPTION = 'os_placement_seconds'
-#: What a cloud or the environment may set for this service alone.
+#: The settings of a cloud or the environment for this service alone.
 SETTINGS = ('placement_endpoint_override', 'placement_interface', 'placement_region_name')
 API_VERSIONS = microversion.CHOICES
-#: Of the user that the embedded service sees.
+#: The roles of the user of the embedded service.
 ROLES = 'admin,service'
 DEFAULT_API_VERSION = microversion.NEGOTIATE
-#: The longest that can be waited, in seconds: a year. Sockets take no more than some centuries.
+#: The longest timeout, in seconds: a year. Sockets refuse more than some centuries.
 LONGEST_TIMEOUT = 365 * 86400
 DIRECT = 'placement_direct'
-#: Those of osc-lib that log all options, of which it knows by their names which are secret; and
-#: the one that logs requests.
+#: The loggers of osc-lib that log all options, also secret ones with unknown names; and the
+#: logger of requests.
 _LOGGERS = (
     'osc_lib.shell',
     'osc_lib.cli.client_config',
     'osc_lib.clientmanager',
     'keystoneauth.session',
 )
-#: The URL of a database among them.
+#: The URL of a database in a log line.
 _DATABASE = re.compile(r"""(placement[-_]database'?(?:=|: ?| ))("[^"]*"|'[^']*'|\S+)""")
 
 

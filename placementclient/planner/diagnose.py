@@ -42,14 +42,14 @@ class _Diagnosis:
             )
 
     def units(self) -> Iterator[Cause]:
-        """Amounts that no place admits."""
+        """Return the allocations whose amounts no target allows."""
         for item in self._problem.consumer_items:
             if item.is_refused:
                 causes = [self._refused(item, index) for index in range(len(item.holdings))]
                 yield from [cause for cause, is_alone in causes if is_alone] or [causes[0][0]]
 
     def _refused(self, item: ConsumerItem, index: int) -> tuple[Cause, bool]:
-        """Return why a holding does not go, and whether that is for its own units."""
+        """Return why an allocation has no target, and whether its own units are the reason."""
         facts: dict[str, Any]
         holding, tried = item.holdings[index], dict[tuple[int, int, int], None]()
         for option in item.options:
@@ -76,7 +76,7 @@ class _Diagnosis:
         return Cause(kind, self._tree, consumer_uuid=uuid, **facts), is_alone
 
     def overflows(self) -> Iterator[Cause]:
-        """Places to which assignments alone send more than there is room for."""
+        """Return the targets that assignments alone overfill."""
         needs = Counter[int]()
         for item in self._problem.consumer_items:
             for holding, parts in zip(item.holdings, item.options[0], strict=True):
@@ -89,7 +89,7 @@ class _Diagnosis:
                 yield self._shortfall([number], need, free, mapped=True)
 
     def totals(self) -> Iterator[Cause]:
-        """Classes of which more is held than all their places can take."""
+        """Return the classes whose allocations exceed the room of all their targets."""
         demands = Counter[frozenset[int]]()
         for item in self._items:
             for name in {self._class(demand.bin) for option in item.options for demand in option}:
@@ -109,7 +109,7 @@ class _Diagnosis:
                 return
 
     def packing(self, impossible: Impossible) -> Cause:
-        """The fewest items that do not fit, of the scarcest class."""
+        """Return the cause with the fewest items that do not fit, of the scarcest class."""
         (indexes, minimal), free = impossible.core(), impossible.free
         if len(indexes) == 1:  # others that have no choice took its room
             indexes = self._competitors(indexes[0])

@@ -80,11 +80,11 @@ def _named_twice(provider: str, section: str, other: str) -> str:
     return f'{provider} is under {section} too' + ('' if other == provider else f', as {other}')
 
 
-#: The kind that is no reason, but goes with some.
+#: The kind of the room that is left; it goes with other kinds and is no reason.
 ROOM = 'room'
 #: The sentence of each kind of reason, with its facts in braces; or a function of the facts.
 SENTENCES: dict[str, str | Callable[..., str]] = {
-    # Allocations do not go where they would have to.
+    # Allocations do not fit on their targets.
     'hidden-allocations': '{provider} has {usage} {resource_class} in use, but its consumers hold '
     '{listed}: run `placement-manage db online_data_migrations`, then take a new snapshot',
     'too-large': '{consumer_uuid} holds {amount} {resource_class}, more than the largest max_unit, '
@@ -110,7 +110,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     # ``consumers``: that move; ``most``: that one request may move
     'too-many': 'the trees change together, as they share a target or a consumer, and {consumers} '
     'consumers move, more than {most}: plan and apply them a few at a time, with --tree',
-    # ``unproved``: of how many rows it is not known whether they could go elsewhere
+    # ``unproved``: the number of rows that may have another target
     'undetermined': _undetermined,
     'undecidable': '{reason}',
     # The free amount of a place at the end of the search, for rows that have a choice.

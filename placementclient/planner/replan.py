@@ -101,7 +101,7 @@ def _roots(snapshot: Snapshot, tree: TreeChange) -> list[ProviderState]:
 
 
 def _refuse_occupied(snapshot: Snapshot, tree: TreeChange) -> None:
-    """A child that the plan makes may be there, from an apply that was cut short, but empty."""
+    """Refuse existing children that the plan makes; empty ones are of an interrupted apply."""
     for change in tree.created():
         state = snapshot.find(change.name)
         if state is not None and (state.inventories or state.usages):
@@ -185,7 +185,7 @@ def _inventories(tree: TreeChange) -> dict[tuple[str, str], Inventory | None]:
 
 
 def _shown(inventory: Inventory | None, other: Inventory | None) -> str:
-    """An inventory by what is different in another one."""
+    """Return the fields of an inventory that differ from another one, as text."""
     if inventory is None:
         return 'gone'
     if other is None:

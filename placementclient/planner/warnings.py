@@ -106,7 +106,7 @@ def _totals(target_state: TargetState) -> Iterator[Notice]:
 
 
 def _capacity(target_state: TargetState) -> Iterator[Notice]:
-    """Each target floors its own capacity, which may lose some."""
+    """Warn of capacity that is lost: each target rounds its own capacity down."""
     for key, amount in _moved(target_state).items():
         source = target_state.providers[key.provider_uuid]
         inventory = source.inventories_before[key.resource_class]
@@ -149,7 +149,7 @@ def _is_elsewhere(snapshot: Snapshot, provider_uuid: str, roots: Collection[str]
 
 
 def _migrations(tree: TreeChange, migrations: Sequence[ServerMigration] | None) -> Iterator[Notice]:
-    """Migrations under way hold allocations that no host knows of."""
+    """Warn of migrations under way, whose allocations no host reports."""
     pending = [migration for migration in migrations or () if not migration.is_over]
     involved = {uuid for it in pending for uuid in (it.uuid, it.server_uuid)}
     types = {change.uuid: change.before.type for change in tree.consumers}
@@ -181,7 +181,7 @@ def _unowned(target_state: TargetState, root: ProviderState) -> Iterator[Notice]
 
 
 def _foreign_names(target_state: TargetState, root: ProviderState) -> Iterator[Notice]:
-    """Beside a child of another name than its own, nova-compute makes a second one."""
+    """Warn of children that nova-compute does not recognize: it makes second ones."""
     foreign = [
         provider.name
         for provider in target_state.providers.values()

@@ -84,7 +84,7 @@ class Edits(Producer):
         return after
 
     def _shortfalls(self, after: Snapshot) -> Iterator[str]:
-        """Say where the edit leaves less than what is in use: the service takes that."""
+        """Return a remark on inventories below their usage: the service accepts the edit."""
         shrunk = {}
         for uuid in self._selected:
             before, state = self._before.providers[uuid], after.providers[uuid]

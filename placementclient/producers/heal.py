@@ -139,7 +139,7 @@ def healed(
 def _lacking(
     snapshot: Snapshot, consumer: Consumer, healing: Mapping[str, Mapping[str, int]]
 ) -> str:
-    """Return what its host lacks for a consumer beside those that are being healed, as a clause."""
+    """Return a clause on the lacking room for a consumer beside the other healed servers."""
     for uuid, resources in consumer.allocations.items():
         state = snapshot.providers[uuid]
         for name, amount in resources.items():

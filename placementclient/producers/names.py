@@ -11,7 +11,7 @@ from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova import records, service
 
 _NAME = re.compile(r'\b[A-Z][A-Z0-9_]\w*')
-#: What can be made.
+#: Names that an operator can create.
 _CUSTOM = re.compile('CUSTOM_[A-Z0-9_]+')
 
 

@@ -13,14 +13,14 @@ from placementclient.model.snapshots import Snapshot
 class Producer(ABC):
     """Reads a part of the cloud, and returns its desired state.
 
-    After a conflict with another client it reads again and derives again.
+    After a conflict with another client it reads and decides again.
 
-    :ivar notes: the things that stay as they are; complete once everything is carried out
+    :ivar notes: the objects that stay as they are; complete after the last write
     """
 
     #: The command that the changes are made by, without the program.
     command: str
-    #: Whether it may leave things as they are.
+    #: Whether it may leave objects as they are.
     has_notes = False
 
     def __init__(self, client: Client) -> None:

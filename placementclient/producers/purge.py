@@ -98,7 +98,7 @@ class PurgeRefused(errors.PlacementError):
     """
 
     def __init__(self, objections: Iterable[str]) -> None:
-        # First those that --force does not overrule: only some are shown.
+        # Objections that --force does not overrule come first, as only some are printed.
         reasons = Counter(sorted(objections, key=lambda reason: reason != _MIGRATION))
         refused = [f'{counted(n, "consumer")}: {reason}' for reason, n in reasons.items()]
         super().__init__(f'Refused: {first(refused)}')

@@ -212,7 +212,7 @@ def _checked_name(request: Replacement, old: Provider, new: Provider | None) -> 
 
 
 def _passing(plan: Plan) -> Iterator[str]:
-    """Return the providers that have for a moment inventories of which no trace is left."""
+    """Return the providers that get temporary inventories."""
     for tree in plan.trees:
         changes = {change.uuid: change for change in tree.providers}
         for operation in operations_of(tree):

@@ -63,7 +63,7 @@ def capture(
     :raises UnstableRead: if a tree cannot be read consistently
     """
     client.require('a snapshot', SINCE)
-    # Before the reading, which may take longer than a token is good for.
+    # Before the reading, during which the token may expire.
     origin = origin_of(client)
     if client.snapshot_reader is not None:
         snapshot = _at_once(client, client.snapshot_reader, trees)
@@ -120,7 +120,7 @@ def _name(tree: Snapshot) -> str:
 
 
 def _at_once(client: Client, reader: SnapshotReader, trees: Sequence[str]) -> Snapshot:
-    """The same from tables, once it is seen that the service grants reading."""
+    """Read trees from tables, after a request that shows that the policy allows reading."""
     roots = list(members(client, trees)) if trees else None
     if roots is None:
         resource_provider.list(client, uuid=_NOBODY)
@@ -220,11 +220,11 @@ class _CaptureReader:
         return lean, facets.holdings
 
     def _shared(self, value: T) -> T:
-        """One object for all that are equal: the hosts of a cloud are alike."""
+        """Return one object for equal values: the hosts of a cloud are alike."""
         return self._interned.setdefault(value, value)  # type: ignore[return-value]
 
     def _consumer(self, uuid: str, members: set[str], holdings: Mapping[str, Holding]) -> Consumer:
-        """A consumer that says of itself what the providers of a tree say of it."""
+        """Return a consumer whose own answer agrees with the answers of the providers."""
         with self._turns[hash(uuid) % len(self._turns)]:
             consumer = self.consumers.get(uuid)
             if consumer is None or not _agrees(consumer, members, holdings):
@@ -242,7 +242,7 @@ def _agrees(consumer: Consumer, members: set[str], holdings: Mapping[str, Holdin
 
 
 def _lean(consumer: Consumer) -> Consumer:
-    """A consumer whose texts, which recur, take their room once."""
+    """Return a consumer whose repeated texts share memory."""
     return replace(
         consumer,
         allocations={
@@ -253,7 +253,7 @@ def _lean(consumer: Consumer) -> Consumer:
 
 
 def _contradicting(captured: Sequence[Snapshot], consumers: Mapping[str, Consumer]) -> list[int]:
-    """The trees that do not agree on a consumer of several of them, as it moved meanwhile."""
+    """Return the indexes of trees that disagree on a consumer, as it moved meanwhile."""
     owner = {uuid: index for index, tree in enumerate(captured) for uuid in tree.providers}
     result: set[int] = set()
     for index, tree in enumerate(captured):

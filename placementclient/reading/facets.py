@@ -14,11 +14,11 @@ from placementclient.model.consumers import Consumer, Holding, together
 from placementclient.model.freshness import Read
 from placementclient.model.snapshots import ProviderState, Snapshot
 
-#: All that a provider has of its own beside what its list says.
+#: The content of a provider, beside the fields of the list of providers.
 CONTENT = ('inventories', 'traits', 'aggregates')
-#: The same, and what is used of it.
+#: The same with the usages.
 FACETS = (*CONTENT, 'usages')
-#: The facet that is no part of the provider's state: who holds what of it.
+#: The facet that is no part of the provider's state: the allocations on it.
 ALLOCATIONS = 'allocations'
 
 _READERS: Mapping[str, tuple[Callable[[Client, str], Read[Any]], Callable[[Any], Any]]] = {

@@ -143,7 +143,7 @@ class ScopeReader:
     def _consumers(
         self, change: TreeChange, whole: Snapshot, listed: Iterable[str]
     ) -> Iterator[Consumer]:
-        """Return those on some providers, as tables have them, and the change's that are not."""
+        """Return the consumers on the listed providers, and read the others of the change."""
         users = {user.uuid: user for uuid in listed for user in whole.consumers_on(uuid)}
         yield from users.values()
         if {*change.before.consumers, *change.after.consumers} <= users.keys():
@@ -208,15 +208,15 @@ def deciding(change: TreeChange, *, is_begun: bool) -> ScopeFacets:
 
     def facets_of(state: ProviderState) -> set[str]:
         if state.uuid not in changes:
-            # It is in the tree, and only its place there matters.
+            # Only its place in the tree matters.
             return set()
         facets, provider = set(changed[state.uuid]), changes[state.uuid]
         before, after = provider.before, provider.after
         if before is None or after is None:
-            # It comes or goes: which of its consumers go with it depends on the way.
+            # It is created or deleted, perhaps with its consumers.
             return facets | {ALLOCATIONS}
         if is_reshaped and not is_begun and after.traits <= before.traits:
-            # Traits that only go are read when they go: after the reshape.
+            # Lost traits are read when they are removed: after the reshape.
             facets.discard('traits')
         if 'inventories' in facets or state.uuid in used:
             facets.add('inventories')

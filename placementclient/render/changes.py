@@ -15,7 +15,7 @@ from placementclient.render.facts import Facts
 PLANNED = ('object', 'change', 'before', 'after')
 CARRIED = (*PLANNED, 'state', 'reason')
 _SIGNS = {'create': '+', 'delete': '-'}
-#: States that a line does not name.
+#: The states that a line leaves out.
 _EXPECTED = ('', 'planned', 'done')
 
 

@@ -52,7 +52,7 @@ def _lines(explanation: Explanation, most: int) -> Iterator[str]:
     for requirement, count in explanation.alone.items():
         yield f'  {count:>{width}}  {requirement}'
     made = explanation.count
-    # With one candidate of each tree there is nothing to say, unless some are lost.
+    # One candidate for each tree needs no line, unless some are lost.
     if made is not None and (made.total > len(made.trees) or made.lost):
         yield from _candidates(made, most)
     if explanation.is_met:

@@ -16,7 +16,7 @@ from placementclient.render.repairs import Invocation, next_step
 _COLUMNS = ('id', 'severity', 'subject', 'evidence', 'command', 'reason')
 #: The cell of a finding that --fix does not fix: the column reason says why.
 LEFT = 'left to you'
-#: What stands before the cells of these columns in a paragraph.
+#: The texts before the cells of these columns in a paragraph.
 _LABELS = {'evidence': '', 'reason': 'Left to you: ', 'command': 'Run: ', 'fix': 'Fix: '}
 
 

@@ -15,7 +15,7 @@ from placementclient.render.units import usage
 _TITLE = 'Resource providers'
 #: The titles of the sides of a plan.
 SIDES = ('before', 'after')
-#: The color of what a plan changes.
+#: The color of changed parts of a plan.
 CHANGED = '#7e22ce'
 _DOT_HEADER = """\
 digraph placement {

@@ -220,7 +220,7 @@ def _by_project(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
 
 
 def _labels(snapshot: Snapshot, host: str, aggregates: Sequence[HostAggregate]) -> tuple[str, str]:
-    """The zone of a host, and the aggregate for some projects that it is in, as in os-capacity."""
+    """Return the zone of a host, and its aggregate for some projects, as in os-capacity."""
     state = snapshot.named(host)
     within = [name for name in aggregates if state is not None and name.uuid in state.aggregates]
     zones = [name.zone for name in within if name.zone]

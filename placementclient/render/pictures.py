@@ -61,11 +61,11 @@ class _Card:
     height: float
     x: float = 0.0
     y: float = 0.0
-    #: The top of the card or of what is below it, whatever is higher.
+    #: The top of the card or of its children, whatever is higher.
     top: float = 0.0
     #: The number of the column of trees, and the depth in the tree.
     column: tuple[int, int] = 0, 0
-    #: The height of all that is below it.
+    #: The height of all its descendants.
     stack: float = 0.0
     breadth: float = 0.0
 

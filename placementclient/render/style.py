@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from placementclient.client.printable import printable
 
 _CODES = {'bold': 1, 'dim': 2, 'red': 31, 'yellow': 33, 'cyan': 36}
-#: From which part of the capacity on usage is shown in which colour. They differ for colour-blind
-#: people too.
+#: The colour from each share of the capacity on; colour-blind people see the difference.
 LEVELS = ((0.9, 'red'), (0.7, 'yellow'), (0.0, 'cyan'))
 _CELLS = 12
 _EIGHTHS = ' ▏▎▍▌▋▊▉'
@@ -22,7 +21,7 @@ class Style:
 
     def paint(self, text: str, colour: str) -> str:
         """Return a text in a colour, if the style has colours."""
-        # Else a name with colours of its own would be taken for one that was painted.
+        # A name may contain colour codes itself.
         text = printable(text)
         return f'\x1b[{_CODES[colour]}m{text}\x1b[0m' if self.colours and text else text
 
@@ -40,7 +39,7 @@ _PAINT = re.compile(rf'(\x1b\[(?:0|{"|".join(map(str, _CODES.values()))})m)')
 
 def painted(line: str) -> str:
     """Return a line with its control characters escaped, except the colours of a style."""
-    # What splits stands at the odd places.
+    # The separators are at the odd places.
     parts = _PAINT.split(line)
     return ''.join(part if i % 2 else printable(part) for i, part in enumerate(parts))
 

@@ -2,7 +2,7 @@
 
 import functools
 
-#: The unit of one of a class; other classes count things.
+#: The units of classes; other classes count devices, addresses and the like.
 UNITS = {'MEMORY_MB': 'MiB', 'DISK_GB': 'GiB'}
 LADDER = ('MiB', 'GiB', 'TiB', 'PiB')
 

@@ -151,7 +151,7 @@ class Cloud:
 
     @cached_property
     def heals(self) -> Mapping[str, list[healing.Heal]]:
-        """The servers without allocations, owner or port resources in Placement, by the kind."""
+        """The servers that lack allocations, their owner or port resources, by that kind."""
         heals = defaultdict[str, list[healing.Heal]](list)
         detailed = [server for server in self.servers.values() if server.is_detailed]
         for heal in healing.heals(self.snapshot, detailed, self.migrating):

@@ -76,7 +76,7 @@ def _added(
     additions: dict[tuple[str, str, str], int],
     amounts: Amounts,
 ) -> Iterator[str]:
-    """Each addition is given once, or taken back, and nothing else is."""
+    """Check that rows give each addition once, or take it back, and nothing else."""
     nowhere, name = row.from_provider, row.to_provider
     if subject.backwards:
         nowhere, name = name, nowhere
@@ -96,7 +96,7 @@ def _consumer(subject: Subject, consumer: ConsumerChange, moved: Amounts) -> Ite
         yield f'{consumer.uuid} is to get another project, user or type'
     if consumer.before.generation is None:
         yield f'{consumer.uuid} has no generation'
-    # The service judges all that is written, not only what changes.
+    # The service checks all allocations of the request, not only those that change.
     for provider_uuid, resources in consumer.after.allocations.items():
         change = subject.by_uuid.get(provider_uuid)
         for name, amount in resources.items():

@@ -17,7 +17,7 @@ def faults(subject: Subject) -> Iterator[str]:
     for move in subject.tree.moves:
         source = subject.by_name.get(move.from_provider)
         target = subject.by_name.get(move.to_provider)
-        if source and target:  # else the check of the moves says so
+        if source and target:  # else the check of the moves reports it
             net[source.uuid, move.resource_class] -= move.amount
             net[target.uuid, move.to_resource_class] += move.amount
             if inventory := source.content_before.inventories.get(move.resource_class):
@@ -36,7 +36,7 @@ def _inventory(
     net: int | None,
     origins: Sequence[Inventory],
 ) -> Iterator[str]:
-    """An inventory is as it was and what moves, unless the specification says otherwise."""
+    """Check that an inventory changes only by its moves and by the specification."""
     before = change.content_before.inventories.get(name)
     after = change.content_after.inventories.get(name)
     stated: list[Mapping[str, object]] = [
@@ -78,7 +78,7 @@ def _traits_and_aggregates(subject: Subject) -> Iterator[str]:
         before, after = change.content_before, change.content_after
         gains = gained[change.uuid].union(*(entry.traits for entry in entries))
         loses = lost[change.uuid]
-        # One that comes and goes may be there or not.
+        # A trait that the provider both gains and loses may be on either side.
         if (after.traits ^ ((before.traits - loses) | gains)) - (loses & gains):
             yield f'{change.name} has other traits than the specification gives it'
         if after.aggregates != before.aggregates.union(*(entry.aggregates for entry in entries)):
@@ -86,7 +86,7 @@ def _traits_and_aggregates(subject: Subject) -> Iterator[str]:
 
 
 def _way_back(subject: Subject) -> Iterator[str]:
-    """On the way back only inventories change, of classes that the specification names."""
+    """Check that a rollback changes only inventories of classes in the specification."""
     names = subject.names
     for change in subject.tree.providers:
         before, after = change.content_before, change.content_after

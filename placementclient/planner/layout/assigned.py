@@ -35,7 +35,7 @@ class AssignedRows:
         self._by_holding: dict[tuple[str, str], list[int]] = {}
         for index, row in enumerate(self._rows):
             self._by_holding.setdefault((row.consumer_uuid, row.resource_class), []).append(index)
-        #: indexes of the rows that were of use
+        #: indexes of the used rows
         self._used: set[int] = set()
         #: by class and consumer on a source of a tree, where it may be; those of a tree have one
         #: set in common, as there are consumers by the hundred thousand

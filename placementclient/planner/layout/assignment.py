@@ -87,7 +87,7 @@ class AssignmentProblem:
         used = state.used(key.resource_class)
         if key in self._target_state.limited:
             return used - sum(self._target_state.limited[key].values())
-        # Of what moves, each of its consumers has an item.
+        # Each consumer of an inventory that moves has an item.
         return 0 if key in self._target_state.targets else used
 
     def number(self, key: InventoryKey) -> int:
@@ -99,7 +99,7 @@ class AssignmentProblem:
             provider = self._target_state.providers[key.provider_uuid]
             inventory = provider.inventories[key.resource_class]
             free = inventory.capacity - self.static(key) + self._tolerated(key)
-            # A ratio may make more of it than the solver's integers hold.
+            # With a ratio, the capacity may exceed the solver's integers.
             self.bins.append(Bin(min(free, ENOUGH), inventory.units))
         return number
 
@@ -171,7 +171,7 @@ class AssignmentProblem:
     def _judged(
         self, consumer_uuid: str, local: Sequence[ConsumerItem]
     ) -> Iterator[tuple[ConsumerItem, Item]]:
-        """Return the items of a consumer, as they are judged, and as the search takes them."""
+        """Return the items of a consumer after the check of the service, and for the search."""
         consumer = self._snapshot.consumers[consumer_uuid]
         key = self._key(consumer, local)
         if key is not None and key in self._alike:
@@ -188,7 +188,7 @@ class AssignmentProblem:
         self._causes += judge.causes
 
     def _key(self, consumer: Consumer, local: Sequence[ConsumerItem]) -> object:
-        """Return a key that consumers have in common whose only items are alike; or ``None``."""
+        """Return a key that consumers with equal single items share; ``None``: not shared."""
         allocations, state = consumer.allocations, self._target_state
         is_plain = len(local) == len(allocations) == 1 and not state.limited
         if not is_plain or consumer.uuid in state.additions:
@@ -199,7 +199,7 @@ class AssignmentProblem:
         return first.source.uuid, amounts, target, tuple(allocations[first.source.uuid].items())
 
     def _item(self, judged: ConsumerItem) -> Item:
-        """Return an item as the search takes it; one that the service refuses has no option."""
+        """Return an item for the search; an item that the service refuses has no option."""
         options: list[tuple[Demand, ...]] = []
         for option in judged.options:
             if judged.divisible:

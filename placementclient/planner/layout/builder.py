@@ -154,7 +154,7 @@ class _Builder(TargetProviders):
 
 
 def _take_off_sources(target_state: TargetState) -> Iterator[tuple[InventoryKey, Inventory]]:
-    """Take what moves off the sources; yields what they had."""
+    """Take the moved amounts off the sources; return the inventories of before."""
     by_origin: dict[InventoryKey, list[InventoryFlow]] = {}
     for flow in target_state.flows:
         by_origin.setdefault(flow.origin, []).append(flow)
@@ -181,7 +181,7 @@ def _take_off_sources(target_state: TargetState) -> Iterator[tuple[InventoryKey,
 def _give_to_targets(
     target_state: TargetState, moved: Mapping[InventoryKey, Inventory]
 ) -> set[InventoryKey]:
-    """Give the targets what moves, with what the specification leaves out filled in."""
+    """Add the moved amounts to the targets; fill in fields that the specification lacks."""
     reserving: set[InventoryKey] = set()
     received: dict[InventoryKey, list[InventoryFlow]] = {}
     for flow in target_state.flows:
@@ -209,7 +209,7 @@ def _give_to_targets(
 
 
 def _release(target_state: TargetState, flows: list[InventoryFlow], amount: int) -> None:
-    """Let sources reserve no more than their targets leave them to."""
+    """Lower the reserved amounts of sources by those that their targets reserve."""
     for source_uuid, name in dict.fromkeys(flow.origin for flow in flows):
         inventories = target_state.providers[source_uuid].inventories
         left = inventories.get(name)
@@ -225,7 +225,7 @@ def _state_rest(target_state: TargetState) -> Iterator[Cause]:
         for name, stated in target.stated.items():
             present = target.inventories.get(name)
             if present is None and 'total' in stated:
-                # All of it moves, and it is to be there again: as it was, but for what is stated.
+                # All of it moves, and the specification states it again: other fields stay.
                 present = target.inventories_before.get(name) or Inventory(int(stated['total']))
             if present is None:
                 tree = target_state.name
@@ -239,7 +239,7 @@ def _check_reserved(
     moved: Mapping[InventoryKey, Inventory],
     reserving: set[InventoryKey],
 ) -> Iterator[Cause]:
-    """Nothing that was reserved is lost without a word."""
+    """Return the reserved amounts that neither a source nor a target keeps."""
     for key, before in moved.items():
         source, name = target_state.providers[key.provider_uuid], key.resource_class
         left = source.inventories.get(name)

@@ -19,7 +19,7 @@ from placementclient.planner.layout.target_state import (
     TargetState,
 )
 
-#: Of more options it is not tried which of them the service would take.
+#: The most options that are checked by the rules of the service.
 MOST_OPTIONS = 10_000
 
 
@@ -83,14 +83,14 @@ class ConsumerJudge:
             for name, amount in resources.items()
         }
         additions = target_state.additions.get(consumer.uuid)
-        #: what it holds if nothing is written
+        #: its allocations if nothing is written
         self._unwritten = Counter(before) if additions is None else None
-        #: what it keeps where it is, whatever option it gets
+        #: the amounts that stay with every option
         self._retained = Counter(before)
         self._retained.update(additions or {})
         for holding in chain(*(item.holdings for item in items)):
             self._retained[holding.key] -= holding.amount
-        #: where it keeps an amount that the units do not admit
+        #: the inventories where it keeps an amount that the units do not allow
         self._wrong = [
             key
             for key, amount in self._retained.items()

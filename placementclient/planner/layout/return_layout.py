@@ -129,7 +129,7 @@ class _ReturnLayout:
                     self.target_state.overcommitted[key] = excess
 
     def _take_back(self) -> None:
-        """Of what providers got without a move, consumers lose exactly what the plan gave them."""
+        """Take back the additions: consumers lose exactly the amounts that the plan gave them."""
         additions = {
             (row.consumer_uuid, row.to_provider, row.resource_class): row.amount
             for row in self._tree.rows
@@ -153,7 +153,7 @@ class _ReturnLayout:
                     losses[InventoryKey(change.uuid, name)] = -amount
 
     def assigned(self) -> Iterator[tuple[HoldingKey, list[PlannedRow]]]:
-        """Return the rows of the allocations of which the plan says where they were."""
+        """Return the rows of the allocations whose former place the plan knows."""
         planned = {change.uuid: change.after for change in self._tree.consumers}
         for key, targets in self.target_state.targets.items():
             source = self.target_state.providers[key.provider_uuid].name

@@ -111,7 +111,7 @@ def _header(plan: Plan) -> PlanHeader[SpecRecord]:
 
 
 def _lines(plan: Plan) -> Iterator[bytes]:
-    """All but the end."""
-    # Not in the order of the texts: what the specification names first is preferred.
+    """Return the lines before the digest."""
+    # Not sorted: earlier moves of the specification are preferred.
     yield opened(msgspec.json.encode(_header(plan)), 'trees', b'[')
     yield from separated(encoded(changes.record(tree)) for tree in plan.trees)

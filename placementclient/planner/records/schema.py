@@ -50,7 +50,7 @@ def schema(kind: str) -> dict[str, Any]:
 
 
 def _adapt_to_people(types: dict[str, Any]) -> None:
-    """Describe a specification as people write it, not only as a plan has it."""
+    """Allow the short forms that people write in a specification; a plan has the long ones."""
     record, entry, addition, move = (
         types[name]['properties'] for name in ('SpecRecord', 'ProviderSpec', 'Addition', 'Move')
     )
@@ -68,7 +68,7 @@ def _adapt_to_people(types: dict[str, Any]) -> None:
 
 
 def _described(part: Any) -> Any:
-    """A part of a schema, with what a class says of itself to people who do not see its code."""
+    """Return a part of a schema, with the first paragraph of each docstring as description."""
     if isinstance(part, dict):
         shown = {key: _described(value) for key, value in part.items()}
         if isinstance(shown.get('description'), str):

@@ -79,8 +79,8 @@ def core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
 class _Model:
     """The problem in the solver's terms."""
 
-    # Items that are alike and stay whole are counted, so that symmetry costs nothing; what may be
-    # divided has variables of its own.
+    # Equal items that stay whole are counted, so that symmetry costs nothing; each divisible item
+    # has its own variables.
 
     def __init__(self, problem: Problem, budget: cpsat.Budget, undivided: bool = False) -> None:
         self._cp = cpsat.load('This assignment')
@@ -128,7 +128,7 @@ class _Model:
         return solution
 
     def other(self, decision: Decision) -> list[list[ItemPlacement]] | None:
-        """A solution that shows something to be possible that is not known to be."""
+        """Return a solution with an option that is not known to be possible."""
         unexplored = self._unexplored(decision)
         if not unexplored:
             return None
@@ -150,7 +150,7 @@ class _Model:
                     self._literal(self._counts[index][option] >= 1) for option in sorted(unknown)
                 ]
                 continue
-            # Items of a group can change their roles: what one can do, each of them can.
+            # The items of a group are equal: an option of one is possible for all.
             first = self._parts[index][0]
             unexplored += [first[option].used for option in sorted(unknown)]
             if decision.fixed[index]:
@@ -189,13 +189,13 @@ class _Model:
         for (demand,), share in zip(group.item.options, shares, strict=True):
             judged = [share.used]
             if demand.stays:
-                # What is divided moves in part, and so what stays of it is judged too.
+                # A divided item moves in part, so the units apply to the rest, too.
                 judged.append(~self._literal(share.amount == demand.amount))
             self._units(demand.bin, share.amount + demand.retained, judged)
         return shares
 
     def _units(self, where: int, amount: Any, judged: list[Any]) -> None:
-        """Under all of these conditions, the amount is one that the bin admits."""
+        """Under all of these conditions, require an amount that the bin allows."""
         least, largest, step = self._problem.bins[where].units
         steps = self._model.new_int_var(0, largest // step, '')
         self._model.add(amount == step * steps).only_enforce_if(*judged)
@@ -213,7 +213,7 @@ class _Model:
                     self._model.add_hint(share.used, int(option in amounts))
 
     def solve(self, effort: float = inf) -> list[list[ItemPlacement]] | None:
-        """A solution; ``None``: there is none, or none was found with so much effort."""
+        """Return a solution; ``None``: there is none, or the effort was too small to find one."""
         solved = self._budget.solve(self._model, effort)
         if effort == inf and solved.status == 'UNKNOWN':
             raise OutOfBudget

@@ -1,6 +1,6 @@
 """The fast part of the search, which finds most solutions and proves most choices.
 
-Everything that it says is checked against the rooms; what it does not say is still open.
+Each solution is checked against the free amounts; the solver decides the rest.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,7 +15,7 @@ from placementclient.planner.solve.problem import (
     Problem,
 )
 
-#: How many options of groups are looked at before what is still open is left to the solver.
+#: The most options of groups to try before the solver takes over.
 MOST_STEPS = 200_000
 
 
@@ -67,7 +67,7 @@ def overfull(problem: Problem) -> Problem | None:
 
 
 def _weight(problem: Problem, group: int) -> float:
-    """Return how much of the place that suits it best an item takes."""
+    """Return the share of its best bin that an item takes."""
     return min(
         max(amount / max(problem.bins[where].free, 1) for where, amount, _, _ in demands)
         for demands in problem.groups[group].item.options
@@ -81,7 +81,7 @@ def _fitted(
     first: tuple[int, int] | None = None,
     explored: Sequence[Collection[int]] = (),
 ) -> list[list[ItemPlacement]] | None:
-    """A solution, the largest items first; ``None``: none was found."""
+    """Return a solution, with the largest items placed first; ``None``: none was found."""
     free = [bin_.free for bin_ in problem.bins]
     placements: list[list[ItemPlacement]] = [[] for _ in problem.groups]
     if first is not None:
@@ -114,7 +114,7 @@ def _fitted(
 
 
 def _take(free: list[int], demands: Sequence[Demand], most: int) -> int:
-    """Take the room for as many items as have it, up to ``most``, and return how many these are."""
+    """Take the room for at most ``most`` items; return the number of items that have room."""
     number = min(most, *(max(free[where], 0) // amount for where, amount, _, _ in demands))
     for where, amount, _, _ in demands:
         free[where] -= amount * number
@@ -122,7 +122,7 @@ def _take(free: list[int], demands: Sequence[Demand], most: int) -> int:
 
 
 def _left(problem: Problem, free: Sequence[int], demands: Sequence[Demand]) -> float:
-    """Return the share of its places that an option would leave free."""
+    """Return the share of its bins that an option would leave free."""
     return min(
         (free[where] - amount) / max(problem.bins[where].free, 1) for where, amount, _, _ in demands
     )

@@ -70,7 +70,7 @@ class Impossible:
     members: Sequence[Sequence[int]] = ()
 
     def core(self) -> tuple[Sequence[int], bool]:
-        """Items that are infeasible by themselves, and whether the set is minimal."""
+        """Return items that are infeasible by themselves, and whether the set is minimal."""
         if self.problem is None:
             return self.items, True
         core, minimal = _core(self.problem)
@@ -126,7 +126,7 @@ class _Search:
         return [self._decisions[index] for index in range(len(self._items))]
 
     def _propagate(self) -> int | None:
-        """Drop impossible options, place what has one; return the item that has none, if any."""
+        """Drop impossible options and place items with one option; return an item with none."""
         users: dict[int, set[int]] = {}
         for index, item in enumerate(self._items):
             for where in {demand.bin for option in item.options for demand in option}:
@@ -152,7 +152,7 @@ class _Search:
         return None
 
     def _take(self, index: int, option: int) -> list[int]:
-        """Place an item that has no choice; the bins that have less room now."""
+        """Place an item without a choice; return the bins that have less room now."""
         demands = self._items[index].options[option]
         for demand in demands:
             self._free[demand.bin] -= demand.amount
@@ -175,7 +175,7 @@ class _Search:
         )
 
     def _components(self) -> list[list[int]]:
-        """Items that are open, divided into sets that have no bin in common."""
+        """Return the open items in sets without a common bin."""
         touched: dict[int, set[int]] = {}
         for index, options in self._options.items():
             if index not in self._decisions:
@@ -197,7 +197,7 @@ class _Search:
                 self._decisions[index] = ItemDecision(placement, possible, forced, decision.proved)
 
     def _abstract(self, component: Sequence[int]) -> tuple[Problem, list[list[int]]]:
-        """The component as a problem of its own, and the items of each of its groups."""
+        """Return the component as a separate problem, and the items of each of its groups."""
         bins: dict[int, int] = {}
         groups: dict[Item, list[int]] = {}
         renumbered: dict[tuple[Item, tuple[int, ...]], Item] = {}
@@ -219,7 +219,7 @@ class _Search:
 
 
 def _renumbered(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand, ...]:
-    """The same of bins with other numbers, in the order of their first use."""
+    """Return demands with new numbers of bins, in the order of their first use."""
     return tuple(
         Demand(bins.setdefault(where, len(bins)), amount, retained, stays)
         for where, amount, retained, stays in demands
@@ -257,7 +257,7 @@ def _place(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] | None
 
 
 def _complete(problem: Problem, decision: Decision, budget: Budget) -> None:
-    """Find all that is possible, the cheapest first; what is proved to be all, if time allows."""
+    """Find all possible options by heuristics; the solver proves the rest, if time allows."""
     if decision.is_open(problem):
         heuristics.explore(problem, decision)
     if decision.is_open(problem):
@@ -269,7 +269,7 @@ def _complete(problem: Problem, decision: Decision, budget: Budget) -> None:
 
 @functools.lru_cache(maxsize=256)
 def _core(problem: Problem) -> tuple[Problem, bool]:
-    """A part of an infeasible problem that is infeasible, and whether none of it can be spared."""
+    """Return an infeasible part of an infeasible problem, and whether it is minimal."""
     if (overfull := heuristics.overfull(problem)) is not None:
         return overfull, True
     return cpsat.core(problem, Budget(CORE_TIMEOUT))

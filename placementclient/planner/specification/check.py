@@ -86,7 +86,7 @@ class SpecCheck:
     def _unknown(
         self, kind: str, is_needed: bool, name: str, keys: Keys
     ) -> Iterator[errors.BadFile]:
-        """A name that no service can have; a newer one may know more than this program."""
+        """Return the fault of a name that no provider has; newer services may have more names."""
         if name in self._names[kind]:
             return
         reason = f'no provider has the {kind} {name}'
@@ -100,7 +100,7 @@ class SpecCheck:
         yield self._spec.error(reason + suggestion(name, self._names[kind]), *keys)
 
     def _additions(self) -> Iterator[errors.BadFile]:
-        """The additions that lead nowhere, or to what another entry is about."""
+        """Return the faults of additions without a parent, or to a provider of another entry."""
         entries = {entry.name for entry in self._spec.providers}
         preceding, find = set(entries), self._snapshot.find
         for index, addition in enumerate(self._spec.additions):
@@ -115,7 +115,7 @@ class SpecCheck:
             preceding.add(name)
 
     def _is_part(self) -> bool:
-        """Return whether the snapshot has nothing but the trees to plan, and what shares."""
+        """Return whether the snapshot has only the trees to plan and sharing providers."""
         states = map(self._snapshot.find, self._only)
         roots = {state.provider.root_uuid for state in states if state is not None}
         return all(
@@ -123,7 +123,7 @@ class SpecCheck:
         )
 
     def _roots(self) -> Iterator[errors.BadFile]:
-        """Names, patterns and UUIDs of no root."""
+        """Return the names, patterns and UUIDs of no root."""
         selection = self._spec.trees or TreeSelection()
         by_name = {provider.name: provider for provider in self._providers}
         by_uuid = {provider.uuid: provider for provider in self._providers}
@@ -153,7 +153,7 @@ class SpecCheck:
                 yield self._spec.error(reason, 'trees', 'uuid', index)
 
     def _contents(self) -> Iterator[errors.BadFile]:
-        """Traits and classes of no root, but those that are faults wherever they are named."""
+        """Return the traits and classes of no root, except names that are always faults."""
         selection, roots = self._spec.trees or TreeSelection(), self._snapshot.roots()
         traits = set(chain.from_iterable(root.traits for root in roots))
         classes = set(chain.from_iterable(root.inventories for root in roots))

@@ -21,11 +21,11 @@ from placementclient.producers.assuming import Assumed, overlay
 
 #: How many hosts or servers one entry may add.
 MOST = 100_000
-#: Stands for all hosts.
+#: The word for all hosts.
 ANY = 'any'
 _NUMBER = re.compile(r'\{n(?::(0?\d{1,2})d)?\}')
 
-#: Changes a cloud as an entry of a file says; raises :class:`errors.BadFile` if it cannot be.
+#: Applies an entry of a file to a cloud; raises :class:`errors.BadFile` if it does not suit.
 Assumption = Callable[[Assumed], None]
 
 
@@ -154,7 +154,7 @@ def _template(cursor: Cursor) -> str:
 
 
 def _texts(cursor: Cursor) -> tuple[str, ...]:
-    """One text, or a list of them that is not empty."""
+    """Return one text, or a list of texts that is not empty."""
     if not isinstance(cursor.value, list):
         return (cursor.text(),)
     if not cursor.value:

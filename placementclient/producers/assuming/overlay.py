@@ -26,13 +26,13 @@ from placementclient.placing.requests import parsed
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
 
-#: All UUIDs that are made up come from here: the same assumptions give the same cloud.
+#: The namespace of invented UUIDs: the same assumptions give the same cloud.
 _NAMESPACE = UUID('a37f4d3c-9d3a-4a53-8f0e-3f3fa7a6a1c5')
-#: The project and the user of servers that are to come.
+#: The project and the user of assumed servers.
 OWNER = 'assumed'
 #: Returns the request of a server in a cloud, and the second one that Nova sends for some flavors.
 Asks = Callable[[Snapshot], Sequence[CandidateRequest]]
-#: So many names are given of many.
+#: The most names in a sentence.
 _NAMED = 5
 
 

@@ -148,7 +148,7 @@ def changed(plan: Plan) -> list[tuple[str, Fill, Fill]]:
     last: dict[str, Fills] = {}
     for tree in plan.trees:
         for change in tree.providers:
-            # What several trees change is after one what it is before the next.
+            # Several trees may change one provider: its first state counts here.
             first.setdefault(change.uuid, of_state(change.content_before))
         last |= after(tree)
     was, becomes = together(first.values()), together(last.values())
@@ -177,7 +177,7 @@ def _with_rows(tree: TreeChange) -> TreeChange:
 
 
 def _rows(change: ConsumerChange, names: Mapping[str, str]) -> Iterator[PlannedRow]:
-    """Pair what leaves one provider with what comes to another, class by class."""
+    """Pair the losses of providers with the gains of others, class by class."""
     gains = sorted(change.gains())
     for name in sorted({name for _, name, gain in gains if gain}):
         leaving = {uuid: -gain for uuid, resource, gain in gains if resource == name and gain < 0}
@@ -190,7 +190,7 @@ def _rows(change: ConsumerChange, names: Mapping[str, str]) -> Iterator[PlannedR
 
 
 def _taken(ends: dict[str, int], amount: int) -> str | None:
-    """Take an amount of the first of some ends, and return its provider."""
+    """Take an amount off the first provider, and return that provider."""
     uuid = next(iter(ends), None)
     if uuid is not None:
         ends[uuid] -= amount

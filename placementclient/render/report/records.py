@@ -25,7 +25,7 @@ from placementclient.render.report.contents import Fills, Report
 _FIELDS = attrgetter(
     'capacity', 'total', 'reserved', 'allocation_ratio', 'min_unit', 'max_unit', 'step_size'
 )
-#: Stands for the place of what is not there.
+#: The place of a missing value.
 NOWHERE = -1
 
 

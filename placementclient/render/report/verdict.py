@@ -14,9 +14,9 @@ from placementclient.render.units import sized
 #: The marks of a sentence, as the style sheet names them.
 GOOD, ATTENTION, BAD = 'good', 'attention', 'bad'
 _DRAINS = {'yes': GOOD, 'no': BAD}
-#: How many names a sentence has.
+#: The most names in a sentence.
 _NAMED = 4
-#: From which part of its capacity on a class is scarce.
+#: The share of its capacity from which on a class is scarce.
 _SCARCE = style.LEVELS[1][0]
 
 
