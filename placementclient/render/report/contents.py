@@ -143,7 +143,7 @@ def after(tree: TreeChange) -> dict[str, dict[str, Fill]]:
 
 
 def changed(plan: Plan) -> list[tuple[str, Fill, Fill]]:
-    """Of each class what the providers of a plan have, all together, before and after it."""
+    """Return the sums of each class over the providers of a plan, before and after it."""
     first: dict[str, Fills] = {}
     last: dict[str, Fills] = {}
     for tree in plan.trees:
