@@ -42,7 +42,7 @@ def main() -> int:
         status = 1
     else:
         return status
-    # Else Python tries once more to write what is left, and says so, as it ends.
+    # Else Python writes the rest again at its end, and prints the error.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return status
 

@@ -181,7 +181,7 @@ class Applier:
                     raise _changed(uuid)
                 self._generations[uuid] = live.provider.generation
             generation = self._generations[uuid]
-            # This moves the generation: who has read the provider before cannot write it any more.
+            # This moves the generation: clients that have read the provider before get a conflict.
             proved = aggregate.set(self._client, uuid, sorted(operation.aggregates), generation)
         self._check_position(uuid, position, proved.generation)
         resource_provider.delete(self._client, uuid)
@@ -280,7 +280,7 @@ def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
     return {name: item.as_fields() for name, item in sorted(inventories.items())}
 
 
-#: Of the operations that set a facet of a provider: the facet, the request, and its body.
+#: For the operations on one facet of a provider: the facet, the request, and its body.
 _WRITERS: Mapping[type[ops.Operation], tuple[str, Callable[..., Read[Any]], Callable[..., Any]]] = {
     ops.SetTraits: ('traits', trait.set_on_provider, sorted),
     ops.SetAggregates: ('aggregates', aggregate.set, sorted),

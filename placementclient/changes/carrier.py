@@ -42,7 +42,7 @@ class VerificationFailed(errors.Differs):
 class Carrier(Inspector):
     """Applies or rolls back a plan, tree by tree, with the operations of :func:`rebase_change`."""
 
-    #: Whether what is left of a tree is one transaction, where the service has these.
+    #: Whether the remaining operations of a tree are one transaction, if the service has these.
     is_joint = True
     #: The errors after which a tree is read again, until the deadline.
     retried_errors: tuple[type[errors.PlacementError], ...] = (
@@ -123,7 +123,7 @@ class Carrier(Inspector):
     def decided_back(self, tree: TreeChange, obstacles: Sequence[Obstacle]) -> TreeChange:
         """Return the way back of an atomic change, decided again from its present state.
 
-        :param obstacles: what is in the way of the change before
+        :param obstacles: the obstacles to the earlier decision
         :raises LeftAlone: if there is no other way
         """
         raise Obstructed(obstacles)
@@ -154,7 +154,7 @@ class Carrier(Inspector):
         self.write(tree, live, rebased.operations)
 
     def _withdrawn(self, tree: TreeChange) -> str:
-        """Delete the prepared providers of an atomic change; say why if that is impossible."""
+        """Delete the prepared providers of an atomic change; return the obstacle, if any."""
         current = self.current(tree)
         if not current.is_atomic or not self.is_begun(tree):
             return ''
@@ -227,7 +227,7 @@ class Carrier(Inspector):
             names=self._names,
             report=functools.partial(self.report, tree),
         )
-        # Not joined to others: when a name is there already, the service tries and fails.
+        # Not in the transaction: for an existing name, the service tries and fails.
         applier.run(op for op in operations if isinstance(op, ops.EnsureName))
         count = len(self.done(tree))
         try:

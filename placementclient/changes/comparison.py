@@ -181,7 +181,7 @@ def _of_consumer(tree: TreeChange, change: ConsumerChange, live: Snapshot) -> It
         yield _deviation(tree, kind, f'consumer {change.uuid} {message}', is_damage=is_damage)
     if consumer and desired and not ConsumerChange(change.after, consumer).keeps_owner:
         message = f'consumer {change.uuid} has another project, user or type than before'
-        # No reshape changes who owns a consumer; a reshape could lose its type.
+        # No reshape changes the owner of a consumer; a reshape could lose its type.
         is_undone = ConsumerChange(change.before, consumer).keeps_owner
         is_damage = is_undone or (consumer.type is None and change.after.type is not None)
         yield _deviation(tree, 'owner', message, is_damage=is_damage)

@@ -17,7 +17,7 @@ def diff(
 ) -> tuple[ops.Operation, ...]:
     """Return the operations that lead from one snapshot to another; none if they are equal.
 
-    Generations and the order of things do not count. Usages follow from the consumers. Providers
+    Generations and any order do not count. Usages follow from the consumers. Providers
     gain traits before inventories and allocations change, and lose them after it: at no moment a
     tree lacks them.
 

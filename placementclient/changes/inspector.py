@@ -58,7 +58,7 @@ class Inspector:
         return self.journal.of(tree.root_provider_uuid).begun
 
     def stands(self, tree: TreeChange, *, backward: bool) -> bool:
-        """Return whether a tree is still as the journal says that the last run left it.
+        """Return whether a tree is still as the last run left it, by its journal.
 
         :raises LeftAlone: if it was undone in part, and its change is atomic
         """

@@ -70,7 +70,7 @@ def _at_once(room: _TransferRoom, pairs: Sequence[ConsumerChange]) -> Iterator[O
 
 
 def _with_new_owners(pairs: Iterable[ConsumerChange]) -> list[ConsumerChange]:
-    """Return what is left of consumers that were reshaped, which sets neither owners nor types."""
+    """Return the new owners and types of reshaped consumers, which the reshape does not set."""
     return [ConsumerChange(_granted(pair), pair.after) for pair in pairs if not pair.keeps_owner]
 
 

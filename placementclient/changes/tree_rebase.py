@@ -88,7 +88,7 @@ def _newcomers(tree: TreeChange, live: Snapshot, *, backward: bool = False) -> I
 
 
 def _shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
-    """The classes of which there is less on a provider afterwards: who holds them matters."""
+    """Return the classes of which a provider has less afterwards."""
     before, after = change.content_before.inventories, change.content_after.inventories
     if backward:
         before, after = after, before

@@ -16,7 +16,7 @@ from placementclient.client.wording import suggestion
 
 #: The auth types with a default domain in OpenStackClient, where OS_IDENTITY_API_VERSION is 3.
 _WAYS_WITH_DOMAINS = ('password', 'v3password', 'v3totp')
-#: The variables that only say which cloud it is.
+#: The variables that only select a cloud.
 _SELECTORS = {
     'OS_CLOUD',
     'OS_REGION_NAME',

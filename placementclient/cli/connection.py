@@ -54,7 +54,7 @@ class Connection:
             vars(self).update(self._way.selection)
             self._session.session.hooks['response'].append(self._record)
             _look_around_once(self._session)
-            # A cloud may say how long; else this is for what is asked of Keystone.
+            # A cloud may have a timeout; this is the default for requests to Keystone.
             self._timeout = self._timeout or self._session.timeout
             self._session.timeout = self._session.timeout or TIMEOUT
         return self._session

@@ -70,7 +70,7 @@ class Shell(app.App):
         existing: connection.Connection | None = None,
     ) -> None:
         self._argv, self._session, self._existing = list(argv), session, existing
-        #: Of the commands that were run, by what is typed for them.
+        #: The commands that were run, by the words of the command line.
         self.parsers: dict[str, argparse.ArgumentParser] = {}
         self.client_manager: Any = None
         super().__init__(

@@ -34,12 +34,12 @@ BY_STATUS: Mapping[int, type[errors.HTTPError]] = {
 }
 #: Refusals that mean the same from a proxy: nothing was carried out.
 _ANYBODYS = (errors.Unauthorized, errors.Busy)
-#: What a 500 says where the service has lost a race that it does not answer with 409, or where the
+#: The text of a 500 after a lost race that the service does not answer with 409, or after the
 #: database has ended one of two transactions: both were rolled back.
 _LOST_RACE = '(?i)concurrently updated|deadlock|could not serialize access'
 #: The service refuses to delete one used inventory with the code of a lost race.
 _IN_USE = '^Unable to delete inventory of class .* in use'
-#: How many characters of an answer are shown: the service lists what it does not know.
+#: How many characters of an answer are printed: the service lists all names that it lacks.
 _LONGEST = 4000
 #: At least one of them is in every answer of the service.
 SIGNATURES = ('OpenStack-API-Version', 'x-openstack-request-id')

@@ -25,7 +25,7 @@ class Endpoint(NamedTuple):
     since: Microversion = LOWEST
     #: Whether it is answered with 204 and nothing else.
     silent: bool = False
-    #: How long a connection, and then each next part of an answer, is waited for; in seconds.
+    #: The timeout for a connection, and then for each next part of an answer; in seconds.
     timeout: float = 60
     #: The roles, one of which the default policy of the service requires.
     roles: str = 'admin or service'

@@ -11,7 +11,7 @@ from placementclient.client.wording import first, with_names
 
 #: How many characters of a reason are shown.
 _LONGEST = 600
-#: The code that the service gives where it has nothing to say; no news for a reader.
+#: The code of an error without a code of its own; it is not printed.
 UNDEFINED_CODE = 'placement.undefined_code'
 
 
@@ -58,7 +58,7 @@ class UnsupportedVersion(PlacementError):
 
 
 class NoSuchProvider(PlacementError):
-    """No resource provider has this name, which the service was asked for, if it is given."""
+    """No resource provider meets the request; ``name``: the requested name, if any."""
 
     def __init__(self, message: str, name: str | None = None) -> None:
         self.name = name
@@ -217,7 +217,7 @@ class HTTPError(PlacementError):
         self.code, self.request_id = code, request_id
         facts = ', '.join(fact for fact in (code, request_id) if fact and fact != UNDEFINED_CODE)
         text = f'{sentence} (HTTP {status})' + (f' [{facts}]' if facts else '')
-        # Whatever a proxy put into the facts, it is one line.
+        # The facts may be of a proxy: print one line.
         super().__init__(' '.join(text.split()))
 
     def with_names(self, names: Mapping[str, str]) -> Self:

@@ -41,7 +41,7 @@ class VersionDocument(msgspec.Struct):
 
 
 class Change(NamedTuple):
-    """A write request, which the service may have said is done."""
+    """A write request; ``is_done``: the service has confirmed it."""
 
     request: str
     is_done: bool

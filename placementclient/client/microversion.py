@@ -29,7 +29,7 @@ class Microversion(NamedTuple):
 LOWEST = Microversion(1, 0)
 HIGHEST = Microversion(1, 39)
 
-#: What OS_PLACEMENT_API_VERSION says to leave the choice to the client.
+#: The value of OS_PLACEMENT_API_VERSION that leaves the choice to the client.
 NEGOTIATE = '1'
 #: From here on a consumer has a generation, so that what was read can be held against the write,
 #: and existing providers differ from missing ones.

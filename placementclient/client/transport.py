@@ -20,7 +20,7 @@ from placementclient.client import errors
 from placementclient.client.printable import excerpt
 from placementclient.client.wording import without_credentials
 
-#: How long each next part of an answer is waited for where nothing else says it, in seconds.
+#: The default timeout for each next part of an answer, in seconds.
 TIMEOUT = 60.0
 #: The whole answer may take this many times as long as one part.
 PARTS = 10

@@ -34,7 +34,7 @@ def error(failure: Exception) -> errors.NoAnswer:
 
 
 def sentence(failure: Exception) -> str:
-    """Return the sentence about a failed connection; if there was none, the failure says itself."""
+    """Return a sentence about a failed connection; of other failures, the text."""
     cause = _cause(failure)
     if isinstance(cause, _UNUSABLE):
         return (

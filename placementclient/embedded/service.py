@@ -152,7 +152,7 @@ def configured(database: str | None, conf_file: str | None = None, durable: bool
         conf.set_override(name, value, 'placement_database')
     conf.set_override('auth_strategy', 'noauth2', 'api')
     if not conf_file:
-        # Else oslo.policy takes what it finds in the home directory and in /etc.
+        # Else oslo.policy reads files in the home directory and in /etc.
         conf.set_override('policy_file', os.devnull, 'oslo_policy')
         conf.set_override('policy_dirs', [], 'oslo_policy')
     conf(
@@ -270,7 +270,7 @@ class Service:
         self._release()
 
     def _order_writers(self, engine: Any) -> None:
-        """Make those who write to the same SQLite file wait for each other."""
+        """Make the writers of one SQLite file wait for each other."""
         if engine.dialect.name != 'sqlite':
             return
         # The server's transactions begin by reading. If another process has written since, SQLite

@@ -325,7 +325,7 @@ def read(text: str, path: str, *, columns: bool = False) -> Cursor:
 
 
 def _problem_of(reason: yaml.MarkedYAMLError) -> tuple[str, Any]:
-    """Return the fault, and the mark of its place: what is not closed is faulty where it opens."""
+    """Return the fault and its mark: an unclosed quote or bracket counts where it opens."""
     problem = reason.problem or 'neither YAML nor JSON'
     is_open = reason.context_mark and 'stream' in problem
     message = f'{reason.context}: {problem}' if reason.context else problem

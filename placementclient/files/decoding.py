@@ -94,6 +94,6 @@ class FileSource:
         return errors.BadFile(self.path, reason, None if item is None else self._line(item, 0))
 
     def _line(self, item: msgspec.Raw | None, offset: int) -> int:
-        # Only now the item is looked for; an equal one before it would have been refused before.
+        # The position is searched only now; an earlier equal item would have been refused before.
         begin = 0 if item is None else self.content.find(bytes(item))
         return self.content.count(b'\n', 0, begin + offset) + 1

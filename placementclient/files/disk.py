@@ -25,7 +25,7 @@ from placementclient.model.snapshots import Snapshot
 
 LOG = logging.getLogger(__name__)
 
-#: Stands for standard input or standard output.
+#: The name of standard input or standard output.
 STANDARD = '-'
 #: The mode of files that others may read, as far as the umask allows.
 READABLE = 0o644
@@ -114,7 +114,7 @@ def read_bytes(path: str, most: int) -> bytes:
         is_named = path != STANDARD
         raw = stack.enter_context(open(path, 'rb')) if is_named else sys.stdin.buffer
         content = _beginning(raw, most)
-        # By its content: the name of a pipe says nothing.
+        # By its content: the name of a pipe has no ending.
         if content.startswith(_GZIP) and len(content) <= most:
             largest = max(_SMALL, _MOST_PACKED * len(content))
             packed = gzip.GzipFile(fileobj=io.BytesIO(content))
@@ -159,7 +159,7 @@ def written(path: str, mode: int = _PRIVATE) -> Iterator[IO[bytes] | gzip.GzipFi
 
 @contextlib.contextmanager
 def _compressed(raw: Any, path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """Compress the output to a stream if the name of the file says so."""
+    """Compress the output to a stream if the name of the file ends in ``.gz``."""
     if not path.endswith('.gz'):
         yield raw
         return

@@ -57,7 +57,7 @@ def _of_hosts(path: str) -> list[str]:
     try:
         names = sorted(name for name in os.listdir(path) if not name.startswith('.'))
     except OSError:
-        # A file; or what reads it says what is wrong.
+        # A file; or its reader reports the fault.
         return [path]
     is_of_one = {'hostname', 'domains', 'nodedevs', 'capabilities.xml', _COUNT} & set(names)
     return [path] if is_of_one or not names else [os.path.join(path, name) for name in names]

@@ -16,7 +16,7 @@ from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
 from placementclient.nova.cpus import cpu_bits
 
-#: Before libvirt 7.3 only the name says the UUID; from 7.7 on the parent's address comes after it.
+#: Before libvirt 7.3 only the name has the UUID; from 7.7 on the parent's address follows it.
 _NAME = re.compile(r'mdev_([0-9a-f]{8}(?:[_-][0-9a-f]{4}){3}[_-][0-9a-f]{12})(?:_.*)?')
 _HOSTNAME = re.compile(r'[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?')
 #: A host has no CPU and no cell beyond this; ``0-4294967295`` is not to be written out.
@@ -149,7 +149,7 @@ def cells(content: bytes, path: str) -> dict[int, int]:
 
 def _numbers(elements: Iterable[Element], name: str, path: str) -> frozenset[int]:
     """Return all numbers of an attribute that has sets in libvirt's syntax: ``0-3,8,^2``."""
-    # As bits: what a text of a few bytes stands for is not written out each time.
+    # As bits, because a few bytes of text may name many numbers.
     every = 0
     for element in elements:
         text = element.get(name, '')

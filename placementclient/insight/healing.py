@@ -78,7 +78,7 @@ def _settled(heal: Heal, migrating: Collection[str]) -> Heal:
 
 
 def _with_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
-    """Add to what a server should hold what its ports ask for."""
+    """Add the resources of its ports to the desired allocations of a server."""
     consumer, host = heal.consumer, snapshot.named(heal.server.node or '') if ports else None
     if consumer is None or host is None:
         return heal
@@ -104,7 +104,7 @@ def _with_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
 
 
 def _able(tree: Iterable[ProviderState], port: Port, group: PortGroup) -> list[ProviderState]:
-    """The provider that Neutron has noted for a group of a port; else all that can serve it."""
+    """Return Neutron's provider for a group of a port; else all that can serve the group."""
     noted = port.providers.get(group.id)
     return [
         state

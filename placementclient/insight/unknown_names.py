@@ -91,7 +91,7 @@ def _standard_traits() -> list[str]:
 
 
 def _missing(requested: Iterable[str], reported: set[str]) -> Iterator[list[str]]:
-    """Alternatives, joined by commas, none of which is there."""
+    """Return alternatives, joined by commas, if no provider has any of them."""
     for alternatives in dict.fromkeys(requested):
         names = alternatives.split(',')
         if reported.isdisjoint(names):

@@ -15,7 +15,7 @@ Resources = Mapping[str, int]
 #: Amounts by provider UUID, then by resource class.
 Allocations = Mapping[str, Resources]
 
-#: How the service shows, from 1.38 on, that a consumer's type was never set. No body may say it.
+#: The type of a consumer without a type, in answers from 1.38 on. No request may have it.
 UNKNOWN_TYPE = 'unknown'
 
 

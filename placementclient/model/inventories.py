@@ -8,13 +8,13 @@ from typing import Annotated, Any, NamedTuple, TypedDict
 import msgspec
 from msgspec.structs import asdict, replace
 
-#: The largest integer that the service stores; what it takes for a max_unit that is left out.
+#: The largest integer that the service stores, and the default of max_unit.
 UNLIMITED = 2147483647
 
 #: The largest ratio that it stores.
 LARGEST_RATIO = 3.40282e38
 
-#: A ratio as the service stores it: it takes what is negative, too.
+#: A ratio as the service stores it, which may be negative.
 Ratio = Annotated[float, msgspec.Meta(ge=-LARGEST_RATIO, le=LARGEST_RATIO)]
 #: A number of units as the service stores it.
 Count = Annotated[int, msgspec.Meta(ge=0, le=UNLIMITED)]

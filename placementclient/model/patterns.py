@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
 
-#: For how many unknown names it is said what was probably meant: each costs a tenth of a second.
+#: The most unknown names with a suggestion: each costs a tenth of a second.
 MAX_HINTS = 20
 
 

@@ -70,6 +70,6 @@ class HealServer:
 
 #: Give consumers from before there were any their records; for the administrator of the service.
 RECORD_CONSUMERS = Advice(('db', 'online_data_migrations'), 'placement-manage')
-#: What can be carried out at once: no consumer loses what it uses.
+#: The repairs that ``--fix`` makes: no consumer loses resources that it uses.
 Repair = AddTrait | LowerReserved | FreeAllocations
 Remedy = Repair | Advice | HealServer

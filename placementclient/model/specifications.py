@@ -16,7 +16,7 @@ from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import normalized
 from placementclient.model.snapshots import ProviderState
 
-#: What stands for "as much as the source has" in ``moved_resources``.
+#: The amount in ``moved_resources`` that means all that the source has.
 ALL: Final = 'all'
 #: The default parent of a provider of the long form.
 ROOT = '{root}'
@@ -208,7 +208,7 @@ class SpecIndex:
         self._open_entries: list[int] = []
         #: the indexes of the others, by the names in their fields
         self._entries_about: dict[str, list[int]] = {}
-        # An entry for the target of a move goes where its move is.
+        # An entry for the target of a move belongs to the tree of the move.
         targets = {move.target for move in spec.moves}
         for index, entry in enumerate(self._entries):
             has_parent = entry.parent is not None and not has_placeholder(entry.parent)

@@ -171,7 +171,7 @@ def _port(record: _PortRecord) -> Port:
     if groups is None:
         groups = [request] if request.resources or request.required else []
     allocation = record.binding_profile.allocation or {}
-    # Before Neutron had groups, what a port asked for had no ID.
+    # Before Neutron had groups, the request of a port had no ID.
     providers = {record.id: allocation} if isinstance(allocation, str) else allocation
     return Port(
         record.id,

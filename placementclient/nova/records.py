@@ -183,7 +183,7 @@ def _detailed(server: Server, place: RecordPlace, record: _ServerRecord) -> Serv
         node=record.node,
         project_id=record.tenant_id,
         user_id=record.user_id,
-        # The API says '' of a server that was booted from a volume.
+        # The API has '' for a server that was booted from a volume.
         boots_from_volume=not record.image,
         zone=record.zone,
         is_pinned=is_pinned,

@@ -205,7 +205,7 @@ def _following(body: Any, key: str) -> str | None:
 
 def _page(client: Client, page: str, service: _CatalogService) -> Any:
     if not hasattr(client.session.auth, 'get_access'):
-        # Without Keystone there is no catalog: one URL stands for every service.
+        # Without Keystone there is no catalog: all services would have one URL.
         raise NoCatalog(
             f'{service.name} cannot be asked: there is no service catalog '
             '(auth type none or placement_direct)'

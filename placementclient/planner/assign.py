@@ -206,7 +206,7 @@ def _open_row(
 
 
 def _addition_rows(target_state: TargetState) -> Iterator[PlannedRow]:
-    """Return the rows of what consumers get, or lose on the way back; the operator said so."""
+    """Return the rows of additions, or of their removal in a rollback."""
     for consumer_uuid, amounts in target_state.additions.items():
         for (provider_uuid, name), amount in amounts.items():
             provider = target_state.providers[provider_uuid].name

@@ -230,7 +230,7 @@ class _Maker:
                 if entry.name not in self._entries
             ]
         self.faults.raise_any()
-        # Of a specification that has faults, rows that are right may be of no use.
+        # Correct rows may be unused if the specification has faults.
         left_out = [tree.root_provider_uuid for tree in self.left]
         self._row_faults.errors += self._assignments.faults(
             self.snapshot, partial=partial, left_out=left_out

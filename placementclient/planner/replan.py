@@ -155,7 +155,7 @@ def _providers(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
         verb = 'would be changed too' if name in after else 'would not be changed'
         yield f'{name} {verb}'
     for name in sorted(before.keys() & after.keys()):
-        # Of a child that the plan makes, another may have made one of another UUID.
+        # Another client may have made the new child, with another UUID.
         if after[name].uuid != before[name].uuid and not before[name].is_created:
             yield f'{name} would be {after[name].uuid}'
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from placementclient.model.freshness import Read
 
-#: What cliff takes from a command.
+#: The result of a command for cliff.
 Output = tuple[tuple[str, ...], Any]
 
 

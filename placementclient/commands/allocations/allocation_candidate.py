@@ -79,7 +79,7 @@ FILTERS: tuple[Option, ...] = (
     Option('--root-required <trait>...', since='1.35', help='Trait that a root must have'),
     Option('--root-forbidden <trait>...', since='1.35', help='Trait that a root must not have'),
 )
-# Of a value that is no number scripts expect an error, not a usage error.
+# For a value that is no number, scripts expect an error, not a usage error.
 LIMIT = Option(
     '--limit', since='1.16', help='Return at most this number of candidates; default: all'
 )

@@ -170,7 +170,7 @@ class Lister(_Table, command.Lister):
 
 
 class ShowOne(_Table, command.ShowOne):
-    """A command that prints the fields of one thing."""
+    """A command that prints the fields of one object."""
 
     def dated(self, output: Output, read: Read[Any]) -> Output:
         """Return the fields; with --long, ``last_modified`` is the last."""

@@ -134,7 +134,7 @@ class NamesEditing(Editing):
         lacking = sorted(set(requested).difference(live))
         if not self.removes:
             return [*live, *lacking]
-        # Where it is read again, what it had may be gone by what was sent.
+        # After a conflict, its first request may have removed the names already.
         for name in [] if self._is_told else lacking:
             near = '' if is_uuid(name) else suggestion(name, live)
             self.log.warning(f'The resource provider has no {self.names.dest} {name}{near}')

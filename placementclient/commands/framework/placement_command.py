@@ -57,7 +57,7 @@ class PlacementCommand(command.Command):
 
     #: OpenStackClient's application, or :class:`placementclient.cli.shell.Shell`.
     app: Any
-    #: The route of the service that the command stands for; None for what combines several.
+    #: The route of the service for this command; None if the command combines several.
     endpoint: ClassVar[Endpoint | None] = None
     #: The first microversion with which the command can do its work; None: the endpoint's.
     first_version: ClassVar[Microversion | None] = None
@@ -310,7 +310,7 @@ class PlacementCommand(command.Command):
         return self.first_version or (self.endpoint.since if self.endpoint else LOWEST)
 
     def _check(self) -> None:
-        """Compare what is asked for with the microversion, before anything is sent."""
+        """Compare the options with the microversion, before the first request."""
         if not self.auth_required:
             return
         self.client.require('', self.since())

@@ -194,7 +194,7 @@ class AuditProvider(Changing):
                 self.log.warning(message)
 
     def _fix(self, repairing: Repairing) -> dict[int, str]:
-        """Carry out or plan what is safe; return what came of it, by the finding's place."""
+        """Make or plan the safe repairs; return the results by the number of the finding."""
         try:
             plan = repairing.plan()
         except errors.PlacementError as failure:

@@ -43,7 +43,7 @@ _NO_CATALOG = (
     'can be asked'
 )
 _NAMES = tuple(option.dest for option in LISTS)
-#: Every audit needs these: they say which server should hold what.
+#: Every audit needs these, to know the right allocations of each server.
 ALWAYS = ('servers', 'migrations')
 
 
@@ -88,7 +88,7 @@ def _lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
         if isinstance(reason, service.ServiceRefusal | service.ServiceSilence):
             lists.refused.add(name)
         if not isinstance(reason, service.ServiceRefusal | errors.BadFile):
-            # It would be waited for again for each of its lists.
+            # A silent service would cost the timeout for each of its lists.
             silent[source.service] = reason
     return lists
 

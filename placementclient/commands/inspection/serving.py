@@ -24,7 +24,7 @@ class BoundedSession:
 
     def __init__(self, session: Any, collector: Collector) -> None:
         self._session, self._collector = session, collector
-        # Of what is asked of Keystone.
+        # For requests to Keystone.
         session.timeout = min(session.timeout or collector.longest, collector.longest)
 
     def __getattr__(self, name: str) -> Any:

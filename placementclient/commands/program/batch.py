@@ -76,7 +76,7 @@ class Batch(base.PlacementCommand):
             raise errors.UsageError('A batch cannot run a batch')
         runner = BatchRunner(self.app)
         show = self._show_json if self.args.json_lines else self._show
-        # Who writes to stdin may wait for an answer before the next line.
+        # A program that writes to stdin may wait for the answer before its next line.
         path = self.args.file
         ahead = 0 if path == '-' else self.args.workers - 1
         worst, done, failed = 0, 0, list[str]()

@@ -33,7 +33,7 @@ class CollectorReshape(base.PlacementCommand):
 
 
 class _Fitting(base.Lister):
-    """A command that writes what is certain to a file, and prints what does not fit."""
+    """A command that writes the certain rows to a file, and prints the contradictions."""
 
     nothing = 'Everything fits'
     prints = ('subject', 'reason', 'file')

@@ -62,7 +62,7 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
         for name, full in roots.items()
         if (label := name.partition('.')[0]) != name and label in roots
     ]
-    # Of twins it is known which is alive: the check "twin" says it.
+    # The check "twin" reports twins, with the live one.
     try:
         twins = {uuid for twin in identities.twin(cloud) for uuid in twin.roots} if pairs else set()
     except MissingFields:

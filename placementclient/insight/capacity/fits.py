@@ -20,7 +20,7 @@ from placementclient.placing.topology import Topology
 TreeRoots = Collection[str] | None
 #: The requests of which the candidates of each count.
 Requests = Sequence[CandidateRequest]
-#: Stands for a class where all of them have to be in one place.
+#: In place of a class, if all classes have to be in one place.
 TOGETHER = '(together)'
 
 

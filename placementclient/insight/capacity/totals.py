@@ -8,7 +8,7 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.topology import Topology
 
-#: Stands where all providers are counted, each once.
+#: The name of a line for all providers, each counted once.
 ALL = '(all)'
 
 

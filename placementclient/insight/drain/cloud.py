@@ -59,7 +59,7 @@ _DEPARTURES = {
         'openstack server restore {server}', 'is deleted and can be restored'
     ),
 }
-#: Servers in these states are on no host: what they hold there is left over.
+#: Servers in these states are on no host: their allocations on hosts are left over.
 GONE = frozenset({'deleted', 'shelved_offloaded'})
 
 
@@ -107,7 +107,7 @@ class Occupants(NamedTuple):
 
 
 def zone(name: str) -> str:
-    """Return the name that stands for an availability zone among the aggregates of a host."""
+    """Return the name for an availability zone among the aggregates of a host."""
     return f'zone {name}'
 
 
@@ -127,7 +127,7 @@ class DrainCloud:
         computes = [root for root in roots if COMPUTE_NODE in root.traits]
         #: The UUIDs of the roots of all hosts, in the order of their names.
         self.hosts = [root.uuid for root in computes or roots if self._is_host(root)]
-        #: Requests by themselves, and by what they were made from.
+        #: Requests by themselves, and by their input.
         self._distinct: dict[object, Request] = {}
 
     @cached_property

@@ -21,7 +21,7 @@ from placementclient.placing.shapes import Shape
 EFFORT = 60.0
 #: The largest model, in variables.
 LARGEST = 200_000
-#: The most hosts, times kinds of servers, that are looked at one by one.
+#: The most hosts, times kinds of servers, that are examined one by one.
 MOST_PAIRS = 2_000_000
 
 
@@ -134,7 +134,7 @@ class _GroupModel:
         self.model = cpsat.load('Where not every server has a place, how many have one').CpModel()
         self._groups = alike
         self._counts: list[dict[Piece, Any]] = []
-        #: Of each group that is filled by patterns, each pattern and how many hosts have it.
+        #: The patterns of each group that is filled by patterns, with their numbers of hosts.
         self._repeats: dict[int, list[tuple[Pattern, Any]]] = {}
         by_kind: dict[int, list[Any]] = {}
         pools: dict[Pool, list[Any]] = {}

@@ -13,7 +13,7 @@ from placementclient.insight.drain.fleet import Fleet
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.model.consumers import together
 
-#: The most failures of several hosts that are looked at: the largest ones.
+#: The most failures of several hosts that are checked: the largest ones.
 MOST = 10_000
 #: The most failures that the packing by best fit leaves open and that are searched.
 MOST_SEARCHED = 50

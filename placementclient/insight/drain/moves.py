@@ -73,7 +73,7 @@ def waves(
     :param first: the number of the first wave
     :return: ``None`` if some move finds no room whatever went before it
     """
-    # What stays on its storage needs room there for a while only: it goes first.
+    # A server that stays on its storage needs room there only for a while: it moves first.
     ordered = sorted(moves, key=lambda move: not move.before.keys() & move.after.keys())
     pending: dict[str, list[ServerMove]] = {}
     for move in ordered:

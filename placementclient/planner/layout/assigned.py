@@ -165,7 +165,7 @@ def _matching(row: AssignmentRow, provider: str, targets: Sequence[Target]) -> S
         if target.provider == provider
         and row.to_resource_class in (None, target.key.resource_class)
     ]
-    # Of a class that is renamed in place, the new name comes before what stays.
+    # If a class gets a new name on the same provider, the new name wins.
     return [target for target in matching if not target.stays] or matching
 
 
