@@ -1,6 +1,5 @@
 """Requests of the embedded service as one transaction, and the reshape that is made of them."""
 
-import os
 import subprocess
 import sys
 import textwrap
@@ -10,10 +9,7 @@ import pytest
 import sqlalchemy
 from keystoneauth1.session import Session
 
-from placementclient.api import (
-    resource_provider,
-    trait,
-)
+from placementclient.api import resource_provider, trait
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
@@ -160,14 +156,14 @@ KILLED = """
 
 
 @pytest.mark.parametrize('syncs', few_quick([1, 4], quick=1))
-def test_killed_at_any_sync_it_goes_on(tmp_path, syncs):
+def test_killed_at_any_sync_it_goes_on(tmp_path, local, syncs):
     path = str(tmp_path / 'plan.json')
     with Direct() as direct:
         client = Client(Session(auth=direct), HIGHEST)
         before = clouds.loaded(client, clouds.cloud(hosts=2))
         plan = clouds.plan_of(before, moved_trait=True)
     storage.write_plan(path, plan)
-    database = f'sqlite:///{os.environ["XDG_DATA_HOME"]}/placementclient/placement.sqlite'
+    database = f'sqlite:///{local}'
     for run in ('apply', 'rollback'):
         words = [sys.executable, '-c', textwrap.dedent(KILLED), database, path, run, str(syncs)]
         assert subprocess.run(words).returncode in (0, 9)
