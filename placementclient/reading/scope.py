@@ -146,12 +146,10 @@ class ScopeReader:
         """Return the consumers on the listed providers, and read the others of the change."""
         users = {user.uuid: user for uuid in listed for user in whole.consumers_on(uuid)}
         yield from users.values()
-        if {*change.before.consumers, *change.after.consumers} <= users.keys():
-            return
-        for pair in change.consumers:
-            if pair.uuid not in users:
-                shown = allocation.show(self._client, pair.uuid).value
-                yield from [shown] if shown.allocations else []
+        if elsewhere := {*change.before.consumers, *change.after.consumers} - users.keys():
+            uuids = (pair.uuid for pair in change.consumers if pair.uuid in elsewhere)
+            consumers = (allocation.show(self._client, uuid).value for uuid in uuids)
+            yield from (consumer for consumer in consumers if consumer.allocations)
 
     def _consumer(self, change: ConsumerChange, live: Snapshot, listed: Set[str]) -> Consumer:
         """Return a consumer with all that it holds; read it unless that is as planned."""
