@@ -392,7 +392,7 @@ def carried(plan, verb):
     planned = Path(plan.path).read_text()
     # A host that was chosen by its name may have got another UUID before it was planned.
     trees = json.loads(planned)['trees'] if plan.hosts else []
-    hosts = {tree['root_provider_uuid'] for tree in trees}
+    hosts = {uuid for tree in trees for uuid in (tree['root_provider_uuid'], *tree['joined'])}
 
     def scope(state, key):
         kind, *names = key
