@@ -204,7 +204,7 @@ class Carrier(Inspector):
         planned = current.after.providers
         created = [change.uuid for change in current.created() if change.uuid in live.providers]
         if added := [o for uuid in created for o in additions(planned[uuid], live.providers[uuid])]:
-            # They would go with the provider.
+            # The rollback would delete them with the provider.
             raise Obstructed(added)
         if rebased.obstacles:
             back = self.decided_back(current, rebased.obstacles)
@@ -235,7 +235,7 @@ class Carrier(Inspector):
                 applier.run(op for op in operations if not isinstance(op, ops.EnsureName))
         except BaseException as failure:
             if self.is_joint and self.client.transaction is not None:
-                # They are taken back.
+                # The service has rolled them back.
                 del self.done(tree)[count:]
             if isinstance(failure, errors.DuplicateName):
                 self.check_elsewhere(live, operations)

@@ -100,7 +100,7 @@ class Inspector:
                 return Look(tree, is_there, self._difference(reader, current))
             live, rebased = self._rebased(reader, current)
         except (errors.ConcurrentUpdate, errors.NotFound):
-            # It changes just now: decide when it is its turn.
+            # It changes just now: compare it again when its turn comes.
             return Look(tree, is_there)
         if not rebased.obstacles:
             self._prepared[tree.root_provider_uuid] = live, rebased.operations
@@ -167,7 +167,7 @@ class Inspector:
         live = reader.read(tree, deciding(tree, is_begun=begun), is_begun=begun)
         if (rest := unmade(tree, live, backward=backward)) is tree:
             return live, self._rest(tree, live, backward=backward)
-        # What is left needs other facets.
+        # The rest needs other facets.
         reader = ScopeReader(self.client, [rest])
         live = reader.read(rest, deciding(rest, is_begun=True), is_begun=True)
         return live, replace(self._rest(rest, live, backward=backward), is_moved=True)

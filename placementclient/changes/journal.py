@@ -150,8 +150,8 @@ class JournalFile:
         if not synced:
             return
         with self._syncing, self._working():
-            # What threads have written while another one synced, the next brings to the disk at
-            # once for all of them.
+            # One sync brings the lines of all threads to the disk that were written during the last
+            # sync.
             if self._synced < written:
                 written = self._written
                 if not os.fstat(self._descriptor).st_nlink:

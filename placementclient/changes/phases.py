@@ -24,7 +24,7 @@ class Phase(enum.Enum):
 
 
 class InventoryPart(NamedTuple):
-    """The inventory of one class of a provider: on both sides of a change, and as it is."""
+    """The inventory of one class of a provider: before and after a change, and live."""
 
     change: ProviderChange
     resource_class: str
@@ -103,7 +103,7 @@ def is_empty(live: Snapshot, provider_uuid: str) -> bool:
 def name_sets(
     change: ProviderChange, live: ProviderState
 ) -> Iterator[tuple[str, frozenset[str], frozenset[str], frozenset[str]]]:
-    """Return the traits, then the aggregates of a provider: as they are, before and after."""
+    """Return the traits, then the aggregates of a provider: live, before and after."""
     before, after = change.content_before, change.content_after
     yield 'trait', live.traits, before.traits, after.traits
     yield 'aggregate', live.aggregates, before.aggregates, after.aggregates

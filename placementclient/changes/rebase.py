@@ -240,7 +240,7 @@ class _Rebase:
     def _merged(
         self, before: ProviderState, after: ProviderState, live: ProviderState
     ) -> ProviderState:
-        """One provider with the change made, as far as nothing is in the way."""
+        """Return a live provider with the parts of the change that have no obstacle."""
         return replace(
             live,
             provider=self._position(before, after, live),

@@ -108,7 +108,7 @@ class NamedCloud:
             if values.cloud not in names:
                 hint = suggestion(values.cloud or '', names) or f'. {_existing_clouds(names)}'
             raise errors.PlacementError(f'{str(unusable).rstrip(".")}{hint}') from None
-        #: What selects the service.
+        #: The selection of the service.
         self.selection = {
             'interface': region.config.get('interface'),
             'region_name': region.region_name,

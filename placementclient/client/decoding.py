@@ -127,7 +127,7 @@ def _first_fault(body: Any) -> Mapping[str, Any]:
 def _sentence(fault: Mapping[str, Any]) -> str:
     """The useful part of ``detail``: webob puts its standard phrase and a blank line before it."""
     detail = str(fault.get('detail') or fault.get('title') or '')
-    # What follows is the JSON schema that the request does not satisfy, over dozens of lines.
+    # The rest is the JSON schema that the request does not satisfy, over dozens of lines.
     detail = detail[:_LONGEST].partition('Failed validating')[0].strip()
     return excerpt(' '.join(re.split(r'\n\s*\n', detail)[-1].split()), _LONGEST)
 

@@ -263,7 +263,7 @@ class Client:
         if endpoint.is_read:
             return retries.repeated(once, self.max_retries, self._warn_once)
         if self.session.auth is not None:
-            # So that what fails from here on may have reached the service.
+            # Authenticate first: after a later failure, the request may have reached the service.
             with translated(self.session):
                 self.session.get_auth_headers()
 

@@ -25,7 +25,7 @@ def translated(session: Any = None) -> Iterator[None]:
     except exceptions.ConnectionError as failure:
         raise unreachable.error(failure) from failure
     except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
-        # Of Keystone: the service's own answers raise nothing.
+        # Only Keystone's refusals are raised: the service's own answers raise nothing.
         raise errors.Unreachable(f'No token: {unreachable.sentence(failure)}') from failure
     except exceptions.CatalogException as failure:
         raise errors.NoEndpoint(

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-#: Control characters but line ends and tabs, what turns the direction, and what is no text at all.
+#: Control characters but line ends and tabs, marks of text direction, and invalid characters.
 _STEERING = '[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]'
 
 #: The beginning of a text that a spreadsheet takes for a formula. A number is none.
@@ -72,7 +72,7 @@ def shown(value: Any) -> Any:
     if isinstance(value, str):
         # One that is right-aligned stays so.
         return value if value.isprintable() else unbroken(printable(value))
-    # What is no text is printed as Python writes it, or as a number.
+    # Other values are printed as Python writes them, or as numbers.
     return shown(value.human_readable()) if hasattr(value, 'human_readable') else value
 
 

@@ -90,7 +90,7 @@ def _chain(failure: BaseException) -> list[BaseException]:
     chain = [failure]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
         if isinstance(cause, errors.PlacementError):
-            # Of an earlier request: this one was sent while that error was handled.
+            # An error of an earlier request, which was handled when this one was sent.
             break
         chain.append(cause)
     return chain

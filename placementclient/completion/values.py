@@ -26,7 +26,7 @@ COMMANDS = {
 }
 #: The variables that select the cloud, beside OS_*.
 _PLACES = ('HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME')
-#: They do not lead to another service.
+#: The variables that do not select a service.
 _IRRELEVANT = ('OS_PLACEMENT_API_VERSION',)
 
 

@@ -36,7 +36,7 @@ def snapshot(engine: Engine, roots: Collection[str] | None, *, types: bool) -> S
     """
     with engine.connect() as connection:
         if connection.dialect.name != 'sqlite':
-            # Where each statement would see its own moment. SQLite knows only one for all.
+            # Else each statement may see another moment; SQLite always shows one moment.
             connection.execution_options(isolation_level='REPEATABLE READ')
         with connection.begin():
             return _TableReading(connection, roots, types).snapshot()
@@ -190,6 +190,6 @@ class _TableReading:
         )
 
     def _once(self, value: T) -> T:
-        """One object for all that are equal: the hosts of a cloud are alike."""
+        """Return one object for equal values: the hosts of a cloud are alike."""
         shared: T = self._shared.setdefault(value, value)
         return shared

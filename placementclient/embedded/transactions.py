@@ -49,7 +49,7 @@ class Transactions:
             finally:
                 self._open.context = None
             if self._open.refusal is not None:
-                # What it had written before it gave up is still part of the transaction.
+                # The writes before the error are still part of the transaction.
                 raise errors.ServerError(500, f'Taken back: {self._open.refusal}')
 
     def answer(self, request: webob.Request) -> webob.Response:

@@ -66,7 +66,7 @@ class FileSource:
         except InvalidJSON as fault:
             raise self.error(f'damaged {self.kind}: {fault}') from None
         except (ValueError, RecursionError):
-            # What is no JSON is refused where it is decoded, with its line.
+            # The decoder refuses invalid JSON, with its line.
             return
 
     def decoded(

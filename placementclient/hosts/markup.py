@@ -5,7 +5,7 @@ from xml.etree.ElementTree import Element, TreeBuilder
 
 from placementclient.client import errors
 
-#: Of 100,000 rows with 9 fields.
+#: Enough for 100,000 rows with 9 fields.
 MOST_ELEMENTS = 1_000_000
 
 

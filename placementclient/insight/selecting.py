@@ -16,7 +16,7 @@ from placementclient.placing.shapes import has_each
 
 #: The place of options.
 _NOWHERE = Cursor(None, '', '')
-#: What a provider has to be, by the fields of :class:`ProviderSelector`, in their order.
+#: The condition of each field of :class:`ProviderSelector`, in their order.
 CONDITIONS: Mapping[str, Callable[[ProviderState, Any], bool]] = {
     # A provider whose name looks like a pattern is found by its name.
     'match': lambda state, name: state.name == name or fnmatch.fnmatchcase(state.name, name),

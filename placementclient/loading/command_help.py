@@ -10,7 +10,7 @@ from placementclient.client.wording import closest, did_you_mean
 
 #: How many words of a command's name make its subject.
 DEPTH = 3
-#: How many suggestions are still read, and how alike they must be to what was typed.
+#: The most suggestions, and their least similarity to the typed words.
 SUGGESTIONS, ALIKE = 3, 0.75
 
 

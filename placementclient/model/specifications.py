@@ -24,7 +24,7 @@ SOURCE = '{source}'
 PLACEHOLDER = re.compile(r'\{(\w*)\}')
 #: The UUID and the name of a provider.
 Named = tuple[str, str]
-#: What leads to a value of a specification in its long form: ``('moves', 0, 'as')``.
+#: The path to a value of a specification in its long form: ``('moves', 0, 'as')``.
 Keys = tuple[str | int, ...]
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]

@@ -158,7 +158,7 @@ def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
     """Return the quotas of some projects that exist: ``GET /os-quota-sets/{project}`` of each."""
     records: list[Any] = []
     unknown: _Unknown | None = None
-    # What Placement has may be anything, and must not lead to another URL.
+    # IDs in Placement may be any text, and must not lead to another URL.
     for project_id in filter(_ID.fullmatch, project_ids):
         try:
             records += _pages(client, f'/os-quota-sets/{project_id}', 'quota_set')

@@ -140,7 +140,7 @@ def _slots(
 
 def _group_counter(request: Request) -> Callable[[int, frozenset[tuple[Slot, int]]], int]:
     """Return the function that counts the ways to serve the groups from one on."""
-    # It takes the providers, each kind with its number: those that are alike count as one.
+    # Its argument has each kind of providers once, with their number.
     groups = [number for number, part in enumerate(request.parts) if part.group]
 
     @functools.cache

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from placementclient.placing.providers import Grants, HostProvider
 from placementclient.placing.requests import Pool, Request, RequestPart
 
-#: What is free, by sharing provider and class.
+#: The free amounts, by sharing provider and class.
 Pools = Mapping[Pool, int]
 
 
@@ -173,7 +173,7 @@ def admits(provider: HostProvider, part: RequestPart, root: HostProvider) -> boo
     is_free = provider.aggregates.isdisjoint(part.forbidden_member_of)
     if part.group:
         return is_member and is_free
-    # What is shared from another tree has to be a member itself.
+    # A sharing provider of another tree has to be a member itself.
     is_member = is_member or (provider.is_inside and has_each(root.aggregates, part.member_of))
     is_free = is_free and root.aggregates.isdisjoint(part.forbidden_member_of)
     return is_member and is_free and (part.in_tree is None or part.in_tree in root.trees)

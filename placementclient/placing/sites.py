@@ -16,7 +16,7 @@ EFFORT = 60.0
 
 #: The UUID of a sharing provider or the number of one of the site's own, and what of it.
 Stock = tuple[int | str, str]
-#: What one choice uses, and how much of each.
+#: The inventories that one choice uses, with the amounts.
 Choice = tuple[tuple[Stock, int], ...]
 
 

@@ -39,14 +39,14 @@ class Supply:
         is_isolated = self._request.apart and len(self._parts) - len(self._common) > 1
         #: Whether one part of a server may take what another one needs, whatever the site.
         self._is_tied = max(classes.values(), default=0) > 1 or is_isolated or request.same_subtree
-        #: Of how many servers each pool serves a part, by its label, and what it has free.
+        #: The number of servers of which each pool serves a part, by label; and its free amounts.
         self._servers: dict[tuple[str, str], int] = {}
         self._free: dict[Stock, int] = {}
         self._distinct: dict[object, Site] = {}
         self._counts: dict[Site, int] = {}
         sites = list(self._sites(topology.trees if trees is None else trees))
         self.complete = [pair for pair in sites if pair[1].is_complete]
-        #: The sites of these trees; where there is none, of those with inventory for some part.
+        #: The sites of these trees; without any, those with inventory for some part.
         self._chosen = [site for _, site in self.complete or sites]
 
     def most_servers(self, sites: Iterable[Site] | None = None) -> tuple[int, dict[str, int]]:
@@ -225,7 +225,7 @@ def _label(part: RequestPart) -> str:
 
 
 def _merged(site: Site, number: int) -> Site:
-    """Return a site that has as much as several that are alike."""
+    """Return one site with the amounts of several equal ones."""
     # As many servers fit there: dealt out evenly, no tree draws on a pool while another one still
     # has some of its own.
     if number == 1:

@@ -18,7 +18,7 @@ from placementclient.planner.specification.specification import inventory_fields
 
 #: The version of Nova's provider configuration files that is known.
 _SCHEMA = '1.0'
-#: What Nova takes for the providers of all compute nodes of a host.
+#: Nova's word for the providers of all compute nodes of a host.
 _ANY_NODE = '$COMPUTE_NODE'
 
 #: The given fields of inventories, by class.
@@ -114,7 +114,7 @@ def _of_nova(document: Cursor) -> Iterator[Declared]:
 def document(snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return a declaration of all trees of a snapshot, which would change nothing."""
     records: dict[str, dict[str, Any]] = {}
-    # Most hosts have inventories in common: these are one mapping, which is laid out once.
+    # Equal inventories of hosts are one mapping, which is laid out once.
     fields = functools.cache(Inventory.as_fields)
     roots = snapshot.roots()
     # Parents come first. No recursion: a tree may be as deep as its providers are many.

@@ -12,9 +12,9 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.topology import Topology
 from placementclient.reading import tree_reader
 
-#: So many candidates are asked for at most, if the operator does not say how many.
+#: The default limit of candidates.
 LIMIT = 1000
-#: So many requests for candidates are sent at most: each costs the service a search.
+#: The most requests for candidates: each costs the service a search.
 MOST_REQUESTS = 16
 
 

@@ -114,7 +114,7 @@ class Replacing(Producer):
         return after
 
     def _check(self, live: Snapshot, after: Snapshot) -> None:
-        # That of the new one first: those of its children follow it.
+        # The name of the new provider first: the names of its children follow it.
         for uuid in sorted(after.providers, key=lambda uuid: uuid != self.new_uuid):
             state = after.providers[uuid]
             before = live.providers.get(uuid)
@@ -136,7 +136,7 @@ class Replacing(Producer):
 
     def _ungranted(self, live: Snapshot, after: Snapshot) -> Iterator[str]:
         """Return all that consumers hold elsewhere and would be refused now."""
-        # In the two trees themselves the limits are lifted for a moment.
+        # In the two trees themselves, temporary inventories lift the limits.
         inventories: dict[str, Mapping[str, Inventory]] = {}
         for pair in changed_consumers(live, after):
             for uuid in pair.provider_uuids - live.providers.keys() - {self.new_uuid}:
@@ -161,7 +161,7 @@ def _pair(client: Client, request: Replacement) -> tuple[Provider | None, Provid
         old = next(moved, None if is_new else old)
     if new is None and request.twin:
         if old and old.name != original(old.name, old.uuid):
-            # It got the name of the old one, and is not called as it was any more.
+            # The new provider has lost its own name to the name of the old one.
             new = resource_provider.with_name(client, _final_name(request, old))
         if new is None:
             raise errors.NoSuchProvider(

@@ -52,7 +52,7 @@ def check_related(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -
     former = original(old.name, old_uuid)
     if any(same_host(original(new.name, uuid), former) for uuid in (old_uuid, new_uuid)):
         return
-    # Half way, it was moved aside for this name.
+    # After an interruption: the old provider was renamed to free this name.
     if new.name == name and old.name == temporary_name(name, old_uuid):
         return
     left = list(snapshot.tree(old_uuid))

@@ -105,7 +105,7 @@ def any_of(groups: Iterable[str], client: Client | None = None) -> tuple[str, ..
     :param client: finds the UUIDs of names, where the catalog has Nova
     :raises errors.BadArgument: if Nova does not have a name
     """
-    # Of osc-placement come the forms of the API too: in:UUID,UUID and !UUID.
+    # osc-placement also takes the forms of the API: in:UUID,UUID and !UUID.
     return tuple(
         ','.join(map(normalized, group.split(',')))
         if client is None or group.startswith(('in:', '!'))

@@ -251,7 +251,7 @@ class PlacementCommand(command.Command):
             return f'. The URL is from {unreachable.source(failure.url, sys.argv, os.environ)}'
         unknown = errors.BadRequest | errors.NotFound | errors.NoSuchProvider
         if self.used_client is None or not isinstance(failure, unknown):
-            # What fails without the service, such as a command on a snapshot, suggests itself.
+            # Errors without the service, such as those of a snapshot, have their own suggestions.
             return ''
         from placementclient.producers import names
 

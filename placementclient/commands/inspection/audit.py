@@ -233,7 +233,7 @@ def invocation(command: base.PlacementCommand, servers: Mapping[str, Server]) ->
 
 def _listed(args: argparse.Namespace) -> datetime | None:
     """Return the time of the older list; ``None`` if both are younger than the snapshot."""
-    # What is asked of the service itself is asked after the snapshot was taken.
+    # Lists from the service itself are younger than the snapshot.
     lists = [path for name in ALWAYS if (path := getattr(args, name)) not in (None, NOVA)]
     listed = min(map(_written, lists), default=None)
     if listed and args.snapshot and _written(args.snapshot) < listed:

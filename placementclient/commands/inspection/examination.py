@@ -125,7 +125,7 @@ def _read(
     checks = [check for check in CHECKS if not ids or check.id in ids]
     needed = {name for check in checks for name in (*check.needs, *check.also)}
     if command.args.assume:
-        # The other services know the hosts as they are, not as they are assumed to be.
+        # The other services know the real hosts, not the assumed ones.
         needed &= {'flavors', 'limits'}
     lists = _lists(command, needed) if is_reversed else None
     assumption = reading.cloud(command)

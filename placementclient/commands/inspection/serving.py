@@ -69,7 +69,7 @@ class Collector:
         self, read: Callable[[], Sequence[Metric]], interval: float, log: logging.Logger
     ) -> None:
         self._read, self.interval, self.log = read, interval, log
-        # So long the figures are up to date; a reading that takes longer is given up.
+        # The figures are up to date for this time; a longer reading is given up.
         self._fresh = 3 * interval
         self.longest = max(self._fresh, 60)
         self._end = math.inf

@@ -22,7 +22,7 @@ from placementclient.insight.audit.cloud import Cloud, MissingFields
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.repairs import FreeAllocations
 
-#: What begins the paragraph of each text about a check.
+#: The beginning of the paragraph of each text about a check.
 LABELS = {
     'summary': '',
     'details': '',

@@ -16,7 +16,7 @@ _MIGRATION = (
     'nothing is taken from a migration: see with openstack server migration list that it is over'
 )
 
-#: What Placement gives consumers from before they had owners, unless it is configured otherwise:
+#: Placement's default owner of consumers from before they had owners:
 #: ``[placement]incomplete_consumer_project_id`` and ``incomplete_consumer_user_id``.
 PLACEHOLDER = '00000000-0000-0000-0000-000000000000'
 _UNTYPED = 'the service that owns the consumer sets its type with the next write'

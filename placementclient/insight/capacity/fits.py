@@ -58,7 +58,7 @@ def by_tree(topology: Topology, requests: Requests, trees: TreeRoots = None) -> 
 
 def _either(first: list[Fits], second: list[Fits]) -> list[Fits]:
     """Return how many servers fit if each may be of either request."""
-    # What both ask for, they share: of that there is not more than for one of them.
+    # Both kinds of servers need the classes that both requests have: these limit the sum.
     *trees, one = first
     *others, other = second
     rows = {row.name: row for row in trees}

@@ -18,7 +18,7 @@ class DrainVerdict(enum.StrEnum):
     NO = 'no'
     #: Neither a plan nor a proof was found in time.
     UNDETERMINED = 'undetermined'
-    #: It depends on what some servers ask for.
+    #: The answer depends on unknown requests of some servers.
     DEPENDS = 'depends'
     YES = 'yes'
 

@@ -72,7 +72,7 @@ def _unselected(trees: Iterable[TreeChange], selection: TreeSelection | None) ->
 
 
 def _identities(subject: Subject) -> Iterator[str]:
-    """Names are unique, and providers stay in their trees."""
+    """Check that names are unique, and that providers stay in their trees."""
     tree = subject.tree
     if not tree.is_atomic:
         yield 'it is to change step by step'

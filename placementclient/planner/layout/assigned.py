@@ -37,8 +37,8 @@ class AssignedRows:
             self._by_holding.setdefault((row.consumer_uuid, row.resource_class), []).append(index)
         #: indexes of the used rows
         self._used: set[int] = set()
-        #: by class and consumer on a source of a tree, where it may be; those of a tree have one
-        #: set in common, as there are consumers by the hundred thousand
+        #: by class and consumer on a source of a tree: the targets. The consumers of a tree share
+        #: one set, as there may be hundreds of thousands
         self._seen: dict[str, dict[str, frozenset[str]]] = {}
 
     def match(

@@ -31,7 +31,7 @@ class Part(NamedTuple):
     amount: int
 
 
-#: Where an item is: in one part, or divided.
+#: The placement of an item: in one part, or divided.
 ItemPlacement = tuple[Part, ...]
 
 

@@ -27,7 +27,7 @@ from placementclient.planner.solve.problem import (
 
 #: How long a search may take, in seconds.
 TIMEOUT = 60.0
-#: What part of that is left to find out what else is possible, once there is a solution.
+#: The share of that time for the search for other options, after the first solution.
 PROOF = 1 / 12
 #: How long finding the smallest reason may take beside, in seconds.
 CORE_TIMEOUT = 5.0

@@ -72,7 +72,7 @@ def skeleton(undecided: Iterable[OpenRow]) -> str:
 
 
 def _in_a_line(names: Iterable[str]) -> str:
-    """Names in a comment, which one with a line break would end."""
+    """Return names for a comment, on one line."""
     return ' | '.join(name if name.isprintable() else ascii(name) for name in names)
 
 
@@ -138,7 +138,7 @@ def _amount(cursor: Cursor) -> int:
     return Cursor(value, cursor.path, cursor.name, cursor.line).integer(1, UNLIMITED)
 
 
-#: What each field has to be.
+#: The parser of each field.
 _READERS: Mapping[str, Callable[[Cursor], Any]] = {
     'consumer_uuid': Cursor.uuid,
     'resource_class': Cursor.symbol,
