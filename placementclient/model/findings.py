@@ -28,7 +28,8 @@ class Finding:
     :param facts: the facts that show it
     :param roots: the UUIDs of the roots of the trees that it concerns
     :param remedy: what fixes it; ``None`` where only the operator can know that
-    :param reason: why the remedy is not safe to carry out as it is; empty: it is safe
+    :param reason: why it stays: the remedy is not safe to carry out as it is, or a command cannot
+        change the subject; empty: the remedy is safe
     :param passed_over: why it may be none at this moment, so that it is counted only; empty: it is
         one
     """

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from placementclient.api import inventory, resource_class, resource_provider, trait
-from placementclient.changes.results import Note
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import first, suggestion
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model import patterns
+from placementclient.model.findings import Finding
 from placementclient.model.outcomes import State
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
@@ -72,13 +72,13 @@ class Edits(Producer):
             except errors.BadArgument as reason:
                 if self._is_again:
                     raise
-                self.notes.append(Note(states[uuid].name, State.FAILED, str(reason)))
+                self.notes.append(Finding(State.FAILED, states[uuid].name, {}, reason=str(reason)))
         after = Snapshot(states.values(), live.consumers.values(), live.origin)
         if not self._is_again:
             selected = [live.providers[uuid] for uuid in self._selected]
             self._edit.check(selected)
             self._check_names(selected, after)
-            refused = {note.object for note in self.notes}
+            refused = {note.subject for note in self.notes}
             self._selected = [state.uuid for state in selected if state.name not in refused]
             self.remarks = [*self._edit.remarks(selected), *self._shortfalls(after)]
         return after

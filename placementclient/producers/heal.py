@@ -8,11 +8,11 @@ from types import MappingProxyType
 from msgspec import structs
 
 from placementclient.api import allocation, resource_provider
-from placementclient.changes.results import Note
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
-from placementclient.insight.healing import Ports, heals
+from placementclient.insight.healing import UNKNOWN, Ports, heals
 from placementclient.model.consumers import Consumer
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.servers import Server
 from placementclient.model.services import Port
@@ -87,7 +87,9 @@ class Healing(Producer):
         is_current = self._is_current or (lambda _: True)
         gone = {uuid for uuid in tree.after.consumers if not is_current(self._servers[uuid])}
         reason = 'Nova has deleted or changed the server since the list'
-        self.notes += [Note(f'consumer {uuid}', 'failed', reason) for uuid in sorted(gone)]
+        self.notes += [
+            Finding('failed', f'consumer {uuid}', {}, reason=reason) for uuid in sorted(gone)
+        ]
         if gone >= tree.after.consumers.keys():
             return None
         return replace(tree, before=_without(tree.before, gone), after=_without(tree.after, gone))
@@ -95,7 +97,7 @@ class Healing(Producer):
     def _servers_of(self, roots: Sequence[str]) -> list[Server]:
         """Return the servers that the change of some trees was about."""
         trees = filter(None, map(self._plan.tree, roots))
-        failed = {note.object for note in self.notes}
+        failed = {note.subject for note in self.notes}
         uuids = dict.fromkeys(uuid for tree in trees for uuid in tree.after.consumers)
         return [self._servers[uuid] for uuid in uuids if f'consumer {uuid}' not in failed]
 
@@ -112,23 +114,25 @@ def healed(
     *,
     types: bool = True,
     ports: Ports = MappingProxyType({}),
-) -> tuple[Snapshot, list[Note]]:
+) -> tuple[Snapshot, list[Finding]]:
     """Return the snapshot with the servers healed, and notes on the servers that stay as they are.
 
     :param snapshot: younger than the list of servers, with the whole trees of their hosts
     :param types: whether the service stores the types of consumers
     :param ports: the ports that ask for something, by the UUID of the server
     """
-    consumers, notes = dict(snapshot.consumers), list[Note]()
+    consumers, notes = dict(snapshot.consumers), list[Finding]()
     healing = defaultdict[str, Counter[str]](Counter)
     for heal in heals(snapshot, servers, migrating, ports):
         uuid, healthy = heal.server.uuid, heal.consumer
         if healthy is None:
-            notes.append(Note(f'consumer {uuid}', heal.state, heal.reason))
+            severity = Severity.ERROR if heal.state == UNKNOWN else Severity.WARNING
+            name, reason = f'consumer {uuid}', heal.reason
+            notes.append(Finding(heal.state, name, {}, reason=reason, severity=severity))
             continue
         if uuid not in consumers:
             if lacking := _lacking(snapshot, healthy, healing):
-                notes.append(Note(f'consumer {uuid}', 'failed', lacking))
+                notes.append(Finding('failed', f'consumer {uuid}', {}, reason=lacking))
                 continue
             for provider_uuid, resources in healthy.allocations.items():
                 healing[provider_uuid].update(resources)

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from placementclient.changes.plan import plan_of
-from placementclient.changes.results import Note
 from placementclient.client.http import Client
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.plans import Plan, TreeChange
 from placementclient.model.snapshots import Snapshot
 
@@ -15,7 +15,8 @@ class Producer(ABC):
 
     After a conflict with another client it reads and decides again.
 
-    :ivar notes: the objects that stay as they are; complete after the last write
+    :ivar notes: the objects that stay as they are, of the kind ``not known``, ``left alone``, …;
+        errors where something is left to do; complete after the last write
     """
 
     #: The command that the changes are made by, without the program.
@@ -25,7 +26,12 @@ class Producer(ABC):
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self.notes: list[Note] = []
+        self.notes: list[Finding] = []
+
+    @property
+    def is_undone(self) -> bool:
+        """Return True if something is left to do, so that the command has not succeeded."""
+        return any(note.severity is Severity.ERROR for note in self.notes)
 
     @abstractmethod
     def read(self, roots: Sequence[str]) -> Snapshot:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from placementclient.api import resource_provider
-from placementclient.changes.results import Note
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import counted, first
 from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.nova import MIGRATION
 from placementclient.model.providers import Provider
 from placementclient.model.requests import SHARING
@@ -155,14 +155,15 @@ class Purging(Producer):
             reason for reason in objections.values() if reason == _MIGRATION or not self._force
         ]
         self.refusal = PurgeRefused(refused) if refused else None
-        noted = {note.object for note in self.notes}
+        noted = {note.subject for note in self.notes}
         for uuid, reason in objections.items():
             state = 'refused' if reason in refused else 'overruled'
             leaked = _LEAKED.format(uuid) if reason == _SHARED_LEFT else ''
             hint = leaked if self._force else ' (--force does it)'
             message = reason if reason == _MIGRATION else f'{reason}{hint}'
-            note = Note(f'consumer {uuid}', state, message)
-            self.notes += [] if note.object in noted else [note]
+            name = f'consumer {uuid}'
+            note = Finding(state, name, {}, reason=message, severity=Severity.WARNING)
+            self.notes += [] if name in noted else [note]
         if self.refusal and not self._is_dry_run:
             raise self.refusal
 

@@ -7,10 +7,11 @@ from email.utils import parsedate_to_datetime
 from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
-from placementclient.changes.results import ChangeResult, Note
+from placementclient.changes.results import ChangeResult
 from placementclient.changes.summary import rows
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
+from placementclient.model.findings import Finding
 from placementclient.model.outcomes import State
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -75,7 +76,8 @@ class Repairing(Producer):
     def _refuse(self, reasons: Mapping[int, str]) -> None:
         self._reasons |= reasons
         for number, reason in reasons.items():
-            self.notes.append(Note(_row_of(self._repairs[number])[0], 'failed', reason))
+            name = _row_of(self._repairs[number])[0]
+            self.notes.append(Finding('failed', name, {}, reason=reason))
 
     def ends(self, results: Sequence[ChangeResult], otherwise: str = DONE) -> dict[int, str]:
         """Return the result of each repair, by number; ``otherwise`` where nothing failed."""

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from placementclient.api import aggregate as aggregate_api
 from placementclient.api import resource_provider
 from placementclient.api.parallel import parallel
-from placementclient.changes.results import Note
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import listed
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.freshness import Read
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import SHARING, Filter
@@ -63,7 +63,7 @@ class Sync(Producer):
     def desired(self, live: Snapshot) -> Snapshot:
         return self._synced(live)[0]
 
-    def _synced(self, live: Snapshot) -> tuple[Snapshot, list[Note]]:
+    def _synced(self, live: Snapshot) -> tuple[Snapshot, list[Finding]]:
         return synced(live, self._aggregates, remove=self._remove)
 
     def _aggregates_of(self, uuid: str) -> Read[list[str]] | None:
@@ -91,7 +91,7 @@ def _members(client: Client, aggregates: Iterable[HostAggregate]) -> Snapshot:
 
 def synced(
     snapshot: Snapshot, aggregates: Iterable[HostAggregate], *, remove: bool = False
-) -> tuple[Snapshot, list[Note]]:
+) -> tuple[Snapshot, list[Finding]]:
     """Return the snapshot with each host in its aggregates, and notes on hosts that stay.
 
     Aggregates that Nova does not have stay: they may tie hosts to sharing providers. No host leaves
@@ -103,7 +103,7 @@ def synced(
     for state in snapshot.roots():
         by_short_name.setdefault(_short(state.name), []).append(state)
     gained, lost = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
-    notes: list[Note] = []
+    notes: list[Finding] = []
     for aggregate in aggregates:
         named, unknown = set[str](), list[str]()
         for host in aggregate.hosts:
@@ -116,13 +116,16 @@ def synced(
             having = f'{len(matches)} resource providers have' if matches else 'no provider has'
             unknown.append(host)
             reason = f'{aggregate.name}: {having} the name of the host'
-            notes.append(Note(host, 'not known', reason))
+            notes.append(Finding('not known', host, {}, reason=reason))
         for state in snapshot.roots() if remove else ():
             if aggregate.uuid not in state.aggregates or state.uuid in named or is_sharing(state):
                 continue
             if unknown:
                 first = f'{aggregate.name}: every host of the aggregate has to be known first'
-                notes.append(Note(state.name, 'left alone', f'{first}: {listed(unknown, 3)}'))
+                reason, severity = f'{first}: {listed(unknown, 3)}', Severity.WARNING
+                notes.append(
+                    Finding('left alone', state.name, {}, reason=reason, severity=severity)
+                )
             else:
                 lost[state.uuid].add(aggregate.uuid)
     states = (

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from placementclient.changes.results import ChangeResult, Note
+from placementclient.changes.results import ChangeResult
 from placementclient.changes.summary import ChangeRow
 from placementclient.client.printable import shown
 from placementclient.client.wording import tally
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.outcomes import State
 from placementclient.render import differences
 from placementclient.render.columns import Output
@@ -19,14 +20,14 @@ _SIGNS = {'create': '+', 'delete': '-'}
 _EXPECTED = ('', 'planned', 'done')
 
 
-def planned(rows: Iterable[ChangeRow], notes: Sequence[Note] | None = None) -> Output:
+def planned(rows: Iterable[ChangeRow], notes: Sequence[Finding] | None = None) -> Output:
     """Return the parts of a planned change, and notes; a table without notes has no state."""
     if notes is None:
         return PLANNED, [_cells(row) for row in rows]
     return CARRIED, [*((*_cells(row), 'planned', '') for row in rows), *map(_noted, notes)]
 
 
-def carried(results: Iterable[ChangeResult], notes: Iterable[Note] = ()) -> Output:
+def carried(results: Iterable[ChangeResult], notes: Iterable[Finding] = ()) -> Output:
     """Return the applied parts of a change, then the failed trees and the notes."""
     made, failed = [], []
     for result in results:
@@ -40,17 +41,18 @@ def carried(results: Iterable[ChangeResult], notes: Iterable[Note] = ()) -> Outp
     return CARRIED, [*made, *failed, *map(_noted, notes)]
 
 
-def ending(results: Iterable[ChangeResult], notes: Iterable[Note]) -> str:
+def ending(results: Iterable[ChangeResult], notes: Iterable[Finding]) -> str:
     """Return how many trees are changed, and the names of those that are not."""
     states = [
         (result.tree.root_provider_name, 'not known' if result.unknown else result.state)
         for result in results
     ]
-    return tally([*states, *((note.object, note.state) for note in notes if note.is_undone)])
+    undone = ((note.subject, note.kind) for note in notes if note.severity is Severity.ERROR)
+    return tally([*states, *undone])
 
 
-def _noted(note: Note) -> tuple[object, ...]:
-    return note.object, '', Facts(None), Facts(None), note.state, note.reason
+def _noted(note: Finding) -> tuple[object, ...]:
+    return note.subject, '', Facts(None), Facts(None), note.kind, note.reason
 
 
 def lines(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:

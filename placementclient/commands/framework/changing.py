@@ -16,7 +16,7 @@ from placementclient.commands.framework.document import LineLister, width
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
-    from placementclient.changes.results import ChangeResult, Note
+    from placementclient.changes.results import ChangeResult
     from placementclient.model.plans import Plan
     from placementclient.producers.producer import Producer
 
@@ -60,7 +60,7 @@ class Changing(LineLister):
         if self.args.plan or self.args.dry_run:
             if self.args.plan:
                 self.write(plan)
-            elif plan.trees or _is_undone(producer.notes):
+            elif plan.trees or producer.is_undone:
                 self.ending = summary(plan.trees) if plan.trees else ''
                 self.exit_status = ExitStatus.DIFFERS
             parts = [row for tree in plan.trees for row in rows(tree.before, tree.after)]
@@ -69,7 +69,7 @@ class Changing(LineLister):
         if plan.trees:
             self.ask(plan)
             results = self.carry_out(plan, producer)
-        if _is_undone(producer.notes) and self.exit_status != ExitStatus.INTERRUPTED:
+        if producer.is_undone and self.exit_status != ExitStatus.INTERRUPTED:
             is_partial = any(result.rows for result in results)
             self.exit_status = ExitStatus.PARTIAL if is_partial else ExitStatus.ERROR
         self.ending = changes.ending(results, producer.notes)
@@ -124,10 +124,6 @@ def _with_names(result: ChangeResult, error: errors.PlacementError) -> errors.Pl
         return error
     sides = (result.tree.before, result.tree.after)
     return error.with_names({s.uuid: s.name for side in sides for s in side.walked()})
-
-
-def _is_undone(notes: Sequence[Note]) -> bool:
-    return any(note.is_undone for note in notes)
 
 
 def journal_of(path: str) -> str:

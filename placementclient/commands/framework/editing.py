@@ -75,7 +75,7 @@ class Editing(Changing):
     def remark(self, plan: Plan) -> None:
         """Print the edits that are not needed; refuse if nothing else is left."""
         self.warn(self._edits.remarks)
-        refused = [f'{note.object}: {note.reason}' for note in self._edits.notes]
+        refused = [f'{note.subject}: {note.reason}' for note in self._edits.notes]
         if refused and not plan.trees:
             raise errors.BadArgument('\n'.join(refused))
         for line in refused:

@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from placementclient.changes.results import Note
 from placementclient.model.consumers import Consumer
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.model.servers import Flavor, Server
 from placementclient.model.snapshots import Snapshot
@@ -33,7 +33,8 @@ def test_the_servers_share_the_room_of_their_host():
     resources = {uuid: {'VCPU': 2, 'MEMORY_MB': 1024}}
     assert after.consumers.keys() - live.consumers.keys() == {'a', 'b'}
     assert after.consumers['a'] == Consumer('a', resources, 'p', 'u', type='INSTANCE')
-    assert notes == [Note('consumer c', 'failed', 'host has no room: 2 VCPU needed, 1 free')]
+    reason = 'host has no room: 2 VCPU needed, 1 free'
+    assert notes == [Finding('failed', 'consumer c', {}, reason=reason)]
 
 
 @pytest.mark.parametrize('limits', [{'max_unit': 1}, {'min_unit': 4}, {'step_size': 4}])
@@ -41,7 +42,8 @@ def test_an_amount_that_the_host_does_not_grant(limits):
     live = host(**limits)
     after, notes = healed(live, [server('a')], ())
     assert after.consumers == live.consumers
-    assert notes == [Note('consumer a', 'failed', 'host does not grant 2 VCPU at once')]
+    reason = 'host does not grant 2 VCPU at once'
+    assert notes == [Finding('failed', 'consumer a', {}, reason=reason)]
 
 
 def test_a_service_that_stores_no_types():
@@ -53,11 +55,10 @@ def test_a_server_that_is_left_as_it_is():
     live = host()
     after, notes = healed(live, [server('a'), server('b', Flavor('m', 0, 0, 0))], {'a'})
     assert after.consumers == live.consumers
-    assert notes == [
-        Note('consumer a', 'left alone', 'a migration is not over'),
-        Note('consumer b', 'not known', 'its flavor asks for nothing'),
+    assert [(note.subject, note.kind, note.reason, note.severity) for note in notes] == [
+        ('consumer a', 'left alone', 'a migration is not over', Severity.WARNING),
+        ('consumer b', 'not known', 'its flavor asks for nothing', Severity.ERROR),
     ]
-    assert [note.is_undone for note in notes] == [False, True]
 
 
 def test_an_owner_needs_no_room():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from placementclient.changes.results import Note
+from placementclient.model.findings import Finding
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.servers import HostAggregate
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -64,8 +64,7 @@ def test_hosts_by_their_full_and_short_names(host, provider):
 def test_hosts_that_are_not_known(host, having):
     after, notes = synced(roots(), [HostAggregate(AGG, 'az', (host,))])
     assert members(after) == []
-    assert notes == [Note(host, 'not known', f'az: {having} the name of the host')]
-    assert notes[0].is_undone
+    assert notes == [Finding('not known', host, {}, reason=f'az: {having} the name of the host')]
 
 
 @pytest.mark.parametrize(
@@ -90,9 +89,9 @@ def test_nothing_is_taken_out_where_a_host_is_not_known(hosts, left, states):
     live = roots('a', 'b.x.y', 'c')
     after, notes = synced(live, [HostAggregate(AGG, 'az', hosts)], remove=True)
     assert members(after) == left
-    assert [(note.object, note.state) for note in notes] == states
+    assert [(note.subject, note.kind) for note in notes] == states
     for note in notes:
-        if note.state == 'left alone':
+        if note.kind == 'left alone':
             assert note.reason.startswith('az: every host of the aggregate has to be known first: ')
     assert members(synced(live, [HostAggregate(AGG, 'az', hosts)])[0]) == ['a', 'b.x.y', 'c']
 
@@ -111,7 +110,7 @@ def test_a_host_is_read_before_it_is_changed(client, service):
     [state] = tree.after.providers.values()
     assert (state.uuid, state.aggregates) == (RP, {ELSEWHERE, AGG})
     assert tree.before.providers[RP].provider.generation == 7
-    assert [note.object for note in sync.notes] == ['c']
+    assert [note.subject for note in sync.notes] == ['c']
     # Planned again, the host alone is read.
     service.answer(get(f'/resource_providers/{RP}/aggregates', {**aggregates, 'aggregates': [AGG]}))
     assert sync.plan([RP]).trees == ()
