@@ -91,7 +91,7 @@ def page(template: jinja2.Template, report: Report) -> str:
         'formula': FORMULA,
         'levels': [[share, _LEVELS[colour]] for share, colour in style.LEVELS],
     }
-    sheet, script = _part('page.css'), _part('page.js')
+    sheet, script = _part('page.css'), _script()
     changed = contents.changed(plan) if plan else []
     counts = Counter(finding.kind for finding in report.audit.findings)
     groups = findings.left_out(report.audit)
@@ -140,6 +140,11 @@ def _literals(text: str) -> Markup:
 
 def _part(name: str) -> str:
     return (resources.files(__package__) / name).read_text(encoding='utf-8')
+
+
+def _script() -> str:
+    statements = _part('elements.js') + _part('page.js')
+    return f"'use strict';\n(() => {{\n{statements}}})();\n"
 
 
 def _policy(*parts: str) -> str:
