@@ -39,14 +39,14 @@ from recording import Request, recorder, replay
 HOSTS, SERVERS, WORKERS = 100, 4, 8
 RESHAPE = ('resource', 'provider', 'reshape')
 CARDS = ('{root}_pci_0000_84_00_0', '{root}_pci_0000_85_00_0')
-EACH = SERVERS // len(CARDS)
+SHARE = SERVERS // len(CARDS)
 #: JSON is YAML too.
 SPECIFICATION = {
     'trees': {'name': ['compute*'], 'class': ['VGPU']},
     'providers': [
         {
             'name': card,
-            'inventories': {'VGPU': {'total': EACH, 'max_unit': EACH}},
+            'inventories': {'VGPU': {'total': SHARE, 'max_unit': SHARE}},
             'traits': ['OWNER_NOVA'],
         }
         for card in CARDS
@@ -55,7 +55,7 @@ SPECIFICATION = {
         {
             'from_resource_provider': '{root}',
             'to_resource_provider': card,
-            'moved_resources': {'VGPU': EACH},
+            'moved_resources': {'VGPU': SHARE},
         }
         for card in CARDS
     ],

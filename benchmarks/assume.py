@@ -55,14 +55,14 @@ def main() -> None:
         snapshot = disk.read_snapshot(path)
         clock.stop('read')
     entries = parse(ASSUMPTIONS, 'assume.yaml', NamedFiles(storage.read_plan, lambda _: FLAVORS))
-    found = assumed(snapshot, entries)
+    result = assumed(snapshot, entries)
     clock.stop('assume')
     facts = {
         'providers': len(snapshot.providers),
         'consumers': len(snapshot.consumers),
-        'lost': len(found.lost),
-        'placed': len(found.placed),
-        'notes': found.notes,
+        'lost': len(result.lost),
+        'placed': len(result.placed),
+        'notes': result.notes,
         'seconds': clock.times,
         'megabytes': resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }

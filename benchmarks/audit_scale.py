@@ -62,7 +62,7 @@ def main() -> None:
         clock.stop('fill')
         snapshot = capture.capture(client, workers=arguments.workers)
         clock.stop('read')
-    found = audit(
+    result = audit(
         Cloud(
             snapshot,
             Answers(
@@ -80,8 +80,8 @@ def main() -> None:
         )
     ).findings
     clock.stop('audit')
-    agrees = Counter((f.kind, f.subject) for f in found) == Counter(cloud.expected)
-    report(clock, snapshot, {'findings': len(found), 'as planted': agrees})
+    agrees = Counter((f.kind, f.subject) for f in result) == Counter(cloud.expected)
+    report(clock, snapshot, {'findings': len(result), 'as planted': agrees})
 
 
 def report(clock: Clock, snapshot: Snapshot, facts: dict[str, object]) -> None:

@@ -45,7 +45,7 @@ def main() -> None:
             ('the same with --workers 1', ('--workers', '1'), None),
         ):
             run = command([*batch, *options], cloud, per=LINES)
-            paired(run, _each(bare), number).report(title, target)
+            paired(run, _per_line(bare), number).report(title, target)
 
 
 def _batch(programs: Path, folder: Path, words: tuple[str, ...]) -> list[object]:
@@ -55,7 +55,7 @@ def _batch(programs: Path, folder: Path, words: tuple[str, ...]) -> list[object]
     return [programs / 'placement', 'batch', lines]
 
 
-def _each(run: Run) -> Run:
+def _per_line(run: Run) -> Run:
     """The seconds of one line."""
     return lambda: run() / LINES
 

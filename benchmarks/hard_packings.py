@@ -23,11 +23,11 @@ Shape = tuple[str, list[Bin], list[Item]]
 
 def numbers(count: int, low: int, high: int, seed: int) -> list[int]:
     """Numbers that look like chance."""
-    state, found = seed, []
+    state, drawn = seed, []
     for _ in range(count):
         state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
-        found.append(low + (state >> 33) % (high - low))
-    return found
+        drawn.append(low + (state >> 33) % (high - low))
+    return drawn
 
 
 def divided(total: int, parts: int) -> list[int]:
@@ -98,7 +98,7 @@ def shapes() -> Iterator[Shape]:
     yield shape('1,000 twos into 16 odd bins', [[125] * 16], [(2,)] * 1000)
 
 
-def said(answer: object) -> str:
+def verdict(answer: object) -> str:
     """What is known."""
     if isinstance(answer, Impossible):
         return 'infeasible'
@@ -118,7 +118,7 @@ def main() -> None:
     for name, bins, items in shapes():
         start = time.perf_counter()
         answer = search(bins, items, timeout)
-        print(f'{name:54} {time.perf_counter() - start:8.2f}  {said(answer)}', flush=True)
+        print(f'{name:54} {time.perf_counter() - start:8.2f}  {verdict(answer)}', flush=True)
 
 
 if __name__ == '__main__':

@@ -37,19 +37,19 @@ COMMANDS = {
 }
 
 
-def flavors(number: int) -> list[dict[str, object]]:
+def flavors(count: int) -> list[dict[str, object]]:
     """Flavors of several sizes, some with a trait, some with a VGPU."""
     extra = [{}, {'trait:HW_CPU_X86_AVX2': 'required'}, {'resources:VGPU': '1'}]
     return [
         {
-            'id': str(each),
-            'name': f'flavor{each}',
-            'vcpus': 1 + each % 8,
-            'ram': 1024 * (1 + each),
+            'id': str(number),
+            'name': f'flavor{number}',
+            'vcpus': 1 + number % 8,
+            'ram': 1024 * (1 + number),
             'disk': 0,
-            'extra_specs': extra[each % len(extra)],
+            'extra_specs': extra[number % len(extra)],
         }
-        for each in range(number)
+        for number in range(count)
     ]
 
 

@@ -28,7 +28,7 @@ from placementclient.reshape import storage
 
 CHILDREN = 8
 CONSUMERS = 16
-EACH = CONSUMERS // CHILDREN
+SHARE = CONSUMERS // CHILDREN
 
 
 def cloud(hosts: int) -> Snapshot:
@@ -53,12 +53,14 @@ def cloud(hosts: int) -> Snapshot:
         )
         for number in range(CONSUMERS):
             consumer = str(uuid.UUID(int=(1 << 101) + host * CONSUMERS + number))
-            held = {'MEMORY_MB': 4096, 'VCPU': 4, 'VGPU': 1}
-            consumers.append(Consumer(consumer, {root: held}, 'project', 'user', 1, 'INSTANCE'))
+            allocated = {'MEMORY_MB': 4096, 'VCPU': 4, 'VGPU': 1}
+            consumers.append(
+                Consumer(consumer, {root: allocated}, 'project', 'user', 1, 'INSTANCE')
+            )
     return Snapshot(providers, consumers)
 
 
-def wanted() -> specification.Spec:
+def reshape_spec() -> specification.Spec:
     """VGPU to one child for each of eight functions."""
     names = [f'{{root}}_pci_0000_{number:02x}_00_0' for number in range(CHILDREN)]
     return specification.from_document(
@@ -69,7 +71,7 @@ def wanted() -> specification.Spec:
                 {
                     'from_resource_provider': '{root}',
                     'to_resource_provider': name,
-                    'moved_resources': {'VGPU': EACH},
+                    'moved_resources': {'VGPU': SHARE},
                 }
                 for name in names
             ],
@@ -85,7 +87,7 @@ def rows(hosts: int) -> list[AssignmentRow]:
             str(uuid.UUID(int=(1 << 101) + host * CONSUMERS + number)),
             'VGPU',
             None,
-            f'compute-{host}_pci_0000_{number // EACH:02x}_00_0',
+            f'compute-{host}_pci_0000_{number // SHARE:02x}_00_0',
             'mdev list',
             'benchmark.csv',
             host * CONSUMERS + number + 2,
@@ -111,9 +113,9 @@ def main() -> None:
     if arguments.write:
         disk.write_snapshot(arguments.write, snapshot)
         return
-    known = rows(arguments.hosts) if arguments.mapped else []
+    assigned = rows(arguments.hosts) if arguments.mapped else []
     start = time.perf_counter()
-    plan = planner.make(snapshot, wanted(), known, allow_inferred=not arguments.mapped)
+    plan = planner.make(snapshot, reshape_spec(), assigned, allow_inferred=not arguments.mapped)
     planned = time.perf_counter()
     invariants.check(plan)
     checked = time.perf_counter()

@@ -67,23 +67,23 @@ def cloud(hosts: int, *, flat: bool) -> Snapshot:
         providers.append(
             ProviderState(Provider(root, name, 9, None, root), inventories, traits, usages=used)
         )
-        each = CONSUMERS // CHILDREN
+        share = CONSUMERS // CHILDREN
         providers += [
             ProviderState(
                 Provider(child, f'{name}_pci_0000_8{number}_00_0', 2, root, root),
-                {'VGPU': Inventory(each, max_unit=each)},
+                {'VGPU': Inventory(share, max_unit=share)},
                 frozenset({'OWNER_NOVA'}),
-                usages={'VGPU': each},
+                usages={'VGPU': share},
             )
             for number, child in enumerate(() if flat else children)
         ]
         for number in range(CONSUMERS):
             place = root if flat else children[number % CHILDREN]
-            held = {root: SERVER, place: {**(SERVER if flat else {}), 'VGPU': 1}}
+            allocated = {root: SERVER, place: {**(SERVER if flat else {}), 'VGPU': 1}}
             consumers.append(
                 Consumer(
                     _uuid(3, host * CONSUMERS + number),
-                    held,
+                    allocated,
                     _uuid(4, host % 300),
                     _uuid(5, 0),
                     1,
@@ -140,12 +140,12 @@ def main() -> None:
         folder = Path(name)
         snapshot = cloud(arguments.hosts, flat=arguments.plan)
         disk.write_snapshot(str(folder / 'cloud.json'), snapshot)
-        given = ['--snapshot', str(folder / 'cloud.json')]
+        options = ['--snapshot', str(folder / 'cloud.json')]
         if arguments.plan:
             storage.write_plan(str(folder / 'plan.json'), planned(snapshot))
-            given += ['--plan', str(folder / 'plan.json')]
+            options += ['--plan', str(folder / 'plan.json')]
         page = folder / 'report.html'
-        command = ['resource', 'provider', 'report', *given, '-o', str(page)]
+        command = ['resource', 'provider', 'report', *options, '-o', str(page)]
         began = time.perf_counter()
         subprocess.run([sys.executable, '-m', 'placementclient', *command], check=True)
         made = time.perf_counter() - began

@@ -47,9 +47,9 @@ def replay(wrk: str, url: str, paths: list[str], folder: Path, seconds: int) -> 
         ).stdout
         if 'Non-2xx' in report:
             raise SystemExit(f'not every request was granted:\n{report}')
-        found = re.search(r'Requests/sec:\s+([\d.]+)', report)
-        assert found, report
-        return Spent(len(paths) / float(found[1]))
+        match = re.search(r'Requests/sec:\s+([\d.]+)', report)
+        assert match, report
+        return Spent(len(paths) / float(match[1]))
 
     return run
 

@@ -46,7 +46,7 @@ INVENTORIES = {
     'MEMORY_MB': (262144, 1.0),
     'VGPU': (CONSUMERS * AMOUNT, 1.0),
 }
-HELD = {'VCPU': 4, 'MEMORY_MB': 8192, 'VGPU': AMOUNT}
+ALLOCATED = {'VCPU': 4, 'MEMORY_MB': 8192, 'VGPU': AMOUNT}
 CREATED = '2026-01-01 00:00:00'
 RESHAPE = ('resource', 'provider', 'reshape')
 #: What is measured: its name, its words, and the share of the time of before that is its goal.
@@ -202,7 +202,7 @@ def fill(connection: sqlite3.Connection, hosts: int) -> None:
         (
             (n, uuid(2, c), classes[name], amount, CREATED)
             for n, c in consumers
-            for name, amount in HELD.items()
+            for name, amount in ALLOCATED.items()
         ),
     )
 
@@ -227,23 +227,24 @@ def main() -> None:
     parser.add_argument('--hosts', type=int, default=200)
     parser.add_argument('--also', type=int, metavar='HOSTS', help='the present state with those')
     parser.add_argument('-n', type=int, default=3, help='rounds; default=3')
-    given = parser.parse_args()
-    taken = compared(given.before, given.now, given.hosts, given.n)
+    arguments = parser.parse_args()
+    taken = compared(arguments.before, arguments.now, arguments.hosts, arguments.n)
     for step, _, goal in STEPS:
-        report(step, {side: times[step] for side, times in taken.items()}, given.hosts, goal)
+        report(step, {side: times[step] for side, times in taken.items()}, arguments.hosts, goal)
     wholes = {side: whole(times) for side, times in taken.items()}
-    report('snapshot, plan, apply, verify', wholes, given.hosts, None)
+    report('snapshot, plan, apply, verify', wholes, arguments.hosts, None)
     # Of all children: the largest of them, of whichever program.
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f'{given.hosts} hosts, n={given.n}; no process took more than {peak:.0f} MiB')
-    if given.also:
-        few = whole(compared(Path('-'), given.now, given.also, given.n)['now'])
-        report('snapshot, plan, apply, verify', {'now': few}, given.also, None)
+    print(f'{arguments.hosts} hosts, n={arguments.n}; no process took more than {peak:.0f} MiB')
+    if arguments.also:
+        few = whole(compared(Path('-'), arguments.now, arguments.also, arguments.n)['now'])
+        report('snapshot, plan, apply, verify', {'now': few}, arguments.also, None)
         wall, cpu = (
             statistics.median(map(of, wholes['now'])) / statistics.median(map(of, few))
             for of in (attrgetter('wall'), attrgetter('cpu'))
         )
-        print(f'{given.hosts} hosts take {wall:.2f} times what {given.also} take, of CPU {cpu:.2f}')
+        pair = f'{arguments.hosts} hosts take {wall:.2f} times what {arguments.also} take'
+        print(f'{pair}, of CPU {cpu:.2f}')
 
 
 def compared(before: Path, now: Path, hosts: int, rounds: int) -> dict[str, dict[str, list[Spent]]]:

@@ -99,12 +99,12 @@ def service(folder: Path) -> Iterator[str]:
 
 def requests(folder: Path) -> Counter[tuple[str, int]]:
     """How many requests were answered, by what kind of thing they are about and by status."""
-    found: Counter[tuple[str, int]] = Counter()
+    counts: Counter[tuple[str, int]] = Counter()
     for method, path, status in REQUEST.findall((folder / 'uwsgi.log').read_text()):
         what = path.partition('?')[0].split('/')
         kind = what[3] if len(what) > 3 else what[1]
-        found[f'{method} {kind}', int(status)] += 1
-    return found
+        counts[f'{method} {kind}', int(status)] += 1
+    return counts
 
 
 def host(number: int) -> str:
@@ -130,12 +130,12 @@ def lines(writer: int) -> list[str]:
 
 def at(writer: int, number: int) -> tuple[str, ...]:
     """What a writer does to a provider."""
-    there, consumer = host(number), stage.uuid(1000 + writer, number)
+    name, consumer = host(number), stage.uuid(1000 + writer, number)
     return (
-        f'{RP} trait add {there} CUSTOM_T{writer}',
-        f'{RP} aggregate add {there} {stage.uuid(1, writer)}',
-        f'{RP} inventory set {there} --amend --resource CUSTOM_C{writer}={writer + 1}',
-        f'{RP} allocation set {consumer} --allocation rp={there},VCPU=1 {OWNER}',
+        f'{RP} trait add {name} CUSTOM_T{writer}',
+        f'{RP} aggregate add {name} {stage.uuid(1, writer)}',
+        f'{RP} inventory set {name} --amend --resource CUSTOM_C{writer}={writer + 1}',
+        f'{RP} allocation set {consumer} --allocation rp={name},VCPU=1 {OWNER}',
     )
 
 
@@ -143,12 +143,12 @@ def is_done(state: dict[str, Any], writer: int, line: str) -> bool:
     """Whether what a line does is there."""
     words = line.split()
     if words[2] == 'allocation':
-        held = state['consumers'].get(words[4], {}).get('allocations', {})
-        return [resources.get('VCPU') for resources in held.values()] == [1]
-    [found] = [each for each in state['providers'] if each['name'] == words[4]]
+        allocated = state['consumers'].get(words[4], {}).get('allocations', {})
+        return [resources.get('VCPU') for resources in allocated.values()] == [1]
+    [provider] = [live for live in state['providers'] if live['name'] == words[4]]
     if words[2] == 'inventory':
-        return bool(found['inventories'].get(f'CUSTOM_C{writer}', {}).get('total') == writer + 1)
-    return words[5] in found[f'{words[2]}s']
+        return bool(provider['inventories'].get(f'CUSTOM_C{writer}', {}).get('total') == writer + 1)
+    return words[5] in provider[f'{words[2]}s']
 
 
 def run(placement: Path, cloud: dict[str, str], commands: list[str]) -> None:
@@ -185,15 +185,15 @@ def report(
     seconds: float,
 ) -> int:
     """Print the figures and what is wrong; the exit status."""
-    failed = [line for each in outcomes for line in each if line['status']]
+    failed = [line for results in outcomes for line in results if line['status']]
     lost = [
         line['command']
-        for writer, each in enumerate(outcomes)
-        for line in each
+        for writer, results in enumerate(outcomes)
+        for line in results
         if not line['status'] and not is_done(state, writer, line['command'])
     ]
     missing = len(outcomes) * 4 * PROVIDERS - sum(map(len, outcomes))
-    lost += [each['name'] for each in state['providers'] if 'VCPU' not in each['inventories']]
+    lost += [live['name'] for live in state['providers'] if 'VCPU' not in live['inventories']]
     number = sum(map(len, outcomes))
     print(f'{len(outcomes)} writers, {PROVIDERS} providers, {number} commands, {seconds:.0f} s')
     print(f'{sent} requests, {sent / number:.1f} a command, {number / seconds:.0f} commands/s')
@@ -204,8 +204,8 @@ def report(
     for line in failed[:10]:
         print(f'  {line["command"]}: {line["stderr"].strip()}')
     print(f'said to be done, and not there: {len(lost)}')
-    for each in lost[:10]:
-        print(f'  {each}')
+    for command in lost[:10]:
+        print(f'  {command}')
     return 1 if lost or missing else 0
 
 
