@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from placementclient.planner.solve.problem import Bin, Demand, Item
 from placementclient.planner.solve.search import Impossible, search
 
-UNLIMITED = 2147483647
 #: Megabytes of memory that flavours have.
 MEMORY = (512, 1024, 2048, 4096, 8192, 12288, 16384, 24576, 32768, 65536)
 
@@ -42,7 +41,7 @@ def shape(name: str, rooms: Sequence[Sequence[int]], sizes: Sequence[Sequence[in
     :param sizes: of each item, of each class
     """
     places, classes = len(rooms[0]), len(rooms)
-    bins = [Bin(rooms[c][p], 1, UNLIMITED, 1) for p in range(places) for c in range(classes)]
+    bins = [Bin(rooms[c][p]) for p in range(places) for c in range(classes)]
     items = [
         Item(
             tuple(
