@@ -91,10 +91,10 @@ def mariadb(folder):
 @contextlib.contextmanager
 def postgresql(folder):
     """A PostgreSQL; its URL."""
-    found = sorted(glob.glob('/usr/lib/postgresql/*/bin'))
-    if not found:
+    folders = sorted(glob.glob('/usr/lib/postgresql/*/bin'))
+    if not folders:
         raise SystemExit('there is no PostgreSQL: install postgresql')
-    programs, user, port = found[-1], run_as('postgres'), free_port()
+    programs, user, port = folders[-1], run_as('postgres'), free_port()
     make = [f'{programs}/initdb', '-D', f'{folder}/data', '-U', 'test', '--auth=trust']
     subprocess.run([*user, *make], check=True, stdout=subprocess.DEVNULL, cwd=folder)
     options = ['-p', str(port), '-k', str(folder), '-c', 'listen_addresses=127.0.0.1']

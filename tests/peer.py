@@ -50,19 +50,19 @@ def run(folder, argv):
         text=True,
     ) as process:
         assert process.stdout is not None
-        said = []
+        output = []
         for line in process.stdout:
             print(line, end='', flush=True)
-            said.append(line)
-    return ''.join(said)
+            output.append(line)
+    return ''.join(output)
 
 
 def main():
     """Succeed if all of them pass."""
     with tempfile.TemporaryDirectory() as folder:
         unpack(Path(folder))
-        said = run(Path(folder), sys.argv[1:])
-    return 0 if re.search(rf'^{NUMBER} passed in', said, re.MULTILINE) else 1
+        output = run(Path(folder), sys.argv[1:])
+    return 0 if re.search(rf'^{NUMBER} passed in', output, re.MULTILINE) else 1
 
 
 if __name__ == '__main__':

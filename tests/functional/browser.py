@@ -8,9 +8,9 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 #: .ci/run sets this, and installs it where it can: then it has to be there.
-WANTED = bool(os.environ.get('BROWSER_TO_TEST'))
+IS_REQUIRED = bool(os.environ.get('BROWSER_TO_TEST'))
 _PROGRAMS = os.environ.get('BROWSER_TO_TEST') or 'chromium', 'chromedriver'
-IS_THERE = all(map(shutil.which, _PROGRAMS))
+IS_INSTALLED = all(map(shutil.which, _PROGRAMS))
 
 
 @contextmanager
@@ -37,8 +37,8 @@ def all_of(where, selector):
 
 def one(where, selector):
     """The only one."""
-    [found] = all_of(where, selector)
-    return found
+    [element] = all_of(where, selector)
+    return element
 
 
 def cells(table):

@@ -143,12 +143,12 @@ def plan_of(
     moved_trait=False,
     aggregates=False,
     allow_inferred=False,
-    known=True,
+    is_mapped=True,
     first=0,
 ):
     """A plan that moves the VGPU of each host to so many children.
 
-    :param known: whether it is mapped which server is where: those that there are, in turn
+    :param is_mapped: whether it is mapped which server is where: those that there are, in turn
     :param first: the child that the first of them is on
     """
     names = [f'{{root}}_gpu{n}' for n in range(children)]
@@ -188,7 +188,7 @@ def plan_of(
     return planner.make(
         snapshot,
         specification.from_document(document, 'spec.yaml'),
-        rows if known else (),
+        rows if is_mapped else (),
         allow_inferred=allow_inferred,
     )
 

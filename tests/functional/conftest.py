@@ -28,7 +28,7 @@ HAS_JQ = bool(os.environ.get('JQ_TO_TEST') or shutil.which('jq'))
 #: The test files that need a program which is not installed, with its name; unless a variable of
 #: the environment asks for them.
 MISSING: dict[str, str] = {}
-if not (browser.IS_THERE or browser.WANTED):
+if not (browser.IS_INSTALLED or browser.IS_REQUIRED):
     MISSING['test_report.py'] = 'chromium or chromedriver'
 if not (os.environ.get('PROMTOOL_TO_TEST') or shutil.which('promtool')):
     MISSING['test_alert_rules.py'] = 'promtool'

@@ -124,9 +124,9 @@ class Nodes:
     def calls(self):
         """What was changed since this was asked last: ``disable gpu1``."""
         log = self.folder / 'calls'
-        found = log.read_text().splitlines() if log.exists() else []
+        changes = log.read_text().splitlines() if log.exists() else []
         log.unlink(missing_ok=True)
-        return found
+        return changes
 
     def state(self):
         """Of each node, the unit and the service."""

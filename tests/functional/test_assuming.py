@@ -81,7 +81,7 @@ def assumed(client, tmp_path, monkeypatch):
     )
 
 
-SAID = 'assuming: assume.yaml\nassume.yaml:3: Lost: 3 consumers on compute1: '
+NOTE = 'assuming: assume.yaml\nassume.yaml:3: Lost: 3 consumers on compute1: '
 
 
 @pytest.mark.usefixtures('assumed')
@@ -90,7 +90,7 @@ def test_what_is_now_is_read_and_left_as_it_is(client, placement):
     result = placement(
         'resource capacity show --by class --assume assume.yaml -f json -c resource_class -c free'
     )
-    assert (result.status, result.stderr[: len(SAID)]) == (0, SAID)
+    assert (result.status, result.stderr[: len(NOTE)]) == (0, NOTE)
     assert {row['resource_class']: row['free'] for row in json.loads(result.stdout)}['VGPU'] == 10
     assert clouds.content(clouds.captured(client)) == before
 

@@ -17,6 +17,6 @@ def test_without_keystone(service_url, monkeypatch, capsys):
     assert len(commands) == 2
     for command in commands:
         assert shell.main(shlex.split(command)) == 0, capsys.readouterr().err
-    for each in shlex.split(variables):
-        monkeypatch.setenv(*each.split('=', 1))
+    for variable in shlex.split(variables):
+        monkeypatch.setenv(*variable.split('=', 1))
     assert shell.main(['resource', 'provider', 'list']) == 0

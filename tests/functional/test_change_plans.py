@@ -120,7 +120,7 @@ def test_a_part_that_others_have_changed_is_left_alone(client, tmp_path):
     made, path = ratio_plan(client), str(tmp_path / 'journal')
     (uuid,) = (op.provider_uuid for op in operations_of(made.trees[0]))
     live = inventory.list(client, uuid)
-    fields = {name: each.as_fields() | {'total': 1000} for name, each in live.value.items()}
+    fields = {name: item.as_fields() | {'total': 1000} for name, item in live.value.items()}
     inventory.set_all(client, uuid, fields, live.generation or 0)
     before = clouds.captured(client)
     outcome = engines.apply(client, made, path)
@@ -202,9 +202,9 @@ def test_less_than_what_is_in_use_is_a_warning(placement, client, tmp_path):
     edit = 'resource provider inventory set --match compute0 --amend --resource VGPU:total=1'
     used = '2 VGPU of compute0 is in use, and there would be 1'
     for more, status in (('--dry-run', 3), (f'--plan {path}', 0)):
-        told = placement(f'{edit} --resource VGPU:max_unit=1 {more}')
-        assert told.status == status, told.stderr
-        assert f'{used}. Nothing goes there until enough of it has left\n' in told.stderr
+        result = placement(f'{edit} --resource VGPU:max_unit=1 {more}')
+        assert result.status == status, result.stderr
+        assert f'{used}. Nothing goes there until enough of it has left\n' in result.stderr
     shown = placement(f'resource provider reshape show {path}').stdout
     assert shown.startswith('0 providers to create, 1 to change, 0 to delete; 1 warning\n')
     assert shown.endswith(f'Warnings:\n  compute0: {used}\n')

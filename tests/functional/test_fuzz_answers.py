@@ -100,8 +100,8 @@ def changes(draw):
 @given(data=st.data())
 def test_whatever_the_service_answers(fuzzed, point, data):
     program, answers = fuzzed
-    known = examples_of(point)
-    words = [*name(point).split(), *data.draw(st.sampled_from(known))]
+    arguments = examples_of(point)
+    words = [*name(point).split(), *data.draw(st.sampled_from(arguments))]
     if '--yes' not in words and data.draw(st.booleans()):
         words.append('-fjson')
     answers.change, answers.number = data.draw(changes()), data.draw(st.integers(0, 3))

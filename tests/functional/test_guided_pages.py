@@ -12,8 +12,8 @@ from tests.functional.conftest import HAS_JQ, PAGE_WITH_JQ, program
 from tests.numbers import few_quick
 
 #: Pages with a Placement that the reader has to set up before.
-OWN_PLACEMENT = ('offline',)
-LEFT_OUT = OWN_PLACEMENT if HAS_JQ else (*OWN_PLACEMENT, PAGE_WITH_JQ)
+LOCAL_PLACEMENT = ('offline',)
+LEFT_OUT = LOCAL_PLACEMENT if HAS_JQ else (*LOCAL_PLACEMENT, PAGE_WITH_JQ)
 PAGES = [
     name for name in guide.pages() if guide.consoles(guide.page(name)) and name not in LEFT_OUT
 ]

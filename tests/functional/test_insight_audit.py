@@ -35,7 +35,7 @@ HOSTS = 200
 #: What the services call their lists, where that is not the name of the option.
 LIST_KEYS = {'limits': 'registered_limits'}
 #: What takes lists to tell apart, and the check that finds it without them.
-TOLD_APART = {
+AMBIGUOUS = {
     **dict.fromkeys(('doubled', 'left-by-evacuation', 'in-migration'), 'on-several-trees'),
     'twin': 'doubled-host',
 }
@@ -144,12 +144,12 @@ def test_burned_devices_have_a_column(large, placement):
 
 def test_what_is_on_several_trees_is_not_judged_unheard(large, placement):
     result = large.audit(placement, '--snapshot', large.snapshot)
-    told = {
-        (TOLD_APART.get(id, id), subject)
+    expected = {
+        (AMBIGUOUS.get(id, id), subject)
         for id, subject in large.cloud.expected
         if id not in UNHEARD
     }
-    assert subjects(result) == Counter(told)
+    assert subjects(result) == Counter(expected)
 
 
 def test_what_is_safe_is_mended_and_the_rest_is_left(small, placement):

@@ -36,10 +36,10 @@ def start(service, program, *argv):
 
 def providers(service):
     """The names of those that there are."""
-    said, _ = start(
+    output, _ = start(
         service, 'placement', 'resource', 'provider', 'list', '-f', 'json'
     ).communicate()
-    return {each['name'] for each in json.loads(said)}
+    return {row['name'] for row in json.loads(output)}
 
 
 @pytest.mark.slow
@@ -55,14 +55,14 @@ def test_tree_apply_tells_each_change(service, tmp_path, program, number):
     process = start(service, program, *command, '-f', 'json')
     assert service.wait_until_reached(process)
     process.send_signal(number)
-    printed, said = process.communicate(timeout=60)
+    printed, message = process.communicate(timeout=60)
     service.go_on()
     assert process.returncode == 130
     states = [(row['object'], row['change'], row['state']) for row in json.loads(printed)]
     assert states == [
         (name, 'create', state) for name, state in zip(hosts, ('done', 'not known'), strict=True)
     ]
-    assert without_request_id(said) == (
+    assert without_request_id(message) == (
         'Interrupted: whether POST /resource_providers was done is not known\n'
         f'1 applied, 1 not known: {program}-{number.name}-2 (exit 130)\n'
     )

@@ -26,8 +26,8 @@ def test_the_queries_name_metrics_and_labels_of_the_reference():
     labels = {}
     for left, right in rows:
         names = re.findall(r'``([a-z_…]+)``', left)
-        for each in names:
-            full = each.replace('…', 'openstack_placement_resource')
+        for name in names:
+            full = name.replace('…', 'openstack_placement_resource')
             labels[full] = set(re.findall(r'``([a-z_]+)``', right))
     named = [pair for query in QUERIES for pair in SELECTOR.findall(query)]
     assert len(named) > 15
@@ -35,10 +35,10 @@ def test_the_queries_name_metrics_and_labels_of_the_reference():
         assert metric in labels
         assert not label or label in labels[metric]
     grouped = {
-        each.strip()
+        label.strip()
         for query in QUERIES
         for inside in re.findall(r'by \(([^)]+)\)', query)
-        for each in inside.split(',')
+        for label in inside.split(',')
     }
     assert grouped <= set().union(*labels.values())
 

@@ -40,6 +40,6 @@ def test_an_error_says_the_name_that_was_typed_and_the_one_that_was_meant(
     result = placement(command)
     beginning, end = MISTYPED[command]
     assert result.status == 1
-    said = result.stderr.splitlines()[-1]
-    assert beginning in said
-    assert said.endswith(end)
+    message = result.stderr.splitlines()[-1]
+    assert beginning in message
+    assert message.endswith(end)

@@ -34,7 +34,7 @@ def names(client):
     return sorted(provider.name for provider in resource_provider.list(client))
 
 
-def told(result):
+def rows_of(result):
     """Return the providers that are deleted, and the consumers that lose something."""
     rows = json.loads(result.stdout)
     parts = {(row['object'], row['change']) for row in rows}
@@ -54,7 +54,7 @@ def test_only_what_is_on_the_host_goes(client, placement):
     retained = [allocation.show(client, consumer.uuid).value for consumer in (EVACUATED, UNTYPED)]
     assert [consumer.type for consumer in retained] == ['INSTANCE', None]
     assert all(consumer.project_id == EVACUATED.project_id for consumer in retained)
-    assert told(result) == {
+    assert rows_of(result) == {
         ('compute0', 'delete'),
         ('compute0_gpu0', 'delete'),
         ('compute0_gpu1', 'delete'),

@@ -28,7 +28,7 @@ STATUSES = {
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch, placement):
+def demo_folder(tmp_path, monkeypatch, placement):
     """A reader who has gone on as the demo says."""
     monkeypatch.chdir(tmp_path)
     printed = placement(*DEMO, '--keep', 'demo').stdout
@@ -48,7 +48,7 @@ def test_the_picture_shows_the_demo(placement):
     assert not set(lines) - set(printed)
 
 
-@pytest.mark.usefixtures('kept')
+@pytest.mark.usefixtures('demo_folder')
 def test_each_row_works_in_the_cloud_that_the_demo_leaves(capsys):
     rows = ROW.findall(README)
     assert len(rows) == 18

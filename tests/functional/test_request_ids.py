@@ -13,18 +13,18 @@ from tests.logged import global_request_id
 @pytest.fixture
 def logged():
     """The IDs that the service's log has of each request: the run's, and the request's own."""
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
 
     class Handler(logging.Handler):
         def emit(self, record):
             current = context.get_current()
-            found.append((current.global_request_id, current.request_id))
+            pairs.append((current.global_request_id, current.request_id))
 
     log, handler = logging.getLogger('placement.requestlog'), Handler()
     level = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)
-    yield found
+    yield pairs
     log.removeHandler(handler)
     log.setLevel(level)
 

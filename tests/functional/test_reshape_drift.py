@@ -123,7 +123,7 @@ def test_a_newcomer_with_no_choice_moves_too(client, path, when):
 
 def test_a_row_that_was_inferred_keeps_its_place(client, path):
     before = clouds.loaded(client, clouds.cloud())
-    plan = clouds.plan_of(before, known=False, allow_inferred=True)
+    plan = clouds.plan_of(before, is_mapped=False, allow_inferred=True)
     outcome = applied(client, path, plan, free, 'before')
     assert outcome.exit_status is ExitStatus.DONE, outcome
     left = [row for row in plan.trees[0].rows if row.consumer_uuid != uuid_of('server0.1')]
@@ -133,12 +133,12 @@ def test_a_row_that_was_inferred_keeps_its_place(client, path):
         assert consumer.allocations[uuids[row.to_provider]]['VGPU'] == row.amount
 
 
-@pytest.mark.parametrize('own_uuid', [True, False])
-def test_a_child_with_content(client, path, own_uuid):
+@pytest.mark.parametrize('same_uuid', [True, False])
+def test_a_child_with_content(client, path, same_uuid):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     child = plan.trees[0].providers[1]
     made = resource_provider.create(
-        client, child.name, uuid=child.uuid if own_uuid else None, parent_provider_uuid=ROOT
+        client, child.name, uuid=child.uuid if same_uuid else None, parent_provider_uuid=ROOT
     )
     resource_class.ensure(client, 'CUSTOM_THING')
     inventory.set_all(client, made.uuid, {'CUSTOM_THING': {'total': 3}}, made.generation)

@@ -118,15 +118,15 @@ def test_status_of_what_was_applied_names_what_differs(client, plan, path):
 def test_trees_that_are_pending_are_no_damage(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=3, servers=2)), 1)
 
-    def found():
+    def deviations():
         return [(d.tree, d.is_damage) for d in engines.verify(client, plan, journal_path=path)]
 
-    assert found() == [(f'compute{n}', False) for n in range(3)]
+    assert deviations() == [(f'compute{n}', False) for n in range(3)]
     engines.apply(client, plan, path, limit=1)
-    assert found() == [('compute1', False), ('compute2', False)]
+    assert deviations() == [('compute1', False), ('compute2', False)]
     engines.apply(client, plan, path)
-    assert found() == []
+    assert deviations() == []
     engines.rollback(client, plan, f'{path}.other', trees=['compute1'])
-    assert found() == [('compute1', True)]
+    assert deviations() == [('compute1', True)]
     engines.rollback(client, plan, path, trees=['compute0'])
-    assert found() == [('compute0', False), ('compute1', True)]
+    assert deviations() == [('compute0', False), ('compute1', True)]

@@ -50,13 +50,13 @@ def test_some_trees_and_all_that_their_consumers_hold(client):
     cloud = clouds.cloud(hosts=3)
     both = spanning('compute0', 'compute1')
     clouds.load(client, Snapshot(cloud.providers.values(), [*cloud.consumers.values(), both]))
-    told: list[str] = []
+    names_read: list[str] = []
     names = ['compute1', uuid_of('compute1')]
-    snapshot = capture.capture(client, names, progress=told.append)
+    snapshot = capture.capture(client, names, progress=names_read.append)
     assert [state.name for state in snapshot.providers.values()] == ['compute1']
     assert snapshot.consumers[both.uuid].allocations == both.allocations
     assert uuid_of('server0.0') not in snapshot.consumers
-    assert told == ['compute1']
+    assert names_read == ['compute1']
 
 
 @pytest.mark.parametrize('name', ['nothing', uuid_of('nothing')])
@@ -166,10 +166,10 @@ def test_a_tree_that_never_holds_still(client):
 
 def test_it_says_how_many_trees_there_are_before_it_reads_them(client):
     clouds.load(client, clouds.cloud(hosts=3, servers=1))
-    told: list[object] = []
-    capture.capture(client, progress=told.append, expect=told.append)
-    assert told[0] == 3
-    assert sorted(map(str, told[1:])) == ['compute0', 'compute1', 'compute2']
+    progress: list[object] = []
+    capture.capture(client, progress=progress.append, expect=progress.append)
+    assert progress[0] == 3
+    assert sorted(map(str, progress[1:])) == ['compute0', 'compute1', 'compute2']
 
 
 def test_nothing_is_restored_over_something(client):

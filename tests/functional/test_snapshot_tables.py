@@ -177,11 +177,11 @@ def test_a_provider_that_is_its_own_parent_is_told(tables, url):
 
 def test_one_request_however_much_there_is(tables, url):
     build(tables, url, 1)
-    told: list[str] = []
+    names: list[str] = []
     with watched(tables) as requests:
-        snapshot = capture.capture(tables, progress=told.append)
+        snapshot = capture.capture(tables, progress=names.append)
     assert len(requests) == 1
-    assert told == [root.name for root in snapshot.roots()]
+    assert names == [root.name for root in snapshot.roots()]
 
 
 def test_whoever_may_not_ask_may_not_read_either():

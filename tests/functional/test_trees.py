@@ -13,7 +13,7 @@ from tests.functional.hosts import build, holder
 from tests.programs import Result
 
 SERVER = uuid_of('server')
-HELD = {
+ALLOCATED = {
     'compute0': {'VCPU': 2, 'MEMORY_MB': 512},
     'compute0_gpu1': {'VGPU': 2},
     'storage': {'DISK_GB': 10},
@@ -48,7 +48,7 @@ compute0  MEMORY_MB 512/64512 (1024 reserved)  VCPU 2/64 (ratio 4)
 @pytest.fixture(params=['service', 'file'])
 def where(request, client, tmp_path):
     """The option that says where the trees come from."""
-    build(client, holder('server', HELD))
+    build(client, holder('server', ALLOCATED))
     if request.param == 'service':
         return ''
     disk.write_snapshot(str(tmp_path / 'cloud.json'), clouds.captured(client))
@@ -112,7 +112,7 @@ def test_the_picture_of_the_page_is_drawn_by_its_command(placement, tmp_path):
 
 
 def test_a_picture_of_a_plan(client, placement, tmp_path):
-    build(client, holder('server', HELD))
+    build(client, holder('server', ALLOCATED))
     declared, plan, picture = (str(tmp_path / name) for name in ('more.yaml', 'p.json', 'p.svg'))
     disk.write_text(declared, '- {name: compute1_gpu1, traits: [CUSTOM_NEW], inventories: {}}\n')
     placement('trait create CUSTOM_NEW')

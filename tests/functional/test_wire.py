@@ -304,7 +304,7 @@ def test_a_write_is_carried_out_once_or_what_is_known_is_said(
 ):
     scene, _ = cloud
     # What an audit could not mend it has found.
-    told = 3 if kind == 'audit' else 1
+    reported_status = 3 if kind == 'audit' else 1
     if kind == 'reshape rollback':
         assert run(COMMANDS['reshape apply'].format_map(scene.words)).status == 0
     before, command = scene.state(), COMMANDS[kind].format_map(scene.words)
@@ -315,12 +315,12 @@ def test_a_write_is_carried_out_once_or_what_is_known_is_said(
         assert result.status
         assert reached == before or kind in MANY
     else:
-        is_told = (
+        is_confirmed = (
             kind in ONCE | {'snapshot restore'}
             if fault == 'sent twice'
             else kind in GUARDED and fault == 'cut before the answer'
         )
-        status = told if is_told else 0
+        status = reported_status if is_confirmed else 0
         assert (result.status, reached != before) == (status, True), result
     if result.status == 1:
         # A table says what failed, and it is looked at again.
@@ -329,7 +329,9 @@ def test_a_write_is_carried_out_once_or_what_is_known_is_said(
         assert result.stderr.count('\n') <= 1 or kind in MANY
         assert 'Traceback' not in result.stderr
     again = run(command)
-    assert again.status in ((0, told) if kind in ONCE | {'audit', 'purge'} else (0,)), again
+    assert again.status in ((0, reported_status) if kind in ONCE | {'audit', 'purge'} else (0,)), (
+        again
+    )
     after = scene.state()
     assert after != before
     if reached != before and kind not in MANY:

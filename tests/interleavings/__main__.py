@@ -69,7 +69,7 @@ def replayed(trace: Trace) -> int:
                     *(f'      {key} {was} -> {now}' for key, (was, now) in changed.items()),
                     sep='\n',
                 )
-    print(f'-> {outcome.status}\n{outcome.said}')
+    print(f'-> {outcome.status}\n{outcome.output}')
     for failure in explorer.findings.failures:
         print(failure.violation)
     return 1 if explorer.findings.failures else 0
@@ -135,7 +135,7 @@ def show(findings: Findings) -> None:
     for failure in sorted(findings.failures, key=lambda failure: failure.size, reverse=True):
         by_kind[failure.violation.kind] = failure
     for failure in by_kind.values():
-        print(*failure.requests, failure.said[-1500:], failure.violation, sep='\n')
+        print(*failure.requests, failure.output[-1500:], failure.violation, sep='\n')
         print(f"python -m tests.interleavings --trace '{failure.trace}'", flush=True)
 
 

@@ -40,7 +40,7 @@ class Failure(NamedTuple):
     trace: Trace
     violation: Violation
     requests: list[str]
-    said: str
+    output: str
 
     @property
     def size(self) -> tuple[int, int]:
@@ -78,7 +78,7 @@ class Explorer:
         self._prepare()
         self._start = Moment.now(world)
         self.base = self._run(scenario.line, self._name)
-        assert self.base.status == 0, f'{scenario.name}: {self.base.said}'
+        assert self.base.status == 0, f'{scenario.name}: {self.base.output}'
         self._end, self._aim = Moment.now(world), world.state()
         self._text = scenario.line + ''.join(
             exchange.path + exchange.body for exchange in self.base.exchanges
@@ -92,7 +92,7 @@ class Explorer:
         build(self._world)
         for line in self._scenario.before:
             outcome = self._run(line, self._name)
-            assert outcome.status == 0, f'{line}: {outcome.said}'
+            assert outcome.status == 0, f'{line}: {outcome.output}'
 
     def _run(self, line: str, trace: Trace) -> Outcome:
         self.findings.runs += 1
@@ -213,8 +213,8 @@ class Explorer:
             violations += judging.of_overwriting(outcome, since, in_window=in_window)
         for violation in violations[:1]:
             lines = [f'{n:3} {exchange}' for n, exchange in enumerate(outcome.exchanges)]
-            said = f'-> {outcome.status} {outcome.said}'
-            self.findings.failures.append(Failure(trace, violation, lines, said))
+            output = f'-> {outcome.status} {outcome.output}'
+            self.findings.failures.append(Failure(trace, violation, lines, output))
         return outcome
 
     def _judged(

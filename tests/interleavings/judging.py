@@ -85,7 +85,7 @@ def _unordered(
     text: str, end: State, allowed: list[State], *, is_mixed: bool = False
 ) -> Iterator[Violation]:
     """Return the difference from the nearest of some states, if it is none of them."""
-    differences = [_kept(delta(_named(state), _named(end))) for state in allowed]
+    differences = [_without_names(delta(_named(state), _named(end))) for state in allowed]
     if is_mixed:
         differences = [
             {
@@ -115,7 +115,7 @@ def _named(state: State) -> State:
     return State({shown(key): shown(value) for key, value in state.items()}) if chosen else state
 
 
-def _kept(changed: Delta) -> Delta:
+def _without_names(changed: Delta) -> Delta:
     """Leave out the custom classes and traits: they stay, as others may use them."""
     return {
         key: pair for key, pair in changed.items() if key[0] not in ('class name', 'trait name')

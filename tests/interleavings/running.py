@@ -124,7 +124,7 @@ class Outcome:
         return self.ended.status
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return f'{self.ended.stdout}\n{self.ended.stderr}'.strip()
 
     @property

@@ -89,9 +89,9 @@ def _of_status(status, ended, written):
     message = f'{ended.stdout}\n{ended.stderr}'
     if status not in (ExitStatus.DONE, ExitStatus.INTERRUPTED) and not message.strip():
         yield Violation('status', f'{status}, and nothing is said')
-    is_told = any(word in message for word in ('not known', 'done', 'is still there', 'left'))
+    is_reported = any(word in message for word in ('not known', 'done', 'is still there', 'left'))
     untold = {key: pair for key, pair in written.net().items() if not _is_name(key)}
-    if status == ExitStatus.ERROR and untold and not is_told:
+    if status == ExitStatus.ERROR and untold and not is_reported:
         text = f'1, but {_shown(untold)} was written: {message.strip()[:400]}'
         yield Violation('untold', text)
 
@@ -115,11 +115,11 @@ def _facts(row, state):
     what, before, after = row['change'], row['before'], row['after']
     if what == 'allocations':
         consumer = row['object'].removeprefix('consumer ')
-        for side, is_there in ((before, False), (after, True)):
+        for side, exists in ((before, False), (after, True)):
             for name, resources in (side or {}).items():
                 for kind, amount in resources.items():
                     key = 'allocation', consumer, state.by_name(name) or '', kind
-                    yield key, amount if is_there else ABSENT
+                    yield key, amount if exists else ABSENT
         return
     uuid = state.by_name(row['object']) or ''
     if what in ('traits', 'aggregates'):

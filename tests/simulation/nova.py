@@ -23,7 +23,7 @@ FLAVORS = (
     {'VCPU': 1, 'MEMORY_MB': 1024, 'VGPU': 1},
     {'VCPU': 4, 'MEMORY_MB': 512, 'VGPU': 2},
 )
-OWN_TRAITS = {'COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND'}
+LOCAL_TRAITS = {'COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND'}
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 
@@ -204,7 +204,7 @@ class Nova:
         status, live = self.call('GET', f'/resource_providers/{host}/traits')
         yield
         if status == 200:
-            desired = sorted({*live['traits'], *OWN_TRAITS} ^ {DISABLED})
+            desired = sorted({*live['traits'], *LOCAL_TRAITS} ^ {DISABLED})
             generation = live['resource_provider_generation']
             body = {'traits': desired, 'resource_provider_generation': generation}
             self.call('PUT', f'/resource_providers/{host}/traits', body)

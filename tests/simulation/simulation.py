@@ -14,7 +14,7 @@ from tests.simulation.clock import Clock, virtual
 from tests.simulation.commands import WRITERS, Command, Missing, Scene
 from tests.simulation.invariants import Violation
 from tests.simulation.lines import READING
-from tests.simulation.nova import OWN_TRAITS
+from tests.simulation.nova import LOCAL_TRAITS
 from tests.simulation.stage import SHOWN, Stage
 from tests.simulation.world import World
 
@@ -239,7 +239,7 @@ def build(stage, dice):
             'DISK_GB': {'total': 500, 'max_unit': 500, 'reserved': 0},
             'VGPU': GPUS,
         }
-        _make(stage, host, f'host{number}', nova.hosts[host], sorted(OWN_TRAITS))
+        _make(stage, host, f'host{number}', nova.hosts[host], sorted(LOCAL_TRAITS))
     nova.call('PUT', '/resource_classes/CUSTOM_CLASS_0')
     nova.call('PUT', '/traits/CUSTOM_TRAIT_0')
     _make(stage, nova.uuid(), 'spare0', {'CUSTOM_CLASS_0': {'total': 3}}, ['CUSTOM_TRAIT_0'])

@@ -113,18 +113,18 @@ GRAPH = {name: ours(path) & NAMES.keys() - {name} for name, path in NAMES.items(
 
 def reached(module):
     """All modules that are loaded with one, its own functions included."""
-    found, waiting = {module}, [module]
+    loaded, waiting = {module}, [module]
     while waiting:
-        new = GRAPH[waiting.pop()] - found
-        found |= new
+        new = GRAPH[waiting.pop()] - loaded
+        loaded |= new
         waiting.extend(new)
-    return found
+    return loaded
 
 
 @pytest.mark.parametrize('module', NAMES)
 def test_every_module_imports_what_the_row_of_its_folder_allows(module):
-    found = {folder(other) for other in ours(NAMES[module])} - {''}
-    assert found <= (allowed(folder(module)) if folder(module) else set())
+    folders = {folder(other) for other in ours(NAMES[module])} - {''}
+    assert folders <= (allowed(folder(module)) if folder(module) else set())
 
 
 def test_the_walk_sees_what_functions_and_types_import():

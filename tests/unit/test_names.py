@@ -50,14 +50,14 @@ def test_the_main_types_exist():
 @pytest.mark.slow
 def test_docstrings_begin_with_a_noun_or_a_verb():
     opening = re.compile(r'\s*(What|Who|Whose|Whether|Where|How|When|Why|Which)\b')
-    found = [
+    matches = [
         f'{path}: {docstring}'
         for path in PACKAGE.rglob('*.py')
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
         if (docstring := ast.get_docstring(node)) and opening.match(docstring)
     ]
-    assert found == []
+    assert matches == []
 
 
 #: Words that hide the subject of a sentence, in comments and texts.
@@ -93,11 +93,11 @@ def definitions(source):
 
 @pytest.mark.slow
 def test_comments_texts_and_names_are_plain():
-    found = []
+    matches = []
     for path in PACKAGE.rglob('*.py'):
         source = path.read_text()
         texts = [text for text in comments_and_texts(source) if AVOIDED_WORDS.search(text)]
         names = [path.stem, *definitions(source)]
-        found += [(path.name, text) for text in texts]
-        found += [(path.name, name) for name in names if AVOIDED_NAMES.search(name)]
-    assert found == []
+        matches += [(path.name, text) for text in texts]
+        matches += [(path.name, name) for name in names if AVOIDED_NAMES.search(name)]
+    assert matches == []

@@ -17,7 +17,7 @@ LITERAL = re.compile(rf'``(?:placement |openstack )?((?:{FIRST})\b[^`]*)``')
 #: A command that the reader types without a cloud.
 PROMPTED = re.compile(r'^ +\$ (?:placement|openstack) ', re.M)
 #: It says to which Placement the commands go.
-OWN_PLACEMENT = re.compile(
+LOCAL_PLACEMENT = re.compile(
     r'^ +\$ (?:\. doc/source/examples/begin\.sh|export OS_AUTH_TYPE=placement_direct\b.*)$', re.M
 )
 #: What is left to the reader in a text: places and alternatives.
@@ -26,8 +26,8 @@ LEFT_OPEN = re.compile(r'…|\|')
 
 def command_of(words):
     """Return the longest command that the words begin with."""
-    known = (' '.join(words[:count]) for count in range(len(words), 0, -1))
-    return next((each for each in known if each in COMMANDS), None)
+    beginnings = (' '.join(words[:count]) for count in range(len(words), 0, -1))
+    return next((beginning for beginning in beginnings if beginning in COMMANDS), None)
 
 
 def typed(text):
@@ -60,18 +60,18 @@ def test_the_literals_name_commands_and_options(path):
         bare = ' '.join(words[: next((n for n, w in enumerate(words) if w[0] in '-…|'), None)])
         command = command_of(words)
         if command is None:
-            assert any(f'{each} '.startswith(f'{bare} ') for each in COMMANDS), literal
+            assert any(f'{name} '.startswith(f'{bare} ') for name in COMMANDS), literal
             continue
-        known = parser_of(COMMANDS[command])._option_string_actions
+        options = parser_of(COMMANDS[command])._option_string_actions
         for option in re.findall(r'(?<!\S)--?[a-z][a-z_-]*', ' '.join(words)):
-            assert option in known or option.startswith('--os-'), literal
+            assert option in options or option.startswith('--os-'), literal
 
 
 @pytest.mark.parametrize('path', PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_commands_with_a_prompt_reach_a_placement_of_their_own(path):
     before, *typed = PROMPTED.split(path.read_text(), maxsplit=1)
     if path.parent.name != 'include':
-        assert not typed or OWN_PLACEMENT.search(before), 'begin with examples/begin.sh'
+        assert not typed or LOCAL_PLACEMENT.search(before), 'begin with examples/begin.sh'
 
 
 def test_there_are_commands_in_the_pages():

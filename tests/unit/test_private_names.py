@@ -42,16 +42,16 @@ PRIVATE = (
         'embedded',
     ),
 )
-every_one = pytest.mark.parametrize('private', PRIVATE, ids=lambda each: each.definer)
+every_one = pytest.mark.parametrize('private', PRIVATE, ids=lambda private: private.definer)
 
 
 @cache
 def attributes(path):
     """The attributes that a module of ours uses and does not set itself."""
     source = path.read_text()
-    own = set(re.findall(r'self\.(\w+) = ', source))
+    assigned = set(re.findall(r'self\.(\w+) = ', source))
     nodes = ast.walk(ast.parse(source))
-    return {node.attr for node in nodes if isinstance(node, ast.Attribute)} - own
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute)} - assigned
 
 
 @every_one
@@ -79,7 +79,7 @@ def test_the_package_has_an_upper_bound_that_admits_what_is_installed(private):
     config = ConfigParser()
     config.read(TOP / 'setup.cfg')
     lines = config['options']['install_requires'] + config['options.extras_require']['direct']
-    wanted = {requirement.name: requirement for requirement in map(Requirement, lines.split())}
-    bounds = wanted[private.package].specifier
+    required = {requirement.name: requirement for requirement in map(Requirement, lines.split())}
+    bounds = required[private.package].specifier
     assert any(bound.operator == '<' for bound in bounds)
     assert version(private.package) in bounds

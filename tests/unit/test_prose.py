@@ -104,7 +104,7 @@ def test_faults_are_found(text, expected):
 
 
 def test_the_pages_are_plain():
-    found = [
+    faults_of_pages = [
         f'{path.relative_to(ROOT)}: {fault}' for path in PAGES for fault in faults(path.read_text())
     ]
-    assert len(found) <= TOLERATED, '\n'.join(found)
+    assert len(faults_of_pages) <= TOLERATED, '\n'.join(faults_of_pages)

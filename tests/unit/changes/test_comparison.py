@@ -19,7 +19,7 @@ TREE = TreeChange(
 
 
 @pytest.mark.parametrize(
-    ('host', 'held', 'kind', 'is_damage'),
+    ('host', 'allocated', 'kind', 'is_damage'),
     [
         # It was resized where the plan has put it.
         (provider('host', VCPU=8), {'host': {'VCPU': 2}, 'gpu': {'VGPU': 1}}, 'amount', False),
@@ -29,10 +29,10 @@ TREE = TreeChange(
     ],
 )
 def test_who_holds_something_else_was_resized_unless_it_is_where_it_was(
-    host, held, kind, is_damage
+    host, allocated, kind, is_damage
 ):
-    live = cloud([host, GPU], [consumer('s', **held)])
-    [deviation] = [each for each in comparison.deviations(TREE, live) if each.kind != 'inventory']
+    live = cloud([host, GPU], [consumer('s', **allocated)])
+    [deviation] = [item for item in comparison.deviations(TREE, live) if item.kind != 'inventory']
     assert (deviation.kind, deviation.is_damage) == (kind, is_damage)
 
 

@@ -63,5 +63,5 @@ def test_names_below_a_provider_change_before_its_own():
         ),
         (),
     )
-    renamed = [each.uuid for each in diff(before, after) if isinstance(each, UpdateProvider)]
+    renamed = [op.uuid for op in diff(before, after) if isinstance(op, UpdateProvider)]
     assert renamed == ['host_a_b', 'host_a', 'host']

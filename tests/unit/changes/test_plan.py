@@ -59,7 +59,7 @@ def test_a_provider_goes_together_with_the_one_that_has_its_name():
     new = provider('new')
     before = cloud([old, replace(new, provider=replace(new.provider, name='host'))])
     (tree,) = plan('replace', before, replaced(before, 'old', 'new', 'host')).trees
-    assert [type(each) for each in operations_of(tree)] == [SetTraits, Reshape, DeleteProvider]
+    assert [type(op) for op in operations_of(tree)] == [SetTraits, Reshape, DeleteProvider]
 
 
 def _content(side, uuid):

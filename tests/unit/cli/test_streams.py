@@ -42,7 +42,7 @@ def test_an_error_keeps_its_exit_status(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ('command', 'told'),
+    ('command', 'ending'),
     [
         (
             'batch - <<< "trait create CUSTOM_A\ntrait create CUSTOM_B"',
@@ -52,9 +52,9 @@ def test_an_error_keeps_its_exit_status(tmp_path):
         ('--help', ''),
     ],
 )
-def test_a_full_disk_is_told(command, told, tmp_path):
+def test_a_full_disk_is_told(command, ending, tmp_path):
     full = run(f'{command} > /dev/full', tmp_path)
-    sentence = f'Cannot write to stdout: No space left on device{told}\n'
+    sentence = f'Cannot write to stdout: No space left on device{ending}\n'
     assert (full.returncode, full.stderr) == (1, sentence)
 
 

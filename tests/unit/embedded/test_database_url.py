@@ -29,16 +29,16 @@ def test_a_url_is_shown_without_its_secrets(url, shown):
 
 
 @pytest.mark.parametrize(
-    ('message', 'told'),
+    ('message', 'expected'),
     [
         ('No route to h\nand more', 'No route to h'),
         ('Access denied for u:SECRET', 'DBError; the URL is '),
         ('No such key: SSL-KEY', 'DBError; the URL is '),
     ],
 )
-def test_the_words_of_the_database_are_printed_without_its_secrets(message, told):
+def test_the_words_of_the_database_are_printed_without_its_secrets(message, expected):
     url = 'mysql+pymysql://u:SECRET@h/p?ssl_key=SSL-KEY'
-    assert database_url.reason(exception.DBError(Exception(message)), url).startswith(told)
+    assert database_url.reason(exception.DBError(Exception(message)), url).startswith(expected)
 
 
 HOSTILE = [
@@ -60,8 +60,8 @@ def test_no_failure_tells_it(url, capfd, caplog, recwarn):
     with pytest.raises(errors.DirectError) as failure:
         service.start(url, None)
     assert '\n' not in str(failure.value)
-    told = [*traceback.format_exception(failure.value), *capfd.readouterr(), caplog.text]
-    assert SECRET not in ''.join([*told, *(str(warning.message) for warning in recwarn)])
+    texts = [*traceback.format_exception(failure.value), *capfd.readouterr(), caplog.text]
+    assert SECRET not in ''.join([*texts, *(str(warning.message) for warning in recwarn)])
 
 
 @pytest.mark.parametrize('line', ['connection = {}', 'connection {}', 'connection: {}\n{}'])

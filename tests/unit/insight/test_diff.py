@@ -15,7 +15,7 @@ SERVER = consumer('s', host={'VCPU': 2})
 BEFORE = cloud([HOST, CHILD], [SERVER])
 
 
-def told(after, before=BEFORE):
+def rows(after, before=BEFORE):
     return [(d.change, d.name, d.field, d.before, d.after) for d in differences(before, after)]
 
 
@@ -23,7 +23,7 @@ def test_the_same_is_the_same_whatever_its_generations():
     moved = [
         replace(state, provider=replace(state.provider, generation=99)) for state in (HOST, CHILD)
     ]
-    assert told(cloud(moved, [replace(SERVER, generation=99)])) == []
+    assert rows(cloud(moved, [replace(SERVER, generation=99)])) == []
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_the_same_is_the_same_whatever_its_generations():
     ],
 )
 def test_what_changes_of_a_provider(host, expected):
-    assert told(cloud([host, CHILD], [SERVER])) == [expected]
+    assert rows(cloud([host, CHILD], [SERVER])) == [expected]
 
 
 def test_a_new_parent_is_a_change():
     root = provider('host_0', VGPU=4)
-    assert told(cloud([HOST, root], [SERVER])) == [('removed', 'host_0', 'parent', 'host', None)]
+    assert rows(cloud([HOST, root], [SERVER])) == [('removed', 'host_0', 'parent', 'host', None)]
 
 
 def test_who_is_made_anew_under_its_name_is_another():
@@ -60,7 +60,7 @@ def test_who_is_made_anew_under_its_name_is_another():
 
     old = cloud([called_host('a'), provider('child', 'a')], [consumer('s', a={'VCPU': 2})])
     new = cloud([called_host('b'), provider('child', 'b')], [consumer('s', b={'VCPU': 2})])
-    moved = [row for row in told(new, old) if row[1] != 'host']
+    moved = [row for row in rows(new, old) if row[1] != 'host']
     assert moved == [
         ('changed', 'child', 'parent', 'host (a)', 'host (b)'),
         ('removed', 's', 'allocations.host (a).VCPU', 2, None),
@@ -80,12 +80,12 @@ def test_who_is_made_anew_under_its_name_is_another():
     ],
 )
 def test_what_changes_of_a_consumer(server, expected):
-    assert told(cloud([HOST, CHILD], [server])) == [expected]
+    assert rows(cloud([HOST, CHILD], [server])) == [expected]
 
 
 def test_what_comes_and_goes_is_told_as_a_whole():
     after = cloud([HOST], [])
-    [child, server] = told(after)
+    [child, server] = rows(after)
     assert child[:4] == (
         'removed', 'host_0', '',
         {
@@ -104,7 +104,7 @@ def test_what_comes_and_goes_is_told_as_a_whole():
         },
         None,
     )  # fmt: skip
-    assert [change for change, *_ in told(BEFORE, after)] == ['added', 'added']
+    assert [change for change, *_ in rows(BEFORE, after)] == ['added', 'added']
 
 
 def test_a_summary_counts():

@@ -9,22 +9,22 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.producers.repair import repaired
 from tests.unit.insight.clouds import cloud, consumer, provider
 
-HELD = consumer('c', a={'VCPU': 1}, b={'VCPU': 2})
+LEAK = consumer('c', a={'VCPU': 1}, b={'VCPU': 2})
 CLOUD = cloud(
-    [provider('a', VCPU=Inventory(8, reserved=9), traits=['T']), provider('b', VCPU=8)], [HELD]
+    [provider('a', VCPU=Inventory(8, reserved=9), traits=['T']), provider('b', VCPU=8)], [LEAK]
 )
 CHANGED = 'The allocations of consumer c have changed since'
 TRAIT, RESERVED = AddTrait('b', 'b', 'T'), LowerReserved('a', 'a', 'VCPU', 8)
 
 
 def with_consumer(**changes):
-    return Snapshot(CLOUD.providers.values(), [replace(HELD, **changes)])  # type: ignore[arg-type]
+    return Snapshot(CLOUD.providers.values(), [replace(LEAK, **changes)])  # type: ignore[arg-type]
 
 
 def test_all_repairs_together():
     after, reasons = repaired(
         CLOUD,
-        {0: TRAIT, 1: RESERVED, 2: FreeAllocations(HELD, ('a',)), 3: FreeAllocations(HELD, ('b',))},
+        {0: TRAIT, 1: RESERVED, 2: FreeAllocations(LEAK, ('a',)), 3: FreeAllocations(LEAK, ('b',))},
     )
     assert reasons == {}
     assert [state.traits for state in after.providers.values()] == [{'T'}, {'T'}]
@@ -33,8 +33,8 @@ def test_all_repairs_together():
 
 
 def test_a_consumer_keeps_the_rest():
-    after, _ = repaired(CLOUD, {7: FreeAllocations(HELD, ('a',))})
-    assert after.consumers['c'] == replace(HELD, allocations={'b': {'VCPU': 2}})
+    after, _ = repaired(CLOUD, {7: FreeAllocations(LEAK, ('a',))})
+    assert after.consumers['c'] == replace(LEAK, allocations={'b': {'VCPU': 2}})
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_consumer_keeps_the_rest():
     ],
 )
 def test_a_consumer_that_changed_since_is_left(live, reasons):
-    after, obstacles = repaired(live, {7: FreeAllocations(HELD, ('a',))})
+    after, obstacles = repaired(live, {7: FreeAllocations(LEAK, ('a',))})
     assert obstacles == reasons
     assert after.consumers == live.consumers
 

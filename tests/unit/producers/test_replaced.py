@@ -175,13 +175,13 @@ def test_from_each_step_the_way_leads_to_the_same_end(new, name):
         assert content(simulate(live, diff(live, again))) == content(end), operations[number]
 
 
-OWN = consumer('o', twin={'VCPU': 3})
+TWINS_CONSUMER = consumer('o', twin={'VCPU': 3})
 
 
 @pytest.mark.parametrize('name', ['old', 'twin', 'third'])
 def test_another_host_in_use_is_refused(name):
     both = consumer('b', old={'VCPU': 1}, twin={'DISK_GB': 1})
-    live = cloud([*HOST, TWIN], [SERVER, both, OWN, consumer('p', twin={'VCPU': 1})])
+    live = cloud([*HOST, TWIN], [SERVER, both, TWINS_CONSUMER, consumer('p', twin={'VCPU': 1})])
     with pytest.raises(Irreplaceable) as refused:
         check_related(live, 'old', 'twin', name)
     assert str(refused.value) == (
@@ -217,7 +217,7 @@ def test_so_is_one_of_which_only_a_child_is_in_use(child, name):
     ],
 )
 def test_a_twin_in_use_needs_the_name_of_the_same_host(old, new, is_same):
-    live = cloud([named(OLD, old), GPU, named(TWIN, new)], [SERVER, OWN])
+    live = cloud([named(OLD, old), GPU, named(TWIN, new)], [SERVER, TWINS_CONSUMER])
     with nullcontext() if is_same else pytest.raises(Irreplaceable):
         check_related(live, 'old', 'twin', new)
 
@@ -247,7 +247,7 @@ def test_what_was_cut_off_goes_on_without_a_merge(name):
 
 def test_an_empty_provider_does_not_hide_another_host():
     """A host that has its inventories below it, as one with NUMA providers."""
-    live = cloud([provider('old'), provider('old_numa', 'old', VCPU=4), TWIN], [OWN])
+    live = cloud([provider('old'), provider('old_numa', 'old', VCPU=4), TWIN], [TWINS_CONSUMER])
     with pytest.raises(Irreplaceable):
         check_related(live, 'old', 'twin', 'twin')
 

@@ -66,9 +66,9 @@ def test_a_change_that_was_done_is_told_with_an_error_after_it(placement, servic
     owner = {'project_id': 'p', 'user_id': 'u'}
     service.answer(Reply(200, allocated | CONSUMER | owner), Reply(204), fault(403, 'Not allowed'))
     result = placement(f'resource provider allocation unset {RP}')
-    told = f'Before this error: the last change, PUT /allocations/{RP}, was done\n'
+    notice = f'Before this error: the last change, PUT /allocations/{RP}, was done\n'
     refusal = 'Not allowed. The default policy requires the role admin or service'
-    assert result == Result(1, '', f'{refusal} (HTTP 403) [req-1]\n{told}')
+    assert result == Result(1, '', f'{refusal} (HTTP 403) [req-1]\n{notice}')
 
 
 @pytest.mark.parametrize('answer', [{'hello': 1}, {'uuid': RP}])
@@ -93,8 +93,8 @@ def test_a_change_whose_answer_was_lost_is_told_with_an_error_after_it(placement
     result = placement(
         f'resource provider allocation claim {RP} --resource VCPU=2 --project-id p --user-id u'
     )
-    told = f'Before this error: whether PUT /allocations/{RP} was done is not known\n'
-    assert result == Result(1, '', f'Consumer {RP} holds something already\n{told}')
+    notice = f'Before this error: whether PUT /allocations/{RP} was done is not known\n'
+    assert result == Result(1, '', f'Consumer {RP} holds something already\n{notice}')
 
 
 @pytest.mark.parametrize('number', SIGNALS)

@@ -177,8 +177,8 @@ def test_a_carriage_return_before_the_line_feed_belongs_to_the_end(
     monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BytesIO(content)))
     path = str(tmp_path / 'commands') if source == 'file' else '-'
     result = placement('batch', path, '--keep-going', '--json-lines')
-    told = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(result['line'], result['status']) for result in told] == [(1, 0), (3, 2), (4, 0)]
+    records = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(result['line'], result['status']) for result in records] == [(1, 0), (3, 2), (4, 0)]
 
 
 def test_a_number_sign_in_a_word_begins_no_comment(batch, service):
@@ -310,8 +310,8 @@ def test_what_only_reads_is_asked_together_and_told_in_order(batch, service, bes
     service.answer(*[CLASSES] * 5)
     lines = [f'{LIST} # {number}' for number in range(5)]
     result = batch(lines, '--json-lines')
-    told = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(record['command'], record['stdout']) for record in told] == [
+    records = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(record['command'], record['stdout']) for record in records] == [
         (line, 'VCPU\n') for line in lines
     ]
 
@@ -337,10 +337,10 @@ def test_what_tells_more_is_told_by_one_command_at_a_time(batch, service, beside
     service.answer(*[CLASSES] * 3)
     option = option.replace('debug.log', str(tmp_path / 'debug.log'))
     result = batch([LIST, f'{LIST} {option}', LIST], '--json-lines')
-    told = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(record['status'], record['stdout']) for record in told] == [(0, 'VCPU\n')] * 3
+    records = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(record['status'], record['stdout']) for record in records] == [(0, 'VCPU\n')] * 3
     assert beside.elsewhere == [False, False, True]
-    assert told[2]['stderr'] == ''
+    assert records[2]['stderr'] == ''
 
 
 def test_a_failure_beside_others_ends_the_batch_where_it_stands(batch, service):
