@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from placementclient.hosts.assignments import Misfit
+from placementclient.hosts.assignments import misfit
 from placementclient.hosts.device_spec import DeviceSpec, first, physical_functions
 from placementclient.hosts.devices import PCI, PF, REMOVED, VDPA, VF, Device
+from placementclient.model.findings import Finding
 from placementclient.model.nova import ONE_TIME_USE, OWNER_NOVA
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import pci
@@ -36,7 +37,7 @@ def of_devices(
     devices: Sequence[Device],
     specs: Mapping[str, Sequence[DeviceSpec]],
     snapshot: Snapshot | None = None,
-) -> Iterator[NewEntry | Misfit]:
+) -> Iterator[NewEntry | Finding]:
     """Return the section ``additions`` of a specification, and the devices that it leaves out.
 
     :param specs: the entries of each host; those of ``''`` are of all others
@@ -52,15 +53,15 @@ def of_devices(
         yield from _of_host(host, local, specs.get(host, specs.get('', ())), snapshot)
     for host in specs:
         if host and host not in by_host:
-            yield Misfit(host, 'has a device_spec of its own, and no device is listed', '')
+            yield misfit(host, 'has a device_spec of its own, and no device is listed', '')
 
 
 def _of_host(
     host: str, devices: Sequence[Device], specs: Sequence[DeviceSpec], snapshot: Snapshot | None
-) -> Iterator[NewEntry | Misfit]:
+) -> Iterator[NewEntry | Finding]:
     physical = physical_functions(devices)
     providers: dict[str, _NewProvider] = {}
-    unmanaged: list[Misfit] = []
+    unmanaged: list[Finding] = []
     for device in devices:
         spec = first(specs, device, physical)
         if spec is None:
@@ -73,7 +74,7 @@ def _of_host(
         yield from unmanaged
     elif snapshot is not None and root is None:
         reason = 'has devices, and no resource provider in the snapshot'
-        yield Misfit(host, reason, devices[0].path)
+        yield misfit(host, reason, devices[0].path)
     else:
         for address, provider in sorted(providers.items()):
             consumers, gone = _consumers(provider, snapshot, root.uuid if root else None)
@@ -82,8 +83,8 @@ def _of_host(
             yield _entry(host, name, provider, consumers)
 
 
-def _unmanaged(device: Device) -> Misfit:
-    return Misfit(
+def _unmanaged(device: Device) -> Finding:
+    return misfit(
         f'{device.host}_{device.address.upper()}',
         f'is used by server {device.instance_uuid}, and no device_spec matches it: the tree of '
         f'{device.host} is left out',
@@ -121,7 +122,7 @@ def _traits(spec: DeviceSpec) -> frozenset[str]:
 
 def _consumers(
     provider: _NewProvider, snapshot: Snapshot | None, root_uuid: str | None
-) -> tuple[dict[str, int], list[Misfit]]:
+) -> tuple[dict[str, int], list[Finding]]:
     """Return how many devices each instance has, without instances that hold nothing."""
     counted = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
     # The first device of each instance.
@@ -135,12 +136,12 @@ def _consumers(
                 f'has {device.address} of {device.host}, and holds nothing there in Placement: '
                 'under migration or resized on its host'
             )
-            gone.append(Misfit(uuid, reason, device.path))
+            gone.append(misfit(uuid, reason, device.path))
             del counted[uuid]
     return dict(sorted(counted.items())), gone
 
 
-def _to_reserve(name: str, provider: _NewProvider) -> Iterator[Misfit]:
+def _to_reserve(name: str, provider: _NewProvider) -> Iterator[Finding]:
     """Return a one-time-use device in use, which Nova reserves until it is cleaned."""
     # The service grants no allocation on reserved inventory: this comes after the allocations.
     device = provider.devices[0]
@@ -149,7 +150,7 @@ def _to_reserve(name: str, provider: _NewProvider) -> Iterator[Misfit]:
             f'is for one use and in use: after "reshape apply", reserve it with "inventory set '
             f'--amend --resource {provider.resource_class}:reserved=1"'
         )
-        yield Misfit(name, reason, device.path)
+        yield misfit(name, reason, device.path)
 
 
 def _entry(host: str, name: str, provider: _NewProvider, consumers: Mapping[str, int]) -> NewEntry:

@@ -4,11 +4,11 @@ import csv
 import io
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from placementclient.hosts.libvirt import Domain, HostFacts
 from placementclient.model.assignments import COLUMNS, TO_CLASS, AssignmentRow
+from placementclient.model.findings import Finding
 from placementclient.model.snapshots import Snapshot
 
 VGPU = 'VGPU'
@@ -17,30 +17,23 @@ CELL_CLASSES = ('VCPU', 'PCPU', 'MEMORY_MB')
 T = TypeVar('T')
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
-    """A contradiction between facts and allocations; there is no row for it.
-
-    :param subject: the UUID of a server or of a mediated device; the name of a host
-    """
-
-    subject: str
-    reason: str
-    path: str
-
-
 #: Certain rows, and contradictions.
-Results = Iterator[AssignmentRow | Misfit]
+Results = Iterator[AssignmentRow | Finding]
 #: The allocations of each consumer in the tree of a host.
 _Allocated = Mapping[str, Mapping[str, int]]
 
 
-def divided(results: Iterable[T | Misfit]) -> tuple[list[T], list[Misfit]]:
+def misfit(subject: str, reason: str, path: str) -> Finding:
+    """Return a contradiction between facts and allocations; there is no row for it."""
+    return Finding('misfit', subject, {'file': path}, reason=reason)
+
+
+def divided(results: Iterable[T | Finding]) -> tuple[list[T], list[Finding]]:
     """Return the results that are certain, and the contradictions."""
     certain: list[T] = []
-    misfits: list[Misfit] = []
+    misfits: list[Finding] = []
     for result in results:
-        if isinstance(result, Misfit):
+        if isinstance(result, Finding):
             misfits.append(result)
         else:
             certain.append(result)
@@ -87,7 +80,7 @@ def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Re
                 reason = (
                     f'spans the NUMA cells {spanned}' if cells else 'is not bound to a NUMA cell'
                 )
-                yield Misfit(domain.uuid, reason, domain.path)
+                yield misfit(domain.uuid, reason, domain.path)
             else:
                 [cell] = cells
                 evidence = f'NUMA cell {cell} in {domain.path}'
@@ -131,11 +124,11 @@ def _single(
         )
 
 
-def _on_several(hosts: Sequence[HostFacts]) -> Iterator[Misfit]:
+def _on_several(hosts: Sequence[HostFacts]) -> Iterator[Finding]:
     for uuid, paths in _paths(hosts).items():
         if len(paths) > 1:
             reason = f'is on several hosts, as in a migration: {", ".join(paths)}'
-            yield Misfit(uuid, reason, paths[0])
+            yield misfit(uuid, reason, paths[0])
 
 
 def _allocated(snapshot: Snapshot | None, hostname: str) -> _Allocated:
@@ -164,23 +157,23 @@ def _of_domain(
                 f'is on several devices of {facts.hostname}: {", ".join(parents)}; it is attached '
                 f'to server {domain.uuid}'
             )
-            yield Misfit(uuid, reason, devices[0].path)
+            yield misfit(uuid, reason, devices[0].path)
         else:
             reason = f'is attached to server {domain.uuid}, and nothing says where it is'
-            yield Misfit(uuid, reason, domain.path)
+            yield misfit(uuid, reason, domain.path)
     for (name, provider), mdevs in placed.items():
         evidence = f'mdev {", ".join(mdevs)} on {facts.hostname}'
         yield AssignmentRow(domain.uuid, name, len(mdevs), provider, evidence)
 
 
-def _unknown(facts: HostFacts, domain: Domain) -> Misfit:
+def _unknown(facts: HostFacts, domain: Domain) -> Finding:
     reason = f'is defined on {facts.hostname}, and holds nothing there in Placement'
-    return Misfit(domain.uuid, reason, domain.path)
+    return misfit(domain.uuid, reason, domain.path)
 
 
 def _compared(
     allocated: _Allocated, facts: HostFacts, domain: Domain, rows: Sequence[AssignmentRow]
-) -> Iterator[Misfit]:
+) -> Iterator[Finding]:
     resources = allocated.get(domain.uuid)
     if not resources:
         yield _unknown(facts, domain)
@@ -194,12 +187,12 @@ def _compared(
                 f'has {amount} mediated devices of {name}, and {resources.get(name, 0)} {name} is '
                 'allocated to it'
             )
-            yield Misfit(domain.uuid, reason, domain.path)
+            yield misfit(domain.uuid, reason, domain.path)
 
 
 def _without_device(
     allocated: _Allocated, facts: HostFacts, domains: Iterable[Domain], names: set[str]
-) -> Iterator[Misfit]:
+) -> Iterator[Finding]:
     """Return the consumers that hold such a class on a host, and have no device there."""
     equipped = {domain.uuid for domain in domains if domain.mdevs}
     for uuid in sorted(allocated.keys() - equipped):
@@ -212,4 +205,4 @@ def _without_device(
                 f'holds {amounts} on {facts.hostname}, where no mediated device of it is known: it '
                 'may be shut off, or be a migration'
             )
-            yield Misfit(uuid, reason, facts.path)
+            yield misfit(uuid, reason, facts.path)

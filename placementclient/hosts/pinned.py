@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from placementclient.client import errors
-from placementclient.hosts.assignments import Misfit, Results
+from placementclient.hosts.assignments import Results, misfit
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.servers import Server, ServerMigration
 from placementclient.model.snapshots import Snapshot
@@ -31,7 +31,7 @@ def of_servers(
         policy, source = _policy(server, path)
         if policy == 'mixed':
             reason = f'has the CPU policy "mixed" ({source}): some of its VCPU are PCPU, say which'
-            yield Misfit(uuid, reason, path)
+            yield misfit(uuid, reason, path)
         elif policy == 'dedicated':
             yield from _rows(snapshot, uuid, source)
             evidence = f'{source}, migration of server {uuid}'

@@ -11,7 +11,8 @@ from placementclient.commands.framework.option import Flag, Option
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from placementclient.hosts.assignments import Misfit, Results
+    from placementclient.hosts.assignments import Results
+    from placementclient.model.findings import Finding
     from placementclient.model.snapshots import Snapshot
 
 
@@ -39,9 +40,9 @@ class _Fitting(base.Lister):
     prints = ('subject', 'reason', 'file')
     statuses = ((errors.ExitStatus.DIFFERS, 'something does not fit, and is left out'),)
 
-    def misfits(self, left_out: Iterable[Misfit]) -> base.Output:
+    def misfits(self, left_out: Iterable[Finding]) -> base.Output:
         """Return the table; the exit status follows from it."""
-        rows = [(misfit.subject, misfit.reason, misfit.path) for misfit in left_out]
+        rows = [(misfit.subject, misfit.reason, misfit.facts['file']) for misfit in left_out]
         if rows:
             self.exit_status = errors.ExitStatus.DIFFERS
         return self.prints, rows
