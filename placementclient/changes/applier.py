@@ -44,7 +44,7 @@ class Applier:
     again.
 
     :param live: the providers, as the operations were decided on
-    :param names: what other appliers of the run have made: custom classes and traits
+    :param names: the operations of this run that have made custom classes and traits
     :param report: gets each operation when it is done; and, with ``False``, one that may be done
     """
 

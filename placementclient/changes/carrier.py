@@ -107,7 +107,7 @@ class Carrier(Inspector):
     def check_records(self, path: str) -> None:
         """Check what the journal says of the trees.
 
-        :raises errors.BadFile: if a tree was to become something else than what was reviewed
+        :raises errors.BadFile: if a tree was planned again otherwise than reviewed
         """
 
     def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[ops.Operation]]:

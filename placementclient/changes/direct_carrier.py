@@ -29,12 +29,12 @@ Precheck = Callable[[TreeChange], TreeChange | None]
 class DirectCarrier(Carrier):
     """Applies a plan tree by tree; the failure of one tree does not stop the others.
 
-    After a conflict it is decided again what is left to do. That is done only as far as it is a
-    part of the plan; beside it, a consumer may keep all that it has in another place.
+    After a conflict it plans the tree again, and applies only changes that the reviewed plan has.
+    Moves of consumers that keep all their amounts are applied too.
 
-    :param check: gets each change just before it is written, and returns what is still to be
-        written of it; ``None``: nothing
-    :ivar stopped: what ended the run before its time
+    :param check: gets each change just before it is written, and returns the part to write, or
+        ``None``
+    :ivar stopped: the error that ended the run early
     """
 
     is_joint = False

@@ -1,7 +1,7 @@
 """The journal of a plan: every intent before its request goes out, every outcome after.
 
-A run always reads back what is done. Only the journal knows which trees have ended, which values
-were written on the way, and what a tree was planned to become when it had to be planned again.
+A run always reads back what is done. Only the journal knows which trees have ended, which temporary
+values were written, and the new plans of trees that were planned again.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Journal:
     """An open journal; threads may share it. Each write raises :class:`JournalFailed` if it fails.
 
     :param lines: where it is written; ``None``: it is kept in memory
-    :param records: what it knows, by the tree's root
+    :param records: the records of the trees, by the UUIDs of their roots
     :param beginning: what comes before the first entry of this run
     """
 

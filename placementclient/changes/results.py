@@ -13,8 +13,8 @@ class ChangeResult:
     """The result of the changes of one tree.
 
     :param rows: the parts of the change that are made
-    :param lost: the part of which it is not known, as no answer came
-    :param error: what stopped it
+    :param lost: the part with an unknown result, as no answer came
+    :param error: the error that stopped it
     """
 
     tree: TreeChange

@@ -109,8 +109,8 @@ class _TransferRoom:
     ) -> dict[str, Inventories]:
         """Return the inventories of all providers while allocations are written.
 
-        Placement judges all that a consumer holds by the inventory of today, and refuses what it
-        once granted. Where that is too small, there is exactly as much as is needed.
+        Placement checks all allocations of a consumer against the present inventory, also older
+        ones. If that is too small, a temporary inventory has exactly the needed amount.
         """
         touched = {uuid for pair in pairs for uuid in pair.provider_uuids}
         result: dict[str, Inventories] = {}

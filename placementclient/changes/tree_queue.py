@@ -41,8 +41,8 @@ class TreeQueue:
 
     Whatever ends the run, :meth:`outcome` has every tree.
 
-    :param limit: at most so many are begun, not counting those that turn out to be back already
-    :param max_failures: none is begun after so many have failed or were left alone
+    :param limit: the most trees to begin, without those that are rolled back already
+    :param max_failures: the number of failed or skipped trees after which no other begins
     :param warn: called with a sentence that the operator must see while the run goes on
     :param backward: whether the plan is taken back: then the last one is begun first
     """

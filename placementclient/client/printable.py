@@ -1,9 +1,9 @@
 """Text from outside, made harmless for a terminal or a log.
 
-A provider's name may hold what moves the cursor, renames the window or turns the direction of text.
-Whatever prints text for people passes it through here: tables, documents, progress, questions,
-errors, lines of a log. Data for a program (JSON, YAML) stays as it is, except on a terminal. CSV
-goes to spreadsheets: a formula becomes text there.
+A provider's name may have characters that move the cursor, rename the window or turn the direction
+of text. All text for people passes through here: tables, documents, progress, questions, errors,
+lines of a log. Data for a program (JSON, YAML) stays as it is, except on a terminal. CSV goes to
+spreadsheets: a formula becomes text there.
 """
 
 import contextlib

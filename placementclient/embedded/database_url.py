@@ -1,8 +1,8 @@
 """The URL of a database in printable form, and the reason why a database is unusable.
 
 A URL has a password in many places: beside the user, among the parameters, anywhere at all where it
-is mistyped. So it is printed from its parts, or not at all; and what a library says of it is
-printed only where it comes from the database.
+is mistyped. So it is printed from its parts, or not at all; and messages of libraries are printed
+only if they come from the database.
 """
 
 import itertools

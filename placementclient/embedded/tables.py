@@ -1,7 +1,7 @@
 """A Placement, or some of its trees, read from the server's tables in one transaction.
 
-What the server joins in its own queries the database joins here too, as it alone knows which UUIDs
-are the same: MariaDB takes capitals and small letters for one, SQLite and PostgreSQL do not.
+The joins are those of the server's own queries, as only the database knows which UUIDs are equal:
+in MariaDB, capitals equal small letters, in SQLite and PostgreSQL they do not.
 """
 
 import itertools

@@ -94,7 +94,7 @@ def others_may_write(folder: str) -> bool:
 def replacing(target: str, mode: int) -> Iterator[IO[bytes]]:
     """Open a file that replaces another one when it is complete and on the disk.
 
-    :param mode: who may read it, but no one who could not read the file before
+    :param mode: the permissions, but never more than those of the file before
     """
     with contextlib.suppress(FileNotFoundError):
         mode &= os.stat(target).st_mode

@@ -41,7 +41,7 @@ def of_devices(
     """Return the section ``additions`` of a specification, and the devices that it leaves out.
 
     :param specs: the entries of each host; those of ``''`` are of all others
-    :param snapshot: the instances that hold something there; without it all are taken to
+    :param snapshot: the instances with allocations there; without it, all instances have some
     :raises errors.BadFile: for what Nova refuses: a physical function beside its virtual ones,
         functions of one device with different classes or traits
     """

@@ -31,9 +31,9 @@ _SpecFields = dict[str, _Value | dict[str, str]]
 class DeviceSpec:
     """One entry of ``device_spec``; an ID may be ``*``.
 
-    :param parts: what the parts of an address begin with: Nova does not compare their ends
+    :param parts: the beginnings of the parts of an address: Nova does not compare their ends
     :param address: the only one that matches; empty if there may be several
-    :param tags: whatever else the entry says
+    :param tags: the other fields of the entry
     """
 
     vendor_id: str

@@ -58,7 +58,7 @@ class HostFacts:
     """The facts of one host.
 
     :param hostname: the hypervisor's, which Nova names the host's resource provider after
-    :param mdevs: of each UUID all that is said: more than one parent is a contradiction
+    :param mdevs: all facts about each UUID: more than one parent is a contradiction
     :param cells: the NUMA cell of each CPU, by the CPU's number
     """
 

@@ -26,7 +26,7 @@ class Heal:
     :param lacks: ``'allocations'``, ``'owner'`` or ``'ports'``: resources that its ports require
     :param state: :data:`LEFT_ALONE` or :data:`UNKNOWN` where nothing is to be written, for a reason
     :param consumer: as it should be, where something is to be written
-    :param resources: what it should hold and does not, on its host
+    :param resources: the missing amounts on its host
     """
 
     server: Server
@@ -49,8 +49,8 @@ def heals(
 ) -> Iterator[Heal]:
     """Return the servers that lack allocations on their host, their owner, or what ports require.
 
-    As ``nova-manage placement heal_allocations`` (34.0), but that nothing is put on a host of which
-    it cannot be known that it is there. Old allocations without an owner have a placeholder.
+    As ``nova-manage placement heal_allocations`` (34.0), but without resources whose provider on
+    the host is unknown. Old allocations without an owner have a placeholder.
 
     :param snapshot: younger than the list of servers, with the whole trees of their hosts
     :param migrating: the UUIDs of the servers of which a migration is not over

@@ -22,8 +22,8 @@ class State(enum.StrEnum):
 class TreeResult:
     """The result of one tree.
 
-    :param reason: why it is not done, or what else there is to know; without its full stop
-    :param error: what was raised, where something was
+    :param reason: why it is not done, or a remark; without its full stop
+    :param error: the exception, if one was raised
     """
 
     root_provider_uuid: str
@@ -143,8 +143,8 @@ class TreeStatus:
 class Rehearsal:
     """The results of a rehearsal in the real service.
 
-    :param differences: between the plan and what became of it
-    :param remains: between the snapshot and what was there after the way back
+    :param differences: between the plan and the state after apply
+    :param remains: between the snapshot and the state after the rollback
     """
 
     applied: Outcome

@@ -297,7 +297,7 @@ class Plan:
     """The changes of one tree or of thousands.
 
     :param command: the command that made it, without the program
-    :param recipe: what the changes of a reshape were decided by; ``None`` of other changes
+    :param recipe: the input of a reshape; ``None`` of other changes
     :param left_out: trees that could not be planned, where that was allowed
     :param digest: of its file, which identifies it; ``None`` before it is in a file
     """

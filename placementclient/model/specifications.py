@@ -108,7 +108,7 @@ class SpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     :param together: groups of classes that go to one target, of each consumer
     :param split: whether a consumer's amount of a class may be divided
     :param assignments: the names of files with assignment rows; reading them is the caller's part
-    :param additions: what providers and consumers get beside what moves
+    :param additions: new inventories and allocations beside the moves
     """
 
     trees: TreeSelection | None = None
@@ -188,9 +188,9 @@ class TreeScope(NamedTuple):
 class SpecIndex:
     """Finds the parts of a specification about one tree without reading all of it.
 
-    What is said with placeholders or patterns is about every tree. What names a provider is about
-    the tree that this is in, or is to be in: below the parent that is named with it, or where a
-    move to it comes from.
+    An entry with placeholders or patterns is about every tree. An entry with the name of a provider
+    is about the tree of this provider; of a new one, about the tree of its parent, or of the source
+    of its move.
     """
 
     def __init__(self, spec: Spec) -> None:

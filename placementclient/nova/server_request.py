@@ -36,7 +36,7 @@ class NovaRequest(NamedTuple):
 
     :param second: with VCPU for the dedicated CPUs of hosts that do not distinguish them
     :param unknown: the parts that are left out, each with the source that is missing
-    :param filters: what filters of the scheduler decide afterwards, without Placement
+    :param filters: the decisions of later filters of the scheduler, without Placement
     :param ignored: extra specs that the scheduler passes over, as their class or amount is none
     """
 

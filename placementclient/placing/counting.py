@@ -71,8 +71,8 @@ class CandidateCount:
 def counter(topology: Topology, request: CandidateRequest) -> Callable[[str], TreeCandidates]:
     """Return the function that counts the candidates in a tree, by the UUID of its root.
 
-    It counts equal trees once. What sharing providers alone give to the common group counts once
-    for each tree.
+    It counts equal trees once. Candidates with allocations only on sharing providers count once for
+    each tree.
     """
     parts = parsed(request)
     counts: dict[object, tuple[int, bool]] = {}

@@ -43,7 +43,7 @@ class Request(NamedTuple):
     :param subtrees: sets of parts, by number: one of their providers is above the others
     :param ancestors: traits, and parts by number: a provider with all of the traits, which is not
         the root, is above those of the parts
-    :param shared: what a server holds on sharing providers now
+    :param shared: the present allocations of a server on sharing providers
     :param limits: the names of server groups that allow a host only so many of their servers
     :param is_lax: only the amounts count, which may be divided between the providers of a host
     """

@@ -1,6 +1,6 @@
 """The shapes of hosts, and the providers of a shape that can serve each part of a request.
 
-Thousands of hosts have a handful of shapes. What depends on the shape alone is found out once.
+Thousands of hosts have a handful of shapes. So facts about the shape are calculated once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +18,8 @@ class HostOption(NamedTuple):
     """One way to serve a server on a host.
 
     :param places: for each part of the request the number of the provider; none for a lax request
-    :param local: what it takes of the host's own room, by the number of the room
-    :param shared: what it takes of sharing providers for good
+    :param local: the amounts of the host's own rooms, by the number of the room
+    :param shared: the further amounts that it takes of sharing providers
     """
 
     places: tuple[int, ...]
@@ -71,7 +71,7 @@ class Shape:
     def sum_of(self, request: Request) -> HostOption:
         """Return the least amounts of the sums that a server uses with any option.
 
-        What it holds on a sharing provider it does not take again, if it can stay there.
+        Present allocations on a sharing provider do not count again, if they can stay there.
         """
         local, shared = [], []
         for name, amount in request.totals.items():

@@ -24,13 +24,13 @@ Choice = tuple[tuple[Stock, int], ...]
 class Site:
     """A site for servers: a tree, and the sharing providers that serve it; alike ones are one.
 
-    What is said of each part is in the order of the labels of the supply.
+    Fields about each part are in the order of the labels of the supply.
 
-    :param local: of how many servers the tree serves each part itself
+    :param local: the number of servers of which the tree itself serves each part
     :param pools: the sharing providers that can serve each part, and serve others too
-    :param choices: what serves a server, if its parts depend on each other: a server has one of
-        each of these sets
-    :param amounts: how much there is of what choices use of the tree
+    :param choices: sets of choices, if the parts of a server depend on each other: a server has one
+        choice of each set
+    :param amounts: the amounts of the tree's inventories that choices use
     """
 
     local: tuple[int, ...]

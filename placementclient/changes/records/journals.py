@@ -1,7 +1,7 @@
 """Journals: one entry on each line, which ends with a checksum.
 
-Whoever writes may be killed within a line. The next one who opens the journal begins a line of its
-own and says so; only then, or at the end, is a line passed over that cannot be read.
+A run may be killed within a line. The next run begins a new line and notes that. An unreadable line
+is passed over only before such a line, or at the end.
 """
 
 import re
@@ -34,10 +34,10 @@ class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     :param undone: with an outcome, how many of the last intents were not carried out
     :param request_id: with an outcome, the service's ID of its last request
     :param global_request_id: with an outcome, the ID that all requests of the run carry
-    :param plan: of the first line, what identifies the plan; of another, the record of another
-        plan of the tree
+    :param plan: of the first line, the digest of the plan; of another, the record of a new plan of
+        the tree
     :param end: how the tree ended
-    :param resumed: that whoever wrote the line before it was cut off
+    :param resumed: whether the run that wrote the line before was cut off
     """
 
     journal: str | None = None

@@ -1,7 +1,7 @@
 """The reasons why a request has no candidates, and the changes with which it has some.
 
-The answers are worked out on what is known of the providers. Where the service can be asked, what
-is said to be enough is asked of it.
+The reasons are calculated from the providers. The service, if it can be asked, confirms the
+changes.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ class Host:
 class Explanation:
     """The reasons why there are no candidates, or the candidates.
 
-    :param offer: what there is for the request as it stands; no trees, where it cannot be met
+    :param offer: the trees with candidates for the original request; none, if it cannot be met
     :param alone: how many of them satisfy each requirement, were it the only one
     :param conflicts: minimal sets of requirements that cannot be met together, the smallest first
     :param names: of the providers that are named in requirements, by UUID

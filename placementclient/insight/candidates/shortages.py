@@ -39,8 +39,9 @@ class Shortage:
     """A reason why a tree does not satisfy a requirement.
 
     :param provider: the name of the one that comes nearest, for a resource
-    :param amount: what that one has: free, or its limit, by the reason
-    :param others: for the shape of the tree: what it satisfies, but not together with this
+    :param amount: the free amount of that provider, or its limit, by the reason
+    :param others: for the shape of the tree: requirements that it satisfies, but not together with
+        this one
     """
 
     requirement: Requirement

@@ -16,8 +16,7 @@ class TotalsLine(msgspec.Struct, frozen=True, gc=False):
     """The amounts of one class in a tree, an aggregate or the whole cloud.
 
     :param name: the name of the tree's root, or the UUID of the aggregate; :data:`ALL` for all
-    :param free: what can still be allocated; a provider that is over its capacity has nothing, and
-        takes nothing away from the others
+    :param free: the free amount; a provider over its capacity counts as 0
     :param largest_fit: the largest amount that a single provider still grants to one consumer
     :param shared_by: of a tree, the name of the sharing provider of another tree that has the room;
         ``None`` for what the tree has itself

@@ -67,9 +67,9 @@ GONE = frozenset({'deleted', 'shelved_offloaded'})
 class Knowledge:
     """Facts of Nova about servers that Placement does not have.
 
-    :param requests: what servers ask for, by their UUIDs; of the others only their allocations are
-        known
-    :param least: the same without what they may not ask for, if that differs
+    :param requests: the requests of servers, by their UUIDs; of the others only their allocations
+        are known
+    :param least: the same without uncertain parts, if that differs
     :param states: the states of servers, in small letters, by their UUIDs
     :param consumers: the UUIDs of all servers; ``None`` if they are not known
     :param zones: the availability zones by the name of the host

@@ -1,8 +1,9 @@
 """The largest number of servers that can be placed, with a proof.
 
 First the packing by best-fit decreasing. If it leaves a server, CP-SAT packs groups of hosts that
-are alike, each as one large host with rounding cuts: its bound is a proof. What it finds is dealt
-out to the hosts. A group for which that fails gets the patterns of its hosts instead of the cuts.
+are alike, each as one large host with rounding cuts: its bound is a proof. Then the servers of each
+group are distributed to its hosts. A group for which that fails gets the patterns of its hosts
+instead of the cuts.
 """
 
 from collections import Counter

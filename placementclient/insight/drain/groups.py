@@ -1,6 +1,6 @@
 """Groups of equal hosts, and the patterns that fill a host of a group.
 
-Of a host's room only what the requests can use counts. Many hosts of a cloud are alike then.
+Only the room that the requests can use counts: then many hosts of a cloud are equal.
 """
 
 from collections import Counter
@@ -27,8 +27,8 @@ Room = tuple[int, ...]
 class Group:
     """Equal hosts.
 
-    :param room: what each of them has, as far as the requests can use it; behind that how many
-        servers more of each server group it may have
+    :param room: the room of each host that the requests can use; then the number of further servers
+        of each server group
     :param needs: what each piece takes of the room
     :param is_relaxed: there are too many options of some kind, so that only the sums count for it
     """

@@ -1,7 +1,7 @@
 """Moves of servers, in waves that Placement allows.
 
-As long as a live migration lasts, Placement has what the server holds twice: on the old host, held
-by the migration, and on the new one.
+During a live migration, Placement has the allocations of the server twice: on the old host under
+the migration, and on the new one.
 """
 
 from collections import Counter
@@ -69,9 +69,9 @@ def waves(
 ) -> list[ServerMove] | None:
     """Return the moves in waves; Placement allows each at any moment of its wave.
 
-    :param ledger: what is used before; afterwards it has the moves, if there is an order for them
+    :param ledger: the usage before; afterwards with the moves, if there is an order for them
     :param first: the number of the first wave
-    :return: ``None`` if some move finds no room whatever went before it
+    :return: ``None`` if some move has no room in any order
     """
     # A server that stays on its storage needs room there only for a while: it moves first.
     ordered = sorted(moves, key=lambda move: not move.before.keys() & move.after.keys())

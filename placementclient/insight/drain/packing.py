@@ -35,7 +35,7 @@ class TargetHost:
     """A host that may receive servers.
 
     :param providers: the UUIDs of those that serve it, in the order of the shape
-    :param room: what is free, as :class:`Shape` counts it
+    :param room: the free amounts, as :class:`Shape` counts them
     :param members: the number of servers of each server group
     """
 
@@ -65,7 +65,7 @@ class Placed(NamedTuple):
 class PackingProblem:
     """Kinds of servers, and the hosts that each kind may use.
 
-    :param pools: what sharing providers have free; a packing takes of it
+    :param pools: the free amounts of sharing providers; a packing uses them up
     :param limits: how many servers of a server group a host may have, by the group's name
     """
 

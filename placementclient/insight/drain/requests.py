@@ -1,8 +1,8 @@
 """The request of a server to its new host, as far as it is known.
 
-Placement knows what a server holds, not what it asked for. Two requests are bracketed around it:
-a host that satisfies the strict one satisfies the server for certain; a host that does not satisfy
-the lax one never does.
+Placement knows what a server holds, not what it asked for. So there are two requests: a host that
+satisfies the strict one certainly satisfies the server; a host that does not satisfy the lax one
+never does.
 """
 
 from placementclient.model.consumers import Allocations, together

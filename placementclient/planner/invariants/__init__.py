@@ -1,8 +1,8 @@
 """The independent check of a plan: nothing is lost, invented, or changed without need.
 
-It uses nothing of what makes plans, only the plan itself, and runs before a plan is written,
-before it is applied or taken back, and on every tree that a journal has. Its cost is linear in the
-plan's size.
+It uses no code of the planner, only the plan itself, and runs before a plan is written, before it
+is applied or taken back, and on every tree that a journal has. Its cost is linear in the plan's
+size.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -24,8 +24,8 @@ def lay_out_return(
 ) -> tuple[TargetState, dict[HoldingKey, list[PlannedRow]]]:
     """Return the target state of a rollback.
 
-    What the plan changed becomes what it was; what others changed since stays. Consumers go back
-    by the rows of the plan; where those do not suit what they hold now, it is not known.
+    Changes of the plan are undone; later changes of others stay. Consumers go back by the rows of
+    the plan; if these do not fit the present allocations, the search decides.
 
     :raises Refused: if a provider is gone, or what the plan made of one is not there any more
     """

@@ -99,8 +99,8 @@ class TargetState:
     :param targets: of each class that moves off a provider, in order of preference
     :param limited: of some of these, the only amounts that move, by consumer UUID; all else stays
     :param entries: which of the specification's ``providers`` are of use here, by their names there
-    :param additions: what consumers get that Placement never had, by consumer UUID; negative: what
-        a rollback takes back
+    :param additions: new allocations that no move gives, by consumer UUID; negative: those that a
+        rollback takes back
     :param overcommitted: on the way back, by how much inventories were over-committed before, and
         may be again
     """
