@@ -32,6 +32,21 @@ class Units(NamedTuple):
     def admit(self, amount: int) -> bool:
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
+    def refusing(self, amount: int) -> list[str]:
+        """Return the names of the limits that do not admit an amount."""
+        is_refused = {
+            'min_unit': amount < self.min_unit,
+            'max_unit': amount > self.max_unit,
+            'step_size': amount % self.step_size != 0,
+        }
+        return [name for name, refused in is_refused.items() if refused]
+
+    def largest(self, free: int) -> int:
+        """Return the largest amount that they admit of a free amount; 0 if there is none."""
+        limit = min(free, self.max_unit)
+        amount = limit - limit % self.step_size
+        return amount if amount >= self.min_unit else 0
+
 
 class Inventory(msgspec.Struct, frozen=True, gc=False):
     """The inventory of one resource class on one provider, in units of the class.

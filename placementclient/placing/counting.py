@@ -131,7 +131,7 @@ def _slots(
         serving = frozenset(number for number in groups if place in options[number])
         if serving:
             left = {
-                name: min(state.free(name), inventory.max_unit) - taken.get((place, name), 0)
+                name: inventory.units.largest(state.free(name)) - taken.get((place, name), 0)
                 for name, inventory in state.inventories.items()
                 if name in names
             }
@@ -155,7 +155,7 @@ def _group_counter(request: Request) -> Callable[[int, frozenset[tuple[Slot, int
             if number in able and all(free >= 0 for name, free in left if name in amounts):
                 others = Counter(dict(slots))
                 others[slot] -= 1
-                others[able - request.apart if number in request.apart else able, left] += 1
+                others[able - request.apart_from(number), left] += 1
                 rest = frozenset((kind, n) for kind, n in others.items() if n)
                 total += many * count(first + 1, rest)
         return total

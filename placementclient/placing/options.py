@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from placementclient.placing.providers import Grants, HostProvider, lineage
 from placementclient.placing.requests import Request, RequestPart
-from placementclient.placing.shapes import HostOption, Pools, Shape
+from placementclient.placing.shapes import HostOption, Pools, Shape, covers
 
 #: How many providers are tried for the parts of one server on one host.
 MAX_STEPS = 20_000
@@ -40,14 +40,13 @@ class PartSearch:
                 yield tuple(chosen[number] for number in range(len(chosen)))
             return
         number = self._order[len(chosen)]
-        part, apart = self._request.parts[number], self._request.apart
+        part = self._request.parts[number]
+        separate = {chosen[other] for other in self._request.apart_from(number) & chosen.keys()}
         for place in self._sorted(self._suitable[number], part):
             self.left -= 1
             if self.left < 0:
                 return
-            if number in apart and any(chosen.get(other) == place for other in apart):
-                continue
-            if self._has_room(place, part):
+            if place not in separate and self._has_room(place, part):
                 for name, amount in part.resources:
                     self.taken[place, name] = self.taken.get((place, name), 0) + amount
                 chosen[number] = place
@@ -70,9 +69,8 @@ class PartSearch:
         """Return whether the conditions on several parts hold, once everything is chosen."""
         request, chosen, bins = self._request, self._chosen, self._bins
         common = [chosen[number] for number, part in enumerate(request.parts) if not part.group]
-        for alternatives in request.covering:
-            if all(alternatives.isdisjoint(bins[place].traits) for place in common):
-                return False
+        if not covers(request, bins, common):
+            return False
         for numbers in request.subtrees:
             together = {chosen[number] for number in numbers}
             if self._above(together).isdisjoint(together):

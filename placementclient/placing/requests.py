@@ -70,6 +70,10 @@ class Request(NamedTuple):
         """The UUIDs of the trees that the request allows."""
         return frozenset(part.in_tree for part in self.parts if part.in_tree)
 
+    def apart_from(self, number: int) -> frozenset[int]:
+        """Return the parts that the provider of a part must not serve too."""
+        return self.apart if number in self.apart else frozenset()
+
 
 def parsed(request: CandidateRequest) -> Request:
     """Return the parts of a request for candidates."""

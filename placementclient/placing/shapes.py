@@ -3,7 +3,7 @@
 Thousands of hosts have a handful of shapes. So facts about the shape are calculated once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -119,7 +119,7 @@ class Shape:
             units = [self.units[number][name] for number in self.members.get(name, ())]
             if len(units) == 1 and not units[0].admit(amount):
                 return False
-            most = sum(limits.max_unit - limits.max_unit % limits.step_size for limits in units)
+            most = sum(limits.largest(limits.max_unit) for limits in units)
             if not units or amount > most or amount < min(limits.min_unit for limits in units):
                 return False
         return True
@@ -155,6 +155,14 @@ def admits_root(root: HostProvider, request: Request) -> bool:
         root.traits.isdisjoint(request.root_forbidden)
         and has_each(root.traits, request.root_required)
         and has_each(root.aggregates, request.root_member_of)
+    )
+
+
+def covers(request: Request, bins: Sequence[HostProvider], common: Collection[int]) -> bool:
+    """Return whether some providers have the traits of the common group between them."""
+    return all(
+        any(not alternatives.isdisjoint(bins[number].traits) for number in common)
+        for alternatives in request.covering
     )
 
 

@@ -13,7 +13,7 @@ from placementclient.optimize.max_flow import draws
 from placementclient.placing.options import PartSearch
 from placementclient.placing.providers import HostProvider, granting, slots
 from placementclient.placing.requests import RequestPart, parsed
-from placementclient.placing.shapes import has_each, serving
+from placementclient.placing.shapes import covers, serving
 from placementclient.placing.sites import Choice, Site, Stock, most
 from placementclient.placing.topology import Topology
 
@@ -141,8 +141,7 @@ class Supply:
         pairs = zip(self._request.parts, suitable, strict=True)
         able = [places for part, places in pairs if part.resources]
         common = {number for part in self._common for number in able[part]}
-        traits = frozenset[str]().union(*(bins[number].traits for number in common))
-        if not has_each(traits, self._request.covering):
+        if not covers(self._request, bins, common):
             return None
         local = []
         for label, part, places in zip(self._labels, self._parts, able, strict=True):

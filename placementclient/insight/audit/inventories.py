@@ -222,11 +222,7 @@ def _inventories(cloud: Cloud) -> Iterator[tuple[ProviderState, str, Inventory]]
 
 def _admitting(inventory: Inventory, amount: int) -> dict[str, int]:
     """Return new values for the fields that refuse an amount, so that they allow it."""
-    fields = {}
-    if amount < inventory.min_unit:
-        fields['min_unit'] = amount
-    if amount > inventory.max_unit:
-        fields['max_unit'] = amount
-    if amount % inventory.step_size:
+    fields = dict.fromkeys(inventory.units.refusing(amount), amount)
+    if 'step_size' in fields:
         fields['step_size'] = math.gcd(amount, inventory.step_size)
     return fields

@@ -84,13 +84,8 @@ def shortages(
 
 
 def _shortcomings(requirement: Requirement, state: ProviderState) -> Iterator[Shortage]:
-    inventory, amount = state.inventories[requirement.value], requirement.amount
-    free = state.free(requirement.value)
-    for reason, limit, is_short in (
-        (Reason.FREE, free, amount > free),
-        (Reason.MAX_UNIT, inventory.max_unit, amount > inventory.max_unit),
-        (Reason.MIN_UNIT, inventory.min_unit, amount < inventory.min_unit),
-        (Reason.STEP_SIZE, inventory.step_size, amount % inventory.step_size),
-    ):
-        if is_short:
-            yield Shortage(requirement, reason, state.name, limit)
+    units, free = state.inventories[requirement.value].units, state.free(requirement.value)
+    if requirement.amount > free:
+        yield Shortage(requirement, Reason.FREE, state.name, free)
+    for name in units.refusing(requirement.amount):
+        yield Shortage(requirement, Reason(name), state.name, getattr(units, name))

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.topology import Topology
 
@@ -74,18 +73,12 @@ def _lines(
         for resource_class, inventory in state.inventories.items():
             capacity, usage = inventory.capacity, state.used(resource_class)
             room = max(0, capacity - usage)
-            figures = capacity, usage, room, _largest(inventory, room)
+            figures = capacity, usage, room, inventory.units.largest(room)
             amounts.setdefault(resource_class, []).append(figures)
     for resource_class, members in sorted(amounts.items()):
         capacities, used, free, largest = map(list, zip(*members, strict=True))
         sums = sum(capacities), sum(used), sum(free)
         yield TotalsLine(name, resource_class, *sums, max(largest), shared_by, len(members))
-
-
-def _largest(inventory: Inventory, free: int) -> int:
-    limit = min(free, inventory.max_unit)
-    amount = limit - limit % inventory.step_size
-    return amount if amount >= inventory.min_unit else 0
 
 
 #: How the lines are made, by what they are grouped by.
