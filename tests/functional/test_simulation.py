@@ -12,8 +12,8 @@ import pytest
 
 from placementclient import DISTRIBUTION
 from placementclient.loading.entry_points import COMMANDS
-from tests.simulation.commands import WRITERS
 from tests.simulation.lines import READING
+from tests.simulation.makers import WRITERS
 
 #: Commands that no operator of a simulated cloud types, and why.
 NOT_PLAYED = {

@@ -20,8 +20,8 @@ from tests.interleavings.acts import (
     USER,
     ZONE,
 )
-from tests.simulation.commands import server_record
 from tests.simulation.lines import READING
+from tests.simulation.makers import server_record
 
 NEW = '33333333-4444-4444-8444-444444444444'
 #: Servers beside those of the tree: an audit believes no list that lacks one server of three.

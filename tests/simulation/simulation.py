@@ -8,10 +8,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.simulation import commands, faults, invariants
+from tests.simulation import faults, invariants, makers
 from tests.simulation.actors import Operator, listening
 from tests.simulation.clock import Clock, virtual
-from tests.simulation.commands import WRITERS, Command, Missing, Scene
+from tests.simulation.commands import Command, Missing, Scene
 from tests.simulation.invariants import Violation
 from tests.simulation.lines import READING
 from tests.simulation.nova import LOCAL_TRAITS
@@ -19,7 +19,7 @@ from tests.simulation.stage import SHOWN, Stage
 from tests.simulation.world import World
 
 STEPS = 12
-GPUS = {'total': commands.VGPUS, 'max_unit': commands.VGPUS, 'reserved': 0}
+GPUS = {'total': makers.VGPUS, 'max_unit': makers.VGPUS, 'reserved': 0}
 _OF_PLANS = [
     f'resource provider reshape {verb}'
     for verb in ('apply', 'apply', 'apply', 'rollback', 'status', 'verify')
@@ -136,7 +136,7 @@ class _Seed:
         nova = self._stage.nova
         for host in plan.hosts & nova.hosts.keys():
             nova.hosts[host].pop('VGPU', None)
-            if commands.has_flat_gpus(self._stage.state, host):
+            if makers.has_flat_gpus(self._stage.state, host):
                 nova.hosts[host] = nova.hosts[host] | {'VGPU': GPUS}
         nova.stopped -= plan.hosts
 
@@ -151,7 +151,7 @@ class _Seed:
         scene = Scene(dice, stage.state, stage.nova, self._folder, stage.plans, self._numbers)
         while True:
             with suppress(Missing):
-                return commands.made(self._name(dice), scene)
+                return makers.made(self._name(dice), scene)
 
     def _name(self, dice):
         """The name of a command: more often one that writes, most often one of plans."""
@@ -160,7 +160,7 @@ class _Seed:
             return dice.choice(_OF_PLANS)
         if chance < 0.15:
             return 'resource provider reshape plan'
-        return dice.choice(sorted(READING) if chance < 0.3 else WRITERS)
+        return dice.choice(sorted(READING) if chance < 0.3 else makers.WRITERS)
 
     def _judge(self, command, ended, written):
         self._ended[command.name, ended.status] += 1
@@ -218,7 +218,7 @@ class _Seed:
     def _take_all_back(self):
         """Take every plan back: what nobody else has changed is as it was."""
         for plan in list(self._stage.plans):
-            command = commands.carried(plan, 'rollback')
+            command = makers.carried(plan, 'rollback')
             for _ in range(2):
                 ended, written = self._quietly(command)
                 self._judge(command, ended, written)
