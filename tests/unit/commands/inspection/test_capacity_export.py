@@ -1,27 +1,15 @@
 """``resource capacity export``: what dashboards of other exporters look for."""
 
 import json
-import logging
 import shutil
 import stat
 import subprocess
 import sys
-import urllib.request
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
-import requests
-from prometheus_client.openmetrics.parser import (
-    text_string_to_metric_families as open_metrics_families,
-)
 from prometheus_client.parser import text_string_to_metric_families
-from requests_mock import ANY
 
-from placementclient.client import errors
-from placementclient.commands.inspection import serving
 from placementclient.nova import service
-from placementclient.render import metrics
 from tests.programs import Result
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.inspection.test_capacity import FLAVORS
@@ -218,133 +206,6 @@ def evaluation(folder, samples):
     return path
 
 
-class Clock:
-    """A clock that stands still."""
-
-    def __init__(self):
-        self.now = 1000.0
-
-    def monotonic(self):
-        return self.now
-
-    def time(self):
-        return self.now + 5000
-
-
-def collecting(read):
-    """A collector that reads so."""
-    return serving.Collector(read, 10, logging.getLogger('told'))
-
-
-def scraped(collector):
-    return figures(metrics.text(collector.collect()))
-
-
-def is_up(collector):
-    return scraped(collector)['openstack_placement_up'][()] == 1
-
-
-def test_it_is_up_while_the_last_success_is_younger_than_three_intervals(monkeypatch):
-    clock, readings = Clock(), [True, False, True]
-
-    def read():
-        if not readings.pop(0):
-            raise errors.PlacementError('away')
-        return []
-
-    monkeypatch.setattr(serving, 'time', clock)
-    collector = collecting(read)
-    assert not is_up(collector)
-    collector.read()
-    assert is_up(collector)
-    read_at = {'openstack_placement_capacity_last_read_timestamp_seconds': {(): clock.time()}}
-    clock.now += 29
-    collector.read()
-    assert is_up(collector)
-    assert scraped(collector).items() >= read_at.items()
-    # Nothing is read meanwhile: it is computed when it is asked.
-    clock.now += 1
-    assert not is_up(collector)
-    collector.read()
-    assert is_up(collector)
-
-
-def test_a_service_that_is_away_is_told_once(caplog):
-    away = errors.PlacementError('away')
-    readings: list[Sequence[Any] | Exception] = [[], away, away, [], away]
-
-    def read():
-        reading = readings.pop(0)
-        if isinstance(reading, Exception):
-            raise reading
-        return reading
-
-    collector = collecting(read)
-    for _ in range(5):
-        collector.read()
-    gone = 'The figures stay as they are: away'
-    assert caplog.messages == [gone, 'The figures are read again', gone]
-
-
-@pytest.mark.parametrize(
-    ('failure', 'message'),
-    [
-        (OverflowError('long'), 'OverflowError: long'),
-        (StopIteration(), 'StopIteration'),
-        (RecursionError(), 'RecursionError'),
-        (MemoryError(), 'MemoryError'),
-        (OSError(24, 'Too many open files'), 'OSError: [Errno 24] Too many open files'),
-    ],
-)
-def test_a_reading_may_fail_as_it_likes(caplog, failure, message):
-    def read():
-        raise failure
-
-    collector = collecting(read)
-    for _ in range(2):
-        collector.read()
-        assert not is_up(collector)
-    assert caplog.messages == [f'There are no figures yet: {message}']
-
-
-@pytest.mark.parametrize('options', ['--flavors nova', '--snapshot none.json'])
-def test_impossible_options_end_the_service_at_its_start(placement, options):
-    result = placement(f'resource capacity export --serve 127.0.0.1:0 {options}')
-    assert result.status == 1
-    assert result.stderr in (
-        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n',
-        'none.json: No such file or directory\n',
-    )
-
-
-def test_a_reading_has_one_deadline(placement, service, monkeypatch):
-    """Each request waits no longer than the reading may last, and none is sent after it."""
-    clock = Clock()
-    scrapes: list[dict[str, dict[tuple[str, ...], float]]] = []
-
-    def fail(request, context):
-        clock.now += request.timeout
-        raise requests.exceptions.ReadTimeout
-
-    def serve(where, collector, *arguments):
-        collector.read()
-        scrapes.append(scraped(collector))
-
-    monkeypatch.setattr(serving, 'time', clock)
-    monkeypatch.setattr(serving, 'serve', serve)
-    service._mocker.request(ANY, ANY, json=fail)
-    result = placement(
-        '--os-placement-timeout 50 resource capacity export --serve :0 --interval 30'
-    )
-    assert (result.status, [request.timeout for request in service.history]) == (0, [50, 40])
-    _, failure = result.stderr.splitlines()
-    assert failure == (
-        'There are no figures yet: The reading was not over after 90 s: '
-        'a service hangs, or is too slow for the --interval'
-    )
-    assert scrapes[0]['openstack_placement_capacity_read_duration_seconds'] == {(): 90}
-
-
 def test_a_file_for_another_user_to_read(placement, tmp_path, files):
     target = tmp_path / 'placement.prom'
     command = f'resource capacity export --snapshot {files[0]}'
@@ -374,30 +235,3 @@ def test_without_the_library_it_says_what_to_install(placement, files, monkeypat
     result = placement(EXPORT.format(*files))
     assert result.status == 1
     assert 'pip install "python-placementclient[metrics]"' in result.stderr
-
-
-@pytest.mark.parametrize('address', ['127.0.0.1', '::1', ''])
-def test_a_scrape_gets_the_format_that_it_accepts(address):
-    with serving.served(address, 0, collecting(list)) as port:
-        host = f'[{address}]' if ':' in address else address or '127.0.0.1'
-        url = f'http://{host}:{port}/metrics'
-        with urllib.request.urlopen(url, timeout=60) as answer:
-            plain = list(text_string_to_metric_families(answer.read().decode()))
-        accepting = {'Accept': 'application/openmetrics-text;version=1.0.0'}
-        request = urllib.request.Request(url, headers=accepting)
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            open_metrics = list(open_metrics_families(answer.read().decode()))
-    names = [family.name for family in plain]
-    assert [family.name for family in open_metrics] == names
-    assert [family.samples for family in open_metrics] == [family.samples for family in plain]
-    assert 'openstack_placement_up' in names
-
-
-@pytest.mark.parametrize('host', ['127.0.0.1', 'nowhere.invalid'])
-def test_an_address_that_cannot_be_used_is_an_error(host):
-    with (
-        serving.served('127.0.0.1', 0, collecting(list)) as port,
-        pytest.raises(errors.PlacementError, match=f'^{host}:{port}: '),
-        serving.served(host, port, collecting(list)),
-    ):
-        pass
