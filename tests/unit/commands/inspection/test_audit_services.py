@@ -1,0 +1,111 @@
+"""``resource provider audit``: the services that it asks, and those that do not answer."""
+
+from functools import partial
+
+import pytest
+
+from placementclient.insight.audit.checks import CHECKS
+from placementclient.nova import service as compute
+from tests.programs import Result
+from tests.unit.commands.inspection.test_audit import ALL_LEFT_OUT
+
+#: The lists of other services, in the order in which they are asked for.
+READERS = (
+    *('servers', 'migrations', 'compute_services', 'hypervisors', 'flavors'),
+    *('registered_limits', 'nodes', 'ports', 'agents', 'subnets'),
+)
+
+
+def test_without_a_catalog_it_says_what_is_missing(placement, service):
+    service.always({'resource_providers': []})
+    assert placement('resource provider audit -f json') == Result(
+        0,
+        '[]\n',
+        'There is no service catalog (auth type none or placement_direct), so that no other '
+        'service can be asked. A file does instead: '
+        '--servers, --migrations, --services, --hypervisors, --flavors, --limits, --nodes, '
+        '--ports, --agents, --subnets'
+        f'\n{ALL_LEFT_OUT}',
+    )
+
+
+@pytest.fixture
+def ask(service, monkeypatch):
+    """Replace the readers of other services; return what is asked for, after how many requests."""
+    service.always({'resource_providers': []})
+
+    def replaced(**answers):
+        requested: list[tuple[str, int]] = []
+
+        def listed(client, what):
+            requested.append((what, len(service.requests)))
+            answer = answers.get(what, answers.get('others', []))
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        for what in READERS:
+            monkeypatch.setattr(compute, what, partial(listed, what=what))
+        return requested
+
+    return replaced
+
+
+REFUSAL = compute.ServiceRefusal('Forbidden (HTTP 403)')
+
+
+@pytest.mark.parametrize(
+    ('options', 'lists'),
+    [
+        ('', READERS),
+        ('--id orphan', READERS[:2]),
+        ('--id inventory-drift', (*READERS[:2], 'hypervisors')),
+        ('--id limit-missing', (*READERS[:2], 'flavors', 'registered_limits')),
+    ],
+)
+def test_services_are_asked_after_the_snapshot_for_what_is_looked_at(
+    placement, ask, options, lists
+):
+    requested = ask()
+    assert placement(f'resource provider audit -f json {options}') == Result(0, '[]\n', '')
+    assert requested == [(name, 1) for name in lists]
+
+
+def test_a_service_that_is_away_is_asked_once(placement, ask):
+    requested = ask(nodes=REFUSAL, others=compute.NoCompute('away'))
+    assert placement('resource provider audit -f json') == Result(
+        1,
+        '[]\n',
+        'away. A file does instead: --servers, --migrations, --services, --hypervisors, --flavors, '
+        '--limits, --ports, --agents, --subnets\n'
+        'Forbidden (HTTP 403). A file does instead: --nodes\n'
+        f'{ALL_LEFT_OUT}Not clean: 1 of {len(CHECKS)} checks not made\n',
+    )
+    assert [what for what, _ in requested] == ['servers', 'registered_limits', 'nodes', 'ports']
+
+
+def test_a_refusal_leaves_the_other_lists_of_the_service(placement, ask):
+    # Neutron without the extension says nothing of what ports ask for.
+    ask(hypervisors=REFUSAL, ports=[{'id': 'p', 'device_id': ''}])
+    result = placement('resource provider audit -f json')
+    refused, incomplete, *summary = result.stderr.splitlines()
+    assert refused == 'Forbidden (HTTP 403). A file does instead: --hypervisors'
+    assert incomplete.startswith('the network service: ports: has no resource_request')
+    assert summary == [
+        'Left out: 4 checks that need more lists; -v names them',
+        f'Not clean: 3 of {len(CHECKS)} checks not made',
+    ]
+    assert result.status == 1
+    alone = placement('resource provider audit -f json --ignore twin --ignore renamed')
+    assert f'Not clean: 1 of {len(CHECKS) - 2} checks not made' in alone.stderr
+    assert placement('resource provider audit --id orphan').status == 0
+
+
+def test_a_service_without_an_answer_leaves_an_audit_unclean(placement, ask):
+    ask(servers=compute.ServiceSilence('No answer in time'))
+    result = placement('resource provider audit -f json --id over-capacity --id orphan')
+    assert (result.status, result.stdout) == (1, '')
+    assert result.stderr.endswith('--id needs more lists: orphan (--servers)\n')
+    result = placement('resource provider audit -f json --ignore port-resources')
+    assert (result.status, result.stdout) == (1, '[]\n')
+    assert result.stderr.endswith(f'Not clean: 15 of {len(CHECKS) - 1} checks not made\n')
