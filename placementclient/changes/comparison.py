@@ -196,7 +196,7 @@ def _of_allocations(
         is_new = not tree.is_atomic and not consumer.before.allocations
         return 'gone', 'has gone since', is_new
     if together(allocated.values()) != together(desired.values()):
-        # A consumer with other amounts was resized since, unless it still has what had to move.
+        # A consumer with other amounts was resized since, unless amounts that had to move are left.
         is_damage = _is_untouched(consumer, allocated)
         return 'amount', 'holds other amounts than it was given', is_damage
     names = {change.uuid: change.name for change in tree.providers}

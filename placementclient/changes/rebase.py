@@ -222,7 +222,7 @@ class _Rebase:
         """Return True if more would be used than there is, and than was planned."""
         planned = self._after.providers.get(state.uuid)
         used = max(planned.used(name) if planned else 0, self._planned_for[state.uuid][name])
-        # Only what was reviewed as more than there is may be so now.
+        # Only an inventory that was reviewed as overcommitted may be so now.
         reviewed = used if planned is None or planned.capacity(name) < used else 0
         return self._used(state.uuid, name, gains) > max(state.capacity(name), reviewed)
 
@@ -324,7 +324,7 @@ class _Rebase:
             del self.states[state.uuid]
 
     def _stranded(self) -> None:
-        """Refuse what was meant for a provider that is not made: its consumers and children."""
+        """Refuse the consumers and children of a provider that is not made."""
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
             if state.provider.parent_provider_uuid in missing and not self._stays(uuid):

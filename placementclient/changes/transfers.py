@@ -161,7 +161,7 @@ def successions(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
 def _groups(
     room: _TransferRoom, pairs: Sequence[ConsumerChange], successions: Iterable[tuple[str, str]]
 ) -> Iterator[_ProviderGroup]:
-    """Return the providers whose inventories change, grouped by what ties them."""
+    """Return the providers whose inventories change, grouped by common consumers and names."""
     ties: dict[str, list[int]] = {
         uuid: [] for uuid, inventories in room.after.items() if inventories != room.before[uuid]
     }

@@ -89,7 +89,7 @@ def repeated(operations: Iterable[ops.Operation]) -> Iterator[str]:
 
 
 def _writes(operation: ops.Operation) -> Iterator[tuple[str, object]]:
-    """Return what an operation changes, and to what."""
+    """Return the parts that an operation changes, with their new values."""
     match operation:
         case ops.CreateProvider(uuid, name):
             yield f'the provider {name}', uuid

@@ -94,7 +94,7 @@ class BatchRunner:
 
 
 class _Captured(io.TextIOWrapper):
-    """A stream of text that keeps what is written, also what is written to its ``buffer``."""
+    """A stream that stores its text, and the bytes that are written to its ``buffer``."""
 
     def __init__(self) -> None:
         super().__init__(

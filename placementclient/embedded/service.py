@@ -193,7 +193,7 @@ class Service:
         manager.append_on_engine_create(self._order_writers)
         self._engine = manager.writer.get_engine()
         self._release = db_api.placement_context_manager.patch_factory(manager)
-        # Other databases may lack what the server has added to one.
+        # Other databases may lack the traits and classes that the server has added to one.
         trait._TRAITS_SYNCED = resource_class._RESOURCE_CLASSES_SYNCED = False
         policy.reset()
 

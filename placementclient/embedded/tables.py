@@ -181,7 +181,7 @@ class _TableReading:
             yield from rows
 
     def _of_trees(self, query: Select[Any], model: Any) -> Select[Any]:
-        """A query of what belongs to providers, for those of the trees."""
+        """Return a query of rows that belong to providers, for the providers of the trees."""
         if self._root_ids is None:
             return query
         rp = models.ResourceProvider

@@ -64,7 +64,7 @@ class Transactions:
         if answer.status_int >= 400:
             self._open.refusal = f'{request.method} {request.path}: {answer.status}'
         else:
-            # The next request has to see what this one has done, as if it were on its own.
+            # The next request has to see the result of this one.
             request_context.session.flush()
             request_context.session.expire_all()
         return answer

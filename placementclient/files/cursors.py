@@ -14,7 +14,7 @@ from placementclient.client import errors
 from placementclient.client.wording import closest, did_you_mean
 from placementclient.model.providers import is_uuid
 
-#: How deep what people write may be nested.
+#: The deepest nesting of files that people write.
 MOST_LEVELS = 64
 #: How much memory a document may take, in bytes of text, and what each value takes beside its text.
 MOST_WEIGHT = 1 << 27

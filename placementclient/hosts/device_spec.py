@@ -136,7 +136,7 @@ def _specs(entry: str, path: str, line: int) -> list[DeviceSpec]:
 
 
 def _spec(record: _SpecFields) -> DeviceSpec:
-    """Return an entry, or raise :class:`ValueError` for what Nova refuses."""
+    """Return an entry, or raise :class:`ValueError` for one that Nova refuses."""
     if 'devname' in record:
         raise ValueError('devname: only the host knows the address of it; give the address')
     value = record.get('address') or ''

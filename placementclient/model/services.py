@@ -83,12 +83,12 @@ class Hypervisor(ListRecord, frozen=True):
 
     @property
     def totals(self) -> Resources:
-        """Return the amounts without ratio, with what is reserved; none from API 2.88 on."""
+        """Return the amounts without ratio, with the reserved ones; none from API 2.88 on."""
         return _amounts(VCPU=self.vcpus, MEMORY_MB=self.memory_mb, DISK_GB=self.local_gb)
 
     @property
     def used(self) -> Resources:
-        """Return the amounts that nova-compute counts as used, with what is reserved."""
+        """Return the amounts that nova-compute counts as used, with the reserved ones."""
         used = self.vcpus_used, self.memory_mb_used, self.local_gb_used
         return _amounts(VCPU=used[0], MEMORY_MB=used[1], DISK_GB=used[2])
 
@@ -148,7 +148,7 @@ class NetworkAgent:
 
 
 class PortGroup(msgspec.Struct, frozen=True):
-    """A group of what a port asks Placement for; its ID is the port's if Neutron has no groups."""
+    """A group of a port's request; its ID is the port's if Neutron has no groups."""
 
     id: str = ''
     resources: dict[String, Quantity] = {}

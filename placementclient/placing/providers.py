@@ -25,7 +25,7 @@ def slots(state: ProviderState, resource_class: str, amount: int) -> int:
 
 
 def granting(states: Sequence[ProviderState]) -> Grants:
-    """Return the function that compares amounts with what providers have free."""
+    """Return the function that compares amounts with the free amounts of providers."""
     return lambda number, name, amount: slots(states[number], name, amount) > 0
 
 

@@ -14,7 +14,7 @@ from placementclient.optimize import cpsat
 #: How long to search, in the solver's deterministic unit (about a second).
 EFFORT = 60.0
 
-#: The UUID of a sharing provider or the number of one of the site's own, and what of it.
+#: The UUID of a sharing provider or the number of one of the site's own; and the class.
 Stock = tuple[int | str, str]
 #: The inventories that one choice uses, with the amounts.
 Choice = tuple[tuple[Stock, int], ...]

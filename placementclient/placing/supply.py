@@ -148,7 +148,7 @@ class Supply:
             local.append(0)
             for state, pool in ((states[number], bins[number].pool) for number in places):
                 count = min(slots(state, name, amount) for name, amount in part.resources)
-                # Others draw on what a tree shares, so that it is a pool for the tree too.
+                # Other trees use shared inventory of a tree: it is a pool for the tree too.
                 if pool is None:
                     local[-1] += count
                     continue
@@ -173,7 +173,7 @@ class Supply:
         return self._distinct.setdefault(content, Site(*content))
 
     def _depends(self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]) -> bool:
-        """Return whether what serves one part decides what can serve another."""
+        """Return whether the provider of one part decides on the providers of another."""
         return bool(self._is_tied) or not all(
             any(
                 able[part] and all(not names.isdisjoint(bins[n].traits) for n in able[part])

@@ -92,7 +92,7 @@ def _consumer_changes(
 def _moved(
     before: Allocations, rows: Sequence[PlannedRow], uuids: Mapping[str, str]
 ) -> Allocations:
-    """Return what a consumer holds after its rows."""
+    """Return the allocations of a consumer after its rows."""
     after = {provider_uuid: dict(resources) for provider_uuid, resources in before.items()}
     for row in rows:
         if row.from_provider is not None:

@@ -112,7 +112,7 @@ def _refuse_occupied(snapshot: Snapshot, tree: TreeChange) -> None:
 def _retained(
     snapshot: Snapshot, target_state: TargetState, tree: TreeChange
 ) -> dict[HoldingKey, list[PlannedRow]]:
-    """Return the rows of a plan whose consumers still hold what they held."""
+    """Return the rows of a plan whose consumers have the same allocations."""
     retained: dict[HoldingKey, list[PlannedRow]] = {}
     for key, rows in rows_by_key(tree, backwards=False).items():
         targets = target_state.by_name(key.inventory)

@@ -146,7 +146,7 @@ class _DeclaredState:
             self.place(child, uuid)
 
     def withdraw(self, former: Declared, declarations: Sequence[Declared]) -> None:
-        """Take away what a declaration added, and none of the others adds any more."""
+        """Remove the additions of an earlier declaration that no present one has."""
         live = _existing(former, self._snapshot)
         if live is None:
             return

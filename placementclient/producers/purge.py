@@ -186,7 +186,7 @@ class Purging(Producer):
 
 
 def _dependent(client: Client, states: Sequence[ProviderState]) -> set[str]:
-    """The roots of the trees whose users may need what is freed of a provider and all below it."""
+    """Return the roots of the trees whose users may need the freed resources of a tree."""
     top, roots = states[0].provider, set[str]()
     if top.parent_provider_uuid is not None:
         roots.add(top.root_uuid)

@@ -63,7 +63,7 @@ class JournalContent(NamedTuple):
 
 
 _DECODER = msgspec.json.Decoder(JournalEntry)
-#: How every first line begins, before what differs.
+#: The common beginning of every first line.
 _BEGINNING = encoded(JournalEntry(journal=FORMAT, version=VERSION, at='')).removesuffix(b'"}')
 
 

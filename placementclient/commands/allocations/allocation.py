@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from placementclient.model.freshness import Read
 
 _OWNED = Microversion(1, 8)
-#: Below, what a consumer holds cannot be read with its owner, and so cannot be written back.
+#: Below, allocations are read without their owner, and so cannot be written back.
 _SHOWS_OWNER = Microversion(1, 12)
 
 _GENERATION = Option(

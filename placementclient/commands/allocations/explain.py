@@ -184,7 +184,7 @@ class ExplainCandidate(DocumentCommand):
         is_owned: Callable[[], bool],
         find: Callable[[str], str] | None = None,
     ) -> tuple[Sequence[CandidateRequest], NovaRequest | None]:
-        """Return the requests that the options describe, and what Nova asks for."""
+        """Return the requests of the options, and Nova's request."""
         request = requested(client, self.args, find, is_whole=not self._is_server)
         if not self._is_server:
             return [request], None
@@ -198,7 +198,7 @@ class ExplainCandidate(DocumentCommand):
         return [part.restricted(request) for part in nova_request.requests], nova_request
 
     def _nova_request(self, is_owned: bool | None) -> NovaRequest:
-        """Return what Nova asks for a server of the flavor, or for the server; log the rest."""
+        """Return Nova's request for a server of the flavor, or for the server; log the rest."""
         from placementclient.nova import records, service
 
         how = scheduling.scheduling(self)

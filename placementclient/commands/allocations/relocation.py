@@ -18,11 +18,11 @@ from placementclient.render import columns
 
 
 class _Relocation(ConsumerLister):
-    """A command that reads what a consumer holds and writes it elsewhere."""
+    """A command that reads the allocations of a consumer and writes them elsewhere."""
 
     first_version = GUARDS_CONSUMERS
     prints = columns.RELOCATED.names
-    #: Whether this run has sent a write, which is then what has reached the goal.
+    #: Whether this run has sent a write, which has then made the move.
     is_sent = False
 
     def output(self, shown: Read[Consumer]) -> columns.Output:

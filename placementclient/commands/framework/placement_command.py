@@ -255,7 +255,7 @@ class PlacementCommand(command.Command):
             return ''
         from placementclient.producers import names
 
-        # One mistake may fail for many providers: what there is, is listed once.
+        # One mistake may fail for many providers: the existing names are printed once.
         key = failure.name if isinstance(failure, errors.NoSuchProvider) else failure.sentence
         if key not in self._suggestions:
             self._suggestions[key] = names.suggestion(self.used_client, failure)

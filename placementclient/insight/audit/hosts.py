@@ -140,7 +140,7 @@ def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iter
 
 
 def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) -> bool:
-    """Return True where a total may differ from what the hypervisor says."""
+    """Return True if a total may differ from that of the hypervisor."""
     # Some releases count dedicated CPUs among ``vcpus``, and shared disks are no inventory of
     # hosts.
     if name == 'VCPU':

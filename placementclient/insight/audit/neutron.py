@@ -150,7 +150,7 @@ def port_resources(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _missing(ports: list[Port], consumer: Consumer) -> dict[str, object]:
-    """Return what a server lacks of what all its ports ask for, in sum or where Neutron noted."""
+    """Return the missing resources of all ports of a server: sums, or by Neutron's provider."""
     requested = together(group.resources for port in ports for group in port.groups)
     allocated = together(consumer.allocations.values())
     if short := sorted(name for name, amount in requested.items() if allocated[name] < amount):

@@ -269,6 +269,6 @@ def _is_alone(cloud: Cloud, state: ProviderState) -> bool:
 
 
 def _shared(state: ProviderState) -> dict[str, list[str]]:
-    """Return what a sharing provider shares, and through which aggregates."""
+    """Return the inventory and the aggregates of a sharing provider."""
     aggregates, classes = sorted(state.aggregates), sorted(state.inventories)
     return {'aggregates': aggregates, 'resource_classes': classes}

@@ -110,7 +110,7 @@ def by_class(topology: Topology, requests: Requests, trees: TreeRoots = None) ->
     return [*alone, fits]
 
 
-#: How the counts are made, by what they are grouped by.
+#: The functions that count, by the name of the group.
 GROUPED: dict[str, Callable[[Topology, Requests, TreeRoots], list[Fits]]] = {
     'tree': by_tree,
     'aggregate': by_aggregate,

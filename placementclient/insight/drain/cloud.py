@@ -191,7 +191,7 @@ class DrainCloud:
         return self.topology.trees[root_uuid]
 
     def occupants(self, hosts: Iterable[str]) -> Occupants:
-        """Return the servers of hosts, and what no plan can move."""
+        """Return the servers of hosts, and the consumers and unlisted usage that cannot move."""
         servers, offloaded, unsettled = occupants = Occupants([], [], [])
         for uuid in hosts:
             for consumer in self.snapshot.consumers_in(uuid):
@@ -273,7 +273,7 @@ class DrainCloud:
         return PackingProblem(kinds, hosts, pools, self.knowledge.limits)
 
     def _pools(self, targets: Iterable[str], leaving: Iterable[Load]) -> dict[Pool, int]:
-        """Return what sharing providers have free, with what leaving servers may free."""
+        """Return the free amounts of sharing providers, with those that leaving servers free."""
         pools = {
             (state.uuid, name): state.free(name)
             for state in self.snapshot.providers.values()

@@ -113,7 +113,7 @@ def _add_options(
 
 
 class _Trimmer:
-    """Cuts the room of hosts to what the requests can use."""
+    """Cuts the room of hosts to the amounts that the requests can use."""
 
     def __init__(self, problem: PackingProblem) -> None:
         self._problem = problem
@@ -130,7 +130,7 @@ class _Trimmer:
         self._fixed = cache(self._amounts)
 
     def _amounts(self, shape: Shape, kind: int) -> Mapping[int, int] | None:
-        """Return what a server takes of each room; ``None`` if that depends on the option."""
+        """Return the amount of each room for a server; ``None`` if it depends on the option."""
         problem, request = self._problem, self._problem.kinds[kind]
         is_fixed = request.is_lax or problem.is_only(request, shape)
         return problem.fixed(request, shape) if is_fixed else None

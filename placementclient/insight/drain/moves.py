@@ -103,7 +103,7 @@ def waves(
 def _wave(
     pending: Mapping[str, Sequence[ServerMove]], ledger: Ledger, pace: Pace
 ) -> Iterator[ServerMove]:
-    """Return the moves of the next wave, and enter what they claim."""
+    """Return the moves of the next wave, and enter their claims."""
     (per_host, left), coming = pace, Counter[str]()
     for source in sorted(pending, key=lambda source: (-len(pending[source]), source)):
         leaving = 0

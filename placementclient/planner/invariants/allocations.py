@@ -26,7 +26,7 @@ def faults(subject: Subject) -> Iterator[str]:
 
 
 def _moved(subject: Subject, moved: dict[str, Amounts]) -> Iterator[str]:
-    """Sum up what the rows take off each place, and add to it, of each consumer."""
+    """Add up the rows of each consumer by inventory; return the faults of rows."""
     moves = {
         (move.from_provider, move.resource_class, move.to_provider, move.to_resource_class)
         for move in subject.tree.moves

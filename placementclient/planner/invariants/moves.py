@@ -15,7 +15,7 @@ _Assigned = tuple[AssignmentRow, str | None]
 def faults(subject: Subject) -> Iterator[str]:
     """Check that the moves are exactly those of the specification."""
     if subject.backwards:
-        # The way back is planned from what is there: it has rows, and no moves.
+        # A rollback is planned from the present state: it has rows, and no moves.
         return
     planned, specified = Counter(subject.tree.moves), Counter(_specified(subject))
     for reason, moves in (

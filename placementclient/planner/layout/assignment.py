@@ -135,7 +135,7 @@ class AssignmentProblem:
     def _local(
         self, number: int, consumer: Consumer, source: TargetProvider, names: Iterable[str]
     ) -> Iterator[ConsumerItem]:
-        """Return items of what a consumer has of some classes of a source, each for itself."""
+        """Return separate items for the amounts of a consumer in some classes of a source."""
         movable = {name: self._movable(consumer, InventoryKey(source.uuid, name)) for name in names}
         amounts = {name: amount for name, amount in movable.items() if amount}
         open_amounts, order = dict(amounts), (number, consumer.uuid)

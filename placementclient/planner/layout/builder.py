@@ -89,7 +89,7 @@ class _Builder(TargetProviders):
     def _flows_of(
         self, index: int, source: ProviderState, taken: Counter[InventoryKey]
     ) -> Iterator[InventoryFlow]:
-        """Return what one move takes off one source, and move its traits to the target."""
+        """Return the inventory that one move takes off one source; move the traits."""
         move = self._spec.moves[index]
         keys = 'moves', index, 'to_resource_provider'
         target = self.provide(self.named(move.target, source), source, keys)

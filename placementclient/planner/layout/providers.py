@@ -151,7 +151,7 @@ class TargetProviders:
             self.refuse('no-source', provider=name)
 
     def provide_stated(self) -> None:
-        """Provide what entries name, with moves to it or without."""
+        """Find or create the providers of all entries without ``{source}``."""
         for name in self._entries:
             if name not in self._by_source:
                 self.provide(name)

@@ -183,7 +183,7 @@ class _ReturnLayout:
 def _row(
     key: HoldingKey, amount: int, source: str, target: str | None = None, target_class: str = ''
 ) -> PlannedRow:
-    """Return a row of the way back; without a target, of what stays."""
+    """Return a row of a rollback; without a target, of an amount that stays."""
     return PlannedRow(
         key.consumer_uuid,
         key.resource_class,
