@@ -247,7 +247,7 @@ def _terms(title):
 
 
 #: What makes an error or an obstacle, with the message last.
-NAMING = ('LeftAlone', '_obstacle', '_of_consumer')
+NAMING = ('LeftAlone', 'Obstacle', '_of_consumer')
 
 
 def _raised(module):
