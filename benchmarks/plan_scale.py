@@ -128,7 +128,7 @@ def main() -> None:
     print(
         f'{arguments.hosts} hosts, {len(snapshot.consumers)} consumers: '
         f'planned in {planned - start:.1f} s, checked in {checked - planned:.1f} s, '
-        f'peak {planning:.0f} MiB, {len(plan.trees)} trees; '
+        f'peak {planning:.0f} MiB, {len(plan.changes)} trees; '
         f'peak of reading the plan {reading:.0f} MiB, {reading / planning:.2f} of planning'
     )
 

@@ -138,7 +138,7 @@ def of_journal(plan=PLAN):
     facts: list[dict[str, Any]] = [
         {'journal': journals.FORMAT, 'version': journals.VERSION, 'plan': plans.identity(plan)}
     ]
-    for tree in plan.trees:
+    for tree in plan.changes:
         facts += (
             {'tree': tree.root_provider_uuid, **fact}
             for fact in (

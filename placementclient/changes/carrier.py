@@ -21,7 +21,7 @@ from placementclient.changes.written_values import repeated
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Outcome, State, TreeResult
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.capture import UnstableRead
 from placementclient.reading.scope import ScopeReader, content
@@ -61,13 +61,13 @@ class Carrier(Inspector):
         #: The remarks on the results of trees, by the UUIDs of their roots.
         self._remarks: dict[str, list[str]] = {}
 
-    def check(self, trees: Sequence[TreeChange]) -> None:
+    def check(self, trees: Sequence[Change]) -> None:
         """Raise the errors that can be found before the journal is opened."""
         operations = chain.from_iterable(map(operations_of, trees))
         if any(isinstance(operation, ops.Reshape) for operation in operations):
             reshaper.check_allowed(self.client)
 
-    def brought(self, tree: TreeChange, *, backward: bool) -> TreeResult:
+    def brought(self, tree: Change, *, backward: bool) -> TreeResult:
         """Apply or roll back a tree; report the requests that other clients have undone meanwhile.
 
         Each time that the service refuses after a conflict, or does not answer, the tree is read
@@ -85,17 +85,17 @@ class Carrier(Inspector):
         is_partial = any(not isinstance(op, ops.EnsureName) for op in changes)
         return replace(outcome, is_partial=is_partial)
 
-    def done(self, tree: TreeChange) -> list[ops.Operation]:
+    def done(self, tree: Change) -> list[ops.Operation]:
         """Return the list of the operations that the run has applied to a tree."""
         return self._done.setdefault(tree.root_provider_uuid, [])
 
-    def report(self, tree: TreeChange, operation: ops.Operation, is_confirmed: bool) -> None:
+    def report(self, tree: Change, operation: ops.Operation, is_confirmed: bool) -> None:
         """Record an operation that was applied, if that is confirmed."""
         if is_confirmed:
             self.done(tree).append(operation)
 
     def leave_alone(
-        self, tree: TreeChange, reason: errors.PlacementError, state: State = State.LEFT_ALONE
+        self, tree: Change, reason: errors.PlacementError, state: State = State.LEFT_ALONE
     ) -> TreeResult:
         """Stop work on a tree, and leave the tree as it is."""
         message = '; '.join(filter(None, [str(reason), self._withdrawn(tree)]))
@@ -110,7 +110,7 @@ class Carrier(Inspector):
         :raises errors.BadFile: if a tree was planned again otherwise than reviewed
         """
 
-    def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[ops.Operation]]:
+    def left(self, tree: Change) -> tuple[Snapshot, Sequence[ops.Operation]]:
         """Read a tree, and return the remaining operations of its change.
 
         :raises LeftAlone: if others are in the way
@@ -120,7 +120,7 @@ class Carrier(Inspector):
             raise Obstructed(rebased.obstacles)
         return live, rebased.operations
 
-    def decided_back(self, tree: TreeChange, obstacles: Sequence[Obstacle]) -> TreeChange:
+    def decided_back(self, tree: Change, obstacles: Sequence[Obstacle]) -> Change:
         """Return the way back of an atomic change, decided again from its present state.
 
         :param obstacles: the obstacles to the earlier decision
@@ -130,7 +130,7 @@ class Carrier(Inspector):
 
     # The parts that all plans share.
 
-    def verify(self, tree: TreeChange) -> None:
+    def verify(self, tree: Change) -> None:
         """Compare the state after an atomic change with the plan.
 
         :raises VerificationFailed: if it is not complete or not right
@@ -145,7 +145,7 @@ class Carrier(Inspector):
         remarks = self._remarks.setdefault(tree.root_provider_uuid, [])
         remarks += [deviation.message for deviation in deviations[:3]]
 
-    def _retreat(self, tree: TreeChange) -> None:
+    def _retreat(self, tree: Change) -> None:
         """Take back the traits, aggregates and new providers of an atomic change."""
         around = phases.surroundings(self.current(tree))
         live, rebased = self.rebased(around, backward=True)
@@ -153,7 +153,7 @@ class Carrier(Inspector):
             raise Obstructed(rebased.obstacles)
         self.write(tree, live, rebased.operations)
 
-    def _withdrawn(self, tree: TreeChange) -> str:
+    def _withdrawn(self, tree: Change) -> str:
         """Delete the prepared providers of an atomic change; return the obstacle, if any."""
         current = self.current(tree)
         if not current.is_atomic or not self.is_begun(tree):
@@ -167,7 +167,7 @@ class Carrier(Inspector):
             return f'what was prepared is still there: {obstacle}'
         return ''
 
-    def _is_never_applied(self, tree: TreeChange, current: TreeChange) -> bool:
+    def _is_never_applied(self, tree: Change, current: Change) -> bool:
         """Return whether nothing of an atomic change can have been made."""
         record = self.journal.of(tree.root_provider_uuid)
         if record.begun or not current.is_atomic:
@@ -180,7 +180,7 @@ class Carrier(Inspector):
         # Others had changed it before anything was sent.
         return phases.is_untouched(current, self._signs(reader, current))
 
-    def _taken_back(self, tree: TreeChange) -> bool:
+    def _taken_back(self, tree: Change) -> bool:
         """Roll back a tree; return whether there was anything to roll back."""
         current = self.current(tree)
         if self._is_never_applied(tree, current):
@@ -198,7 +198,7 @@ class Carrier(Inspector):
             raise Obstructed(rebased.obstacles)
         return bool(rebased.operations)
 
-    def _reshape_back(self, tree: TreeChange, live: Snapshot, rebased: Rebased) -> None:
+    def _reshape_back(self, tree: Change, live: Snapshot, rebased: Rebased) -> None:
         """Take back an atomic change that is made; decide it again if others have changed it."""
         current = self.current(tree)
         planned = current.after.providers
@@ -216,7 +216,7 @@ class Carrier(Inspector):
         self.verify(back)
         self._retreat(tree)
 
-    def write(self, tree: TreeChange, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
+    def write(self, tree: Change, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
         """Apply operations, in one transaction if the service has transactions."""
         applier = Applier(
             self.client,
@@ -244,7 +244,7 @@ class Carrier(Inspector):
                 self._names.clear()
             raise
 
-    def _forward(self, tree: TreeChange) -> TreeResult:
+    def _forward(self, tree: Change) -> TreeResult:
         root_uuid = tree.root_provider_uuid
         # Once: a conflict shows later changes.
         prepared = self._prepared.pop(root_uuid, None)
@@ -256,18 +256,18 @@ class Carrier(Inspector):
         self.journal.end(root_uuid, State.APPLIED)
         return self._ended(tree, State.APPLIED if is_ours else State.ALREADY_APPLIED)
 
-    def _backward(self, tree: TreeChange) -> TreeResult:
+    def _backward(self, tree: Change) -> TreeResult:
         is_begun = self.is_begun(tree)
         if not self._taken_back(tree) and not is_begun:
             return self._ended(tree, State.ALREADY_BACK)
         self.journal.end(tree.root_provider_uuid, State.ROLLED_BACK)
         return self._ended(tree, State.ROLLED_BACK)
 
-    def _ended(self, tree: TreeChange, state: State) -> TreeResult:
+    def _ended(self, tree: Change, state: State) -> TreeResult:
         remarks = self._remarks.get(tree.root_provider_uuid, ())
         return replace(result_of(tree, state), reason='; '.join(remarks))
 
-    def _retried(self, tree: TreeChange, attempt: Callable[[], TreeResult]) -> TreeResult:
+    def _retried(self, tree: Change, attempt: Callable[[], TreeResult]) -> TreeResult:
         refusals: list[errors.PlacementError] = []
 
         def attempted() -> TreeResult:
@@ -290,7 +290,7 @@ class Carrier(Inspector):
         except (*_REFUSALS, LeftAlone) as reason:
             return self.leave_alone(tree, reason)
 
-    def _check_unrecorded(self, tree: TreeChange) -> None:
+    def _check_unrecorded(self, tree: Change) -> None:
         """Check that a tree of which the journal knows nothing is as this plan makes it."""
         if not tree.is_atomic and (obstacles := self.rebased(tree)[1].obstacles):
             raise Obstructed(obstacles)

@@ -8,11 +8,11 @@ from placementclient.changes.phases import InventoryPart, Phase
 from placementclient.model.consumers import Allocations, together
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import Deviation, State, Status, Verdict
-from placementclient.model.plans import ConsumerChange, ProviderChange, TreeChange
+from placementclient.model.plans import Change, ConsumerChange, ProviderChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def status_of(tree: TreeChange, live: Snapshot) -> tuple[Status, str]:
+def status_of(tree: Change, live: Snapshot) -> tuple[Status, str]:
     """Return the status of an atomic change, and the reason if it is on neither side.
 
     :param live: what :func:`placementclient.reading.scope.showing` names
@@ -55,7 +55,7 @@ def not_applied(name: str, record: Record | None, has_journal: bool) -> Deviatio
     )
 
 
-def before_apply(tree: TreeChange, live: Snapshot) -> Iterator[Deviation]:
+def before_apply(tree: Change, live: Snapshot) -> Iterator[Deviation]:
     """Return changes of others to the input of an unapplied change."""
     for change in tree.providers:
         if not change.is_created and change.uuid not in live.providers:
@@ -67,7 +67,7 @@ def before_apply(tree: TreeChange, live: Snapshot) -> Iterator[Deviation]:
             yield _of_inventory(tree, part, part.before, planned, is_damage=False)
 
 
-def deviations(tree: TreeChange, live: Snapshot, *, is_fresh: bool = False) -> Iterator[Deviation]:
+def deviations(tree: Change, live: Snapshot, *, is_fresh: bool = False) -> Iterator[Deviation]:
     """Return the deviations of a tree from its change, which is made, wholly or in part.
 
     An atomic change is compared with all that its providers have; another one with what it changes.
@@ -85,9 +85,7 @@ def deviations(tree: TreeChange, live: Snapshot, *, is_fresh: bool = False) -> I
         yield from _of_consumer(tree, consumer, live)
 
 
-def of_inventories(
-    tree: TreeChange, live: Snapshot, *, is_fresh: bool = False
-) -> Iterator[Deviation]:
+def of_inventories(tree: Change, live: Snapshot, *, is_fresh: bool = False) -> Iterator[Deviation]:
     """Return the deviations of inventories, and the providers that are missing, or still exist."""
     local = {change.uuid for change in tree.local_providers()}
     created = {change.uuid for change in tree.created()}
@@ -104,9 +102,7 @@ def of_inventories(
             yield _missing(tree, change, is_damage=change.is_created and is_whole)
 
 
-def _of_position(
-    tree: TreeChange, change: ProviderChange, live: ProviderState
-) -> Iterator[Deviation]:
+def _of_position(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Deviation]:
     """Compare a name and a parent that the change sets."""
     sides = change.content_before.position, change.state.position, live.position
     for kind, was, expected, now in zip(('name', 'parent'), *sides, strict=True):
@@ -116,7 +112,7 @@ def _of_position(
 
 
 def _of_inventories(
-    tree: TreeChange, change: ProviderChange, live: ProviderState, is_local: bool, is_fresh: bool
+    tree: Change, change: ProviderChange, live: ProviderState, is_local: bool, is_fresh: bool
 ) -> Iterator[Deviation]:
     names = change.changed_classes
     if tree.is_atomic:
@@ -144,7 +140,7 @@ def _with_others(part: InventoryPart, side: Inventory | None) -> Inventory | Non
 
 
 def _of_inventory(
-    tree: TreeChange, part: InventoryPart, expected: Inventory | None, planned: str, is_damage: bool
+    tree: Change, part: InventoryPart, expected: Inventory | None, planned: str, is_damage: bool
 ) -> Deviation:
     """Return the deviation from an inventory; ``planned`` has the words for the expected one."""
     inventory = f'the inventory of {part.resource_class} on {part.change.name}'
@@ -164,7 +160,7 @@ def _difference(live: Inventory | None, planned: Inventory | None) -> str:
     )
 
 
-def _of_names(tree: TreeChange, change: ProviderChange, live: ProviderState) -> Iterator[Deviation]:
+def _of_names(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Deviation]:
     """Compare traits and aggregates: those that the plan changes, and those of others."""
     for kind, names, before, after in phases.name_sets(change, live):
         changed = before ^ after
@@ -173,7 +169,7 @@ def _of_names(tree: TreeChange, change: ProviderChange, live: ProviderState) -> 
             yield _deviation(tree, kind, message, is_damage=name in changed)
 
 
-def _of_consumer(tree: TreeChange, change: ConsumerChange, live: Snapshot) -> Iterator[Deviation]:
+def _of_consumer(tree: Change, change: ConsumerChange, live: Snapshot) -> Iterator[Deviation]:
     consumer, desired = live.consumers.get(change.uuid), change.after.allocations
     allocations = consumer.allocations if consumer else {}
     if allocations != desired:
@@ -188,7 +184,7 @@ def _of_consumer(tree: TreeChange, change: ConsumerChange, live: Snapshot) -> It
 
 
 def _of_allocations(
-    tree: TreeChange, consumer: ConsumerChange, allocated: Allocations, live: Snapshot
+    tree: Change, consumer: ConsumerChange, allocated: Allocations, live: Snapshot
 ) -> tuple[str, str, bool]:
     """Return the kind of a deviation, what is wrong, and whether it is damage."""
     desired = consumer.after.allocations
@@ -218,10 +214,10 @@ def _is_untouched(consumer: ConsumerChange, allocated: Allocations) -> bool:
     )
 
 
-def _missing(tree: TreeChange, change: ProviderChange, *, is_damage: bool) -> Deviation:
+def _missing(tree: Change, change: ProviderChange, *, is_damage: bool) -> Deviation:
     return _deviation(tree, 'missing', f'{change.name} does not exist', is_damage=is_damage)
 
 
-def _deviation(tree: TreeChange, kind: str, message: str, *, is_damage: bool = True) -> Deviation:
+def _deviation(tree: Change, kind: str, message: str, *, is_damage: bool = True) -> Deviation:
     verdict = Verdict.DAMAGED if is_damage else Verdict.CHANGED_LATER
     return Deviation(tree.root_provider_name, kind, message, verdict)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from placementclient.changes import operations as ops
 from placementclient.changes import transfers
-from placementclient.model.plans import TreeChange
+from placementclient.model.plans import Change
 from placementclient.model.providers import temporary_name
 from placementclient.model.snapshots import Snapshot
 
@@ -44,7 +44,7 @@ def diff(
     )
 
 
-def operations_of(change: TreeChange, *, backward: bool = False) -> tuple[ops.Operation, ...]:
+def operations_of(change: Change, *, backward: bool = False) -> tuple[ops.Operation, ...]:
     """Return the operations of a change, or of its rollback."""
     sides = (change.after, change.before) if backward else (change.before, change.after)
     return diff(*sides, is_atomic=change.is_atomic)

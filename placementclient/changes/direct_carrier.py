@@ -17,13 +17,13 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.client.wording import first
 from placementclient.model.outcomes import State
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 
 #: Plans the trees with these roots (names or UUIDs) again, from the present state.
 Decide = Callable[[Sequence[str]], Plan]
 #: Returns the part of a change that is still to be written.
-Precheck = Callable[[TreeChange], TreeChange | None]
+Precheck = Callable[[Change], Change | None]
 
 
 class DirectCarrier(Carrier):
@@ -46,7 +46,7 @@ class DirectCarrier(Carrier):
         super().__init__(client, plan)
         self._decide = decide
         self._check: Precheck = check or (lambda tree: tree)
-        self._results = {tree.root_provider_uuid: ChangeResult(tree) for tree in plan.trees}
+        self._results = {tree.root_provider_uuid: ChangeResult(tree) for tree in plan.changes}
         self.stopped: errors.PlacementError | None = None
         #: The operation whose answer was lost.
         self._lost: list[Operation] = []
@@ -60,8 +60,8 @@ class DirectCarrier(Carrier):
 
         :param progress: called with the name of the root of each tree that has ended, and its state
         """
-        self.check(self.plan.trees)
-        for tree in self.plan.trees:
+        self.check(self.plan.changes)
+        for tree in self.plan.changes:
             if self.stopped is not None:
                 return
             result = self._results[tree.root_provider_uuid]
@@ -95,7 +95,7 @@ class DirectCarrier(Carrier):
         is_one = len(statuses) == 1 and len(failed) == len(self.results)
         return statuses.pop() if is_one else ExitStatus.ERROR
 
-    def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
+    def left(self, tree: Change) -> tuple[Snapshot, Sequence[Operation]]:
         """Return the remaining operations: of the original change, then of the replanned one.
 
         :raises LeftAlone: if the operator would have to confirm more than the plan showed
@@ -114,7 +114,7 @@ class DirectCarrier(Carrier):
         )
         return live, list(chain.from_iterable(operations_of(part) for part in parts))
 
-    def write(self, tree: TreeChange, live: Snapshot, operations: Sequence[Operation]) -> None:
+    def write(self, tree: Change, live: Snapshot, operations: Sequence[Operation]) -> None:
         result, done = self._results[tree.root_provider_uuid], self.done(tree)
         count = len(done)
         try:
@@ -127,23 +127,23 @@ class DirectCarrier(Carrier):
                 result.lost = replace(tree, before=before, after=after)
                 self._lost = []
 
-    def report(self, tree: TreeChange, operation: Operation, is_confirmed: bool) -> None:
+    def report(self, tree: Change, operation: Operation, is_confirmed: bool) -> None:
         super().report(tree, operation, is_confirmed)
         if not is_confirmed:
             self._lost = [operation]
 
-    def _is_made(self, change: TreeChange) -> bool:
+    def _is_made(self, change: Change) -> bool:
         _, rebased = self.rebased(change)
         return not rebased.operations and not rebased.obstacles
 
     def check_elsewhere(self, live: Snapshot, operations: Sequence[Operation]) -> None:
         """Check nothing: the error of the service names the provider."""
 
-    def _decided_again(self, result: ChangeResult) -> Sequence[TreeChange]:
+    def _decided_again(self, result: ChangeResult) -> Sequence[Change]:
         tree = result.tree
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
         # A new root may be the first one by then, and another root may have the name.
-        left = [change for change in self._decide(roots).trees if _roots(tree) & _roots(change)]
+        left = [change for change in self._decide(roots).changes if _roots(tree) & _roots(change)]
         if added := list(_not_shown(result, self.done(tree), left)):
             more = first([row_sentence(row) for row in added])
             raise LeftAlone(
@@ -154,7 +154,7 @@ class DirectCarrier(Carrier):
 
 
 def _not_shown(
-    result: ChangeResult, done: Sequence[Operation], left: Iterable[TreeChange]
+    result: ChangeResult, done: Sequence[Operation], left: Iterable[Change]
 ) -> Iterator[ChangeRow]:
     """Return the remaining parts of a new plan that the reviewed change does not have."""
     before, after = simulate(result.tree.before, done), result.tree.after
@@ -164,7 +164,7 @@ def _not_shown(
             yield row
 
 
-def _roots(tree: TreeChange) -> set[str]:
+def _roots(tree: Change) -> set[str]:
     """Return the names and UUIDs by which a change may name its roots."""
     roots = {state.uuid for side in (tree.before, tree.after) for state in side.roots()}
     return roots | {tree.root_provider_uuid, tree.root_provider_name}

@@ -17,7 +17,7 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import first
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus, Verdict
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.scope import ScopeFacets, ScopeReader, content, deciding, showing
 
@@ -31,7 +31,7 @@ class Look:
     :param obstacle: why the tree cannot be begun
     """
 
-    tree: TreeChange
+    tree: Change
     is_there: bool | None = True
     difference: str = ''
     obstacle: errors.PlacementError | None = None
@@ -49,15 +49,15 @@ class Inspector:
         #: The states and operations of trees that were read and not begun, by their roots' UUIDs.
         self._prepared: dict[str, tuple[Snapshot, Sequence[Operation]]] = {}
 
-    def current(self, tree: TreeChange) -> TreeChange:
+    def current(self, tree: Change) -> Change:
         """Return a tree as it was planned last: in the plan, or again while it was applied."""
         return self.journal.of(tree.root_provider_uuid).plan or tree
 
-    def is_begun(self, tree: TreeChange) -> bool:
+    def is_begun(self, tree: Change) -> bool:
         """Return whether a request may ever have been sent for a tree."""
         return self.journal.of(tree.root_provider_uuid).begun
 
-    def stands(self, tree: TreeChange, *, backward: bool) -> bool:
+    def stands(self, tree: Change, *, backward: bool) -> bool:
         """Return whether a tree is still as the last run left it, by its journal.
 
         :raises LeftAlone: if it was undone in part, and its change is atomic
@@ -77,7 +77,7 @@ class Inspector:
                 raise LeftAlone(f'it was applied, and was changed since: {deviation.message}')
         return True
 
-    def is_there(self, tree: TreeChange, reader: ScopeReader) -> bool | None:
+    def is_there(self, tree: Change, reader: ScopeReader) -> bool | None:
         """Return whether the service has a tree; ``None`` if the plan does not know."""
         providers = set(tree.before.providers)
         if self.is_begun(tree):
@@ -87,11 +87,11 @@ class Inspector:
             providers.update(tree.roots)
         return not providers.isdisjoint(reader.listed(tree)) if providers else None
 
-    def reader(self, trees: Sequence[TreeChange]) -> ScopeReader:
+    def reader(self, trees: Sequence[Change]) -> ScopeReader:
         """Return a reader of trees, which reads them together if it can."""
         return ScopeReader(self.client, map(self.current, trees))
 
-    def look(self, tree: TreeChange, reader: ScopeReader, *, backward: bool) -> Look:
+    def look(self, tree: Change, reader: ScopeReader, *, backward: bool) -> Look:
         """Compare a tree with the plan, before anything is written."""
         current, is_there = self.current(tree), None
         try:
@@ -108,7 +108,7 @@ class Inspector:
         obstacle = Obstructed(rebased.obstacles)
         return Look(tree, is_there, str(obstacle), None if obstacle.is_drift else obstacle)
 
-    def status(self, tree: TreeChange, reader: ScopeReader) -> TreeStatus:
+    def status(self, tree: Change, reader: ScopeReader) -> TreeStatus:
         current, record = self.current(tree), self.journal.of(tree.root_provider_uuid)
         state, reason = self._status(reader, current)
         if state is Status.PENDING and record.ended == State.ROLLED_BACK:
@@ -120,7 +120,7 @@ class Inspector:
         name = tree.root_provider_name
         return TreeStatus(tree.root_provider_uuid, name, state, reason, is_left_alone)
 
-    def deviations(self, tree: TreeChange, reader: ScopeReader) -> Sequence[Deviation]:
+    def deviations(self, tree: Change, reader: ScopeReader) -> Sequence[Deviation]:
         """Return the deviations of a tree from the plan."""
         current, records = self.current(tree), self.journal.records
         record = records.get(tree.root_provider_uuid)
@@ -138,7 +138,7 @@ class Inspector:
             deviations = [replace(row, verdict=Verdict.CHANGED_LATER) for row in deviations]
         return deviations
 
-    def rebased(self, tree: TreeChange, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
+    def rebased(self, tree: Change, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
         """Read a tree; return its state, and the remaining operations of one direction."""
         with unknown_outcomes():
 
@@ -147,21 +147,21 @@ class Inspector:
 
             return attempts.retried(self.client, attempt)
 
-    def _read(self, reader: ScopeReader, tree: TreeChange, facets: ScopeFacets) -> Snapshot:
+    def _read(self, reader: ScopeReader, tree: Change, facets: ScopeFacets) -> Snapshot:
         begun = self.is_begun(tree)
         return attempts.retried(self.client, lambda: reader.read(tree, facets, is_begun=begun))
 
-    def _signs(self, reader: ScopeReader, tree: TreeChange) -> Snapshot:
+    def _signs(self, reader: ScopeReader, tree: Change) -> Snapshot:
         """Read the parts of an atomic change that show its status."""
         return self._read(reader, tree, showing(tree))
 
-    def _sides(self, reader: ScopeReader, tree: TreeChange) -> tuple[Snapshot, Rebased, Rebased]:
+    def _sides(self, reader: ScopeReader, tree: Change) -> tuple[Snapshot, Rebased, Rebased]:
         """Read a tree whose change is not atomic; return the rest of both directions."""
         live = self._read(reader, tree, deciding(tree, is_begun=self.is_begun(tree)))
         return live, self._rest(tree, live), self._rest(tree, live, backward=True)
 
     def _rebased(
-        self, reader: ScopeReader, tree: TreeChange, *, backward: bool = False
+        self, reader: ScopeReader, tree: Change, *, backward: bool = False
     ) -> tuple[Snapshot, Rebased]:
         begun = self.is_begun(tree) or backward
         live = reader.read(tree, deciding(tree, is_begun=begun), is_begun=begun)
@@ -172,7 +172,7 @@ class Inspector:
         live = reader.read(rest, deciding(rest, is_begun=True), is_begun=True)
         return live, replace(self._rest(rest, live, backward=backward), is_moved=True)
 
-    def _rest(self, tree: TreeChange, live: Snapshot, *, backward: bool = False) -> Rebased:
+    def _rest(self, tree: Change, live: Snapshot, *, backward: bool = False) -> Rebased:
         record = self.journal.of(tree.root_provider_uuid)
         try:
             sent = None if record.sent is None else [*map(operations.parsed, record.sent)]
@@ -182,7 +182,7 @@ class Inspector:
             sent.pop()
         return rebase_change(tree, live, sent, backward=backward)
 
-    def _status(self, reader: ScopeReader, tree: TreeChange) -> tuple[Status, str]:
+    def _status(self, reader: ScopeReader, tree: Change) -> tuple[Status, str]:
         if tree.is_atomic:
             if phases.is_as_planned(tree, reader.listed(tree)):
                 return Status.PENDING, ''
@@ -193,14 +193,14 @@ class Inspector:
         made_in_part = 'it is made in part: apply completes it, rollback takes it back'
         return Status.DIFFERS, first(forward.obstacles) or made_in_part
 
-    def _difference(self, reader: ScopeReader, tree: TreeChange) -> str:
+    def _difference(self, reader: ScopeReader, tree: Change) -> str:
         """Return the reason why a rollback cannot start from the present state."""
         if not tree.is_atomic:
             return first(self._sides(reader, tree)[2].obstacles)
         is_neither = phases.phase_of(tree, self._signs(reader, tree)) is phases.Phase.NEITHER
         return 'it is neither as it was before the plan nor as it is after it' if is_neither else ''
 
-    def _left_alone(self, tree: TreeChange, record: Record, status: Status) -> tuple[Status, str]:
+    def _left_alone(self, tree: Change, record: Record, status: Status) -> tuple[Status, str]:
         """Return the status of a tree that was left alone, and the reason if it still holds."""
         try:
             _, rebased = self._rebased(ScopeReader(self.client, [tree]), tree)

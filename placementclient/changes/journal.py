@@ -20,7 +20,7 @@ from placementclient.changes.records import changes, journals
 from placementclient.changes.records.journals import FORMAT, UNKNOWN, VERSION, JournalEntry
 from placementclient.client import errors
 from placementclient.files import system
-from placementclient.model.plans import TreeChange
+from placementclient.model.plans import Change
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -56,7 +56,7 @@ class Record:
     reason: str = ''
     ended_at: str = ''
     begun: bool = False
-    plan: TreeChange | None = None
+    plan: Change | None = None
     sent: list[Mapping[str, Any]] | None = None
     is_open: bool = False
 
@@ -109,7 +109,7 @@ class Journal:
         ids = {name: getattr(client, name) for name in ('request_id', 'global_request_id')}
         self._write(root_provider_uuid, synced=False, outcome=outcome, undone=undone, **ids)
 
-    def revise(self, change: TreeChange) -> None:
+    def revise(self, change: Change) -> None:
         """Write a new plan of a tree; on return it is on the disk."""
         self._write(change.root_provider_uuid, plan=changes.record(change))
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import ProviderChange, TreeChange
+from placementclient.model.plans import Change, ProviderChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -45,7 +45,7 @@ def inventory_part(change: ProviderChange, name: str, live: ProviderState | None
     return InventoryPart(change, name, before.get(name), after.get(name), inventory)
 
 
-def moving_parts(tree: TreeChange, live: Snapshot) -> Iterator[InventoryPart]:
+def moving_parts(tree: Change, live: Snapshot) -> Iterator[InventoryPart]:
     """Return the inventories that a change moves in its own trees.
 
     Other plans change a sharing provider too, before this one or after it.
@@ -55,13 +55,13 @@ def moving_parts(tree: TreeChange, live: Snapshot) -> Iterator[InventoryPart]:
             yield inventory_part(change, name, live.providers.get(change.uuid))
 
 
-def phase_of(tree: TreeChange, live: Snapshot) -> Phase | None:
+def phase_of(tree: Change, live: Snapshot) -> Phase | None:
     """Return the side, or ``None`` for a change without inventories."""
     phases = {part.phase for part in moving_parts(tree, live)}
     return Phase.NEITHER if len(phases) > 1 else next(iter(phases), None)
 
 
-def is_untouched(tree: TreeChange, live: Snapshot) -> bool:
+def is_untouched(tree: Change, live: Snapshot) -> bool:
     """Return whether a change is not made, even if others have changed its input.
 
     The providers that the plan makes have something as soon as it has happened.
@@ -71,7 +71,7 @@ def is_untouched(tree: TreeChange, live: Snapshot) -> bool:
     return phase_of(tree, live) in (Phase.BEFORE, None) or (bool(created) and are_empty)
 
 
-def has_happened(tree: TreeChange, live: Snapshot) -> bool:
+def has_happened(tree: Change, live: Snapshot) -> bool:
     """Return whether a change is made, wholly or in part, despite later changes.
 
     Inventories that appear or disappear show it; their figures may be a change of another client.
@@ -109,7 +109,7 @@ def name_sets(
     yield 'aggregate', live.aggregates, before.aggregates, after.aggregates
 
 
-def is_as_planned(tree: TreeChange, listed: Mapping[str, Provider]) -> bool:
+def is_as_planned(tree: Change, listed: Mapping[str, Provider]) -> bool:
     """Return whether no generation has moved since the plan; freed allocations move none."""
     names = {provider.name for provider in listed.values()}
     for change in tree.providers:
@@ -126,7 +126,7 @@ def is_as_planned(tree: TreeChange, listed: Mapping[str, Provider]) -> bool:
     return True
 
 
-def surroundings(tree: TreeChange) -> TreeChange:
+def surroundings(tree: Change) -> Change:
     """Return the rest of an atomic change, without its request for inventories and allocations."""
 
     def stripped(side: Snapshot) -> Snapshot:
@@ -137,7 +137,7 @@ def surroundings(tree: TreeChange) -> TreeChange:
     return replace(tree, before=before, after=after, is_atomic=False)
 
 
-def way_back(tree: TreeChange) -> TreeChange:
+def way_back(tree: Change) -> Change:
     """Return the way back of an atomic change, on which new providers stay, without inventories."""
     states = tree.after.providers
     emptied = {uuid: structs.replace(state, inventories={}) for uuid, state in states.items()}

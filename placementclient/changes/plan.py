@@ -8,9 +8,9 @@ from placementclient.changes.diff import diff
 from placementclient.changes.simulation import simulate
 from placementclient.model.connected import connected
 from placementclient.model.plans import (
+    Change,
     ConsumerChange,
     Plan,
-    TreeChange,
     changed_consumers,
     changed_providers,
 )
@@ -27,7 +27,7 @@ def plan_of(command: str, before: Snapshot, after: Snapshot) -> Plan:
     after = simulate(before, diff(before, after))
     parts = list(_parts(before, after))
     owners = {uuid: part for part in parts for uuid in part.changed}
-    sets = (_tree_change(before, after, part, owners) for part in parts)
+    sets = (_change(before, after, part, owners) for part in parts)
     trees = sorted(sets, key=lambda tree: (tree.root_provider_name, tree.root_provider_uuid))
     return Plan(tuple(trees), command, origin=before.origin)
 
@@ -84,9 +84,9 @@ def _either(uuid: str, *sides: Snapshot) -> list[ProviderState]:
     return [side.providers[uuid] for side in sides if uuid in side.providers]
 
 
-def _tree_change(
+def _change(
     before: Snapshot, after: Snapshot, part: _JoinedTrees, owners: Mapping[str, _JoinedTrees]
-) -> TreeChange:
+) -> Change:
     surroundings = _with_ancestors(before, after, [*part.changed, *part.used])
     # Each provider that changes is in one change.
     uuids = [uuid for uuid in surroundings if owners.get(uuid, part) is part]
@@ -95,7 +95,7 @@ def _tree_change(
     names = {state.uuid: state.name for side in reversed(sides) for state in side.roots()}
     roots = [root for root in part.roots if root in names] or part.roots
     root = min(roots, key=lambda uuid: names.get(uuid, uuid))
-    return TreeChange(root, names.get(root, root), *sides, warnings=tuple(warnings))
+    return Change({root: names.get(root, root)}, *sides, warnings=tuple(warnings))
 
 
 def _excerpt(snapshot: Snapshot, part: _JoinedTrees, uuids: Iterable[str]) -> Snapshot:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from placementclient.changes.summary import ChangeRow, rows
 from placementclient.client import errors
 from placementclient.model.outcomes import State
-from placementclient.model.plans import TreeChange
+from placementclient.model.plans import Change
 
 
 @dataclass(slots=True)
@@ -17,10 +17,10 @@ class ChangeResult:
     :param error: the error that stopped it
     """
 
-    tree: TreeChange
+    tree: Change
     state: State = State.NOT_STARTED
     rows: list[ChangeRow] = field(default_factory=list)
-    lost: TreeChange | None = None
+    lost: Change | None = None
     error: errors.PlacementError | None = None
 
     @property

@@ -10,16 +10,16 @@ from placementclient.client.wording import counted
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, together
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.plans import (
+    Change,
     ConsumerChange,
     ProviderChange,
-    TreeChange,
     changed_consumers,
 )
 from placementclient.model.providers import Provider, temporary_name
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def summary(changes: Iterable[TreeChange]) -> str:
+def summary(changes: Iterable[Change]) -> str:
     """Count the providers and consumers that change, in a sentence without its full stop."""
     providers, kinds = Counter[str](), Counter[str]()
     for tree in changes:

@@ -10,7 +10,7 @@ from placementclient.changes.journal import JournalFailed
 from placementclient.client import errors
 from placementclient.client.wording import counted
 from placementclient.model.outcomes import Outcome, State, TreeResult
-from placementclient.model.plans import TreeChange
+from placementclient.model.plans import Change
 
 LOG = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class TreeQueue:
 
     def __init__(
         self,
-        trees: Sequence[TreeChange],
+        trees: Sequence[Change],
         *,
         limit: int | None = None,
         max_failures: int | None = None,
@@ -65,7 +65,7 @@ class TreeQueue:
         self._results: dict[str, TreeResult] = {}
         self._stopped: errors.PlacementError | None = None
 
-    def startable(self) -> list[TreeChange]:
+    def startable(self) -> list[Change]:
         """Return the trees without a result that may start."""
         pending = [tree for uuid, tree in self.trees.items() if uuid not in self._results]
         return pending if self._is_backward else pending[: self._startable]
@@ -89,12 +89,12 @@ class TreeQueue:
         except Exception as reason:
             self._stopped = _as_ours(reason)
 
-    def run(self, run_tree: Callable[[TreeChange], TreeResult], workers: int) -> None:
+    def run(self, run_tree: Callable[[Change], TreeResult], workers: int) -> None:
         """Run all trees until the run must stop."""
         ready = deque(tree for uuid, tree in self.trees.items() if uuid not in self._results)
         if self._is_backward:
             ready.reverse()
-        running: dict[Future[TreeResult], TreeChange] = {}
+        running: dict[Future[TreeResult], Change] = {}
         with ThreadPoolExecutor(workers) as pool:
             try:
                 while True:
@@ -125,7 +125,7 @@ class TreeQueue:
         return self._startable > 0 and self._failures_left > 0 and self._stopped is None
 
     def _collect(
-        self, running: dict[Future[TreeResult], TreeChange], ended: Iterable[Future[TreeResult]]
+        self, running: dict[Future[TreeResult], Change], ended: Iterable[Future[TreeResult]]
     ) -> None:
         for future in ended:
             tree = running.pop(future)
@@ -140,7 +140,7 @@ class TreeQueue:
                 self._startable += 1
             self.end(result)
 
-    def _unended(self, tree: TreeChange) -> TreeResult:
+    def _unended(self, tree: Change) -> TreeResult:
         if tree.root_provider_uuid in self._begun:
             return result_of(
                 tree, State.FAILED, errors.Interrupted('interrupted: the next run reads it back')
@@ -157,9 +157,7 @@ def unknown_outcomes() -> Iterator[None]:
         raise OutcomeUnknown(reason) from reason
 
 
-def result_of(
-    tree: TreeChange, state: State, error: errors.PlacementError | None = None
-) -> TreeResult:
+def result_of(tree: Change, state: State, error: errors.PlacementError | None = None) -> TreeResult:
     return TreeResult(
         tree.root_provider_uuid, tree.root_provider_name, state, str(error or ''), error
     )

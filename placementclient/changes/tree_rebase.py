@@ -7,12 +7,12 @@ from placementclient.changes.obstacles import Obstacle
 from placementclient.changes.operations import Operation
 from placementclient.changes.phases import Phase, is_empty, phase_of, surroundings
 from placementclient.changes.rebase import Rebased, rebase
-from placementclient.model.plans import ProviderChange, TreeChange
+from placementclient.model.plans import Change, ProviderChange
 from placementclient.model.snapshots import Snapshot
 
 
 def rebase_change(
-    change: TreeChange,
+    change: Change,
     live: Snapshot,
     sent: Iterable[Operation] | None = None,
     *,
@@ -34,13 +34,13 @@ def rebase_change(
     return Rebased((), tuple(obstacles[:1])) if obstacles else rebased
 
 
-def unmade(change: TreeChange, live: Snapshot, *, backward: bool = False) -> TreeChange:
+def unmade(change: Change, live: Snapshot, *, backward: bool = False) -> Change:
     """Return an atomic change, without its inventories if the live ones show that they are made."""
     is_made = phase_of(change, live) is (Phase.BEFORE if backward else Phase.AFTER)
     return surroundings(change) if change.is_atomic and is_made else change
 
 
-def _preconditions(tree: TreeChange, live: Snapshot) -> Iterator[Obstacle]:
+def _preconditions(tree: Change, live: Snapshot) -> Iterator[Obstacle]:
     """Return the relevant changes of others since the plan."""
     by_name = {state.name: state.uuid for state in live.providers.values()}
     for change in tree.providers:
@@ -70,11 +70,11 @@ def _preconditions(tree: TreeChange, live: Snapshot) -> Iterator[Obstacle]:
     yield from _consumers(tree, live)
 
 
-def _newcomers(tree: TreeChange, live: Snapshot, *, backward: bool = False) -> Iterator[Obstacle]:
+def _newcomers(tree: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Obstacle]:
     """Return the consumers that hold a class that moves away, of which the plan knows nothing."""
     planned = {consumer.uuid for consumer in tree.consumers}.union(tree.residents)
     staying = Counter[tuple[str, str, str]]()
-    for row in tree.rows:
+    for row in tree.reasons:
         if row.from_provider == row.to_provider and row.from_provider is not None:
             staying[row.consumer_uuid, row.from_provider, row.resource_class] += row.amount
     for change in tree.providers:
@@ -99,7 +99,7 @@ def _shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
     }
 
 
-def _places(tree: TreeChange, change: ProviderChange, live: Snapshot) -> Iterator[Obstacle]:
+def _places(tree: Change, change: ProviderChange, live: Snapshot) -> Iterator[Obstacle]:
     """Return a provider that is, or would be made, in another tree than planned."""
     state, root_uuid = live.providers.get(change.uuid), change.root_provider_uuid
     if state is not None and state.provider.root_uuid != root_uuid:
@@ -119,7 +119,7 @@ def _places(tree: TreeChange, change: ProviderChange, live: Snapshot) -> Iterato
         )
 
 
-def _consumers(tree: TreeChange, live: Snapshot) -> Iterator[Obstacle]:
+def _consumers(tree: Change, live: Snapshot) -> Iterator[Obstacle]:
     """Return the consumers that hold something else than they did."""
     for consumer in tree.consumers:
         current, planned = live.consumers.get(consumer.uuid), consumer.before.allocations

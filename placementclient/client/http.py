@@ -40,7 +40,7 @@ class VersionDocument(msgspec.Struct):
     versions: Annotated[list[VersionRange], msgspec.Meta(min_length=1)]
 
 
-class Change(NamedTuple):
+class SentChange(NamedTuple):
     """A write request; ``is_done``: the service has confirmed it."""
 
     request: str
@@ -90,7 +90,7 @@ class Client:
         #: Whether the operator chose the microversion, or left it to the client.
         self.version_is_chosen = version is not None
         # The last change of each thread that was sent and not refused, the latest at the end.
-        self._changes: dict[int, Change] = {}
+        self._changes: dict[int, SentChange] = {}
         #: The names that the operator used for providers, by UUID; errors print them.
         self.names: dict[str, str] = {}
         #: Sent with every request, so that the service's log has it beside each request's own ID.
@@ -269,7 +269,7 @@ class Client:
 
         def write() -> Answer:
             # Before it is sent: a signal may come at any time from here on.
-            before = self._record(Change(request, is_done=False))
+            before = self._record(SentChange(request, is_done=False))
             try:
                 answer = once()
             except errors.PlacementError as failure:
@@ -278,7 +278,7 @@ class Client:
                 else:
                     self._record(before)
                 raise
-            self._record(Change(request, is_done=True))
+            self._record(SentChange(request, is_done=True))
             return answer
 
         return retries.repeated(write, self.max_retries, self._warn_once, errors.NoConnection)
@@ -290,13 +290,13 @@ class Client:
         return identity
 
     @property
-    def last_change(self) -> Change | None:
+    def last_change(self) -> SentChange | None:
         """The last write that was not refused, if possible one with an unknown outcome."""
         changes = list(self._changes.values())
         latest = changes[-1] if changes else None
         return next((change for change in changes if not change.is_done), latest)
 
-    def _record(self, change: Change | None) -> Change | None:
+    def _record(self, change: SentChange | None) -> SentChange | None:
         """Record the last change of this thread; return the one before."""
         thread = threading.get_ident()
         before = self._changes.pop(thread, None)

@@ -211,32 +211,36 @@ def _consumer_change(before: Consumer | None, after: Consumer | None) -> Consume
 
 
 @dataclass(frozen=True)
-class TreeChange:
+class Change:
     """The change of one tree, or of several trees that change together.
 
-    :param root_provider_uuid: of the first of the trees
+    :param roots: the names of the roots of its trees, by UUID; the first one names the change
     :param before: every provider and consumer that changes, and the providers around them
     :param is_atomic: whether all inventories and allocations change in one request
-    :param joined: the names of the roots of the other trees, by UUID
+    :param reasons: of a reshape, the rows that give each allocation its place
+    :param moves: of a reshape, the inventories that move
     :param residents: consumers that hold a moved class on a target of this tree from before, and
         keep it there, also on the way back
     """
 
-    root_provider_uuid: str
-    root_provider_name: str
+    roots: Mapping[str, str]
     before: Snapshot
     after: Snapshot
     is_atomic: bool = False
-    joined: Mapping[str, str] = field(default_factory=dict)
-    rows: tuple[PlannedRow, ...] = ()
+    reasons: tuple[PlannedRow, ...] = ()
     moves: tuple[InventoryMove, ...] = ()
     residents: tuple[str, ...] = ()
     warnings: tuple[Notice, ...] = ()
 
+    @functools.cached_property
+    def root_provider_uuid(self) -> str:
+        """The UUID of the first root."""
+        return next(iter(self.roots))
+
     @property
-    def roots(self) -> dict[str, str]:
-        """The names of the roots of its trees, by UUID; the first one names the change."""
-        return {self.root_provider_uuid: self.root_provider_name, **self.joined}
+    def root_provider_name(self) -> str:
+        """The name of the first root."""
+        return self.roots[self.root_provider_uuid]
 
     @functools.cached_property
     def concerned_roots(self) -> tuple[str, ...]:
@@ -302,18 +306,18 @@ class Plan:
     :param digest: of its file, which identifies it; ``None`` before it is in a file
     """
 
-    trees: tuple[TreeChange, ...]
+    changes: tuple[Change, ...]
     command: str = ''
     recipe: Recipe[Spec] | None = None
     left_out: tuple[LeftOut, ...] = ()
     origin: Origin | None = None
     digest: str | None = field(default=None, compare=False)
 
-    def tree(self, name_or_uuid: str) -> TreeChange | None:
+    def tree(self, name_or_uuid: str) -> Change | None:
         """Return the change of the tree whose root has this UUID or name."""
         return self._by_root.get(name_or_uuid) or self._by_root.get(normalized(name_or_uuid))
 
-    def selected(self, names: Collection[str]) -> tuple[TreeChange, ...]:
+    def selected(self, names: Collection[str]) -> tuple[Change, ...]:
         """Return the changes of some trees, in the order of the plan.
 
         :param names: names or UUIDs of roots, or patterns of names; none: all
@@ -326,14 +330,14 @@ class Plan:
                 raise errors.NoSuchProvider(f'The plan has no tree {name!r}')
             selected.add(tree.root_provider_uuid)
         return tuple(
-            tree for tree in self.trees if not names or tree.root_provider_uuid in selected
+            tree for tree in self.changes if not names or tree.root_provider_uuid in selected
         )
 
     def _root_uuids(self) -> dict[str, str]:
-        return {name: uuid for tree in self.trees for uuid, name in tree.roots.items()}
+        return {name: uuid for tree in self.changes for uuid, name in tree.roots.items()}
 
     @functools.cached_property
-    def _by_root(self) -> dict[str, TreeChange]:
+    def _by_root(self) -> dict[str, Change]:
         """The changes by the names and the UUIDs of their roots; a UUID wins."""
-        by_name = {name: tree for tree in self.trees for name in tree.roots.values()}
-        return by_name | {uuid: tree for tree in self.trees for uuid in tree.roots}
+        by_name = {name: tree for tree in self.changes for name in tree.roots.values()}
+        return by_name | {uuid: tree for tree in self.changes for uuid in tree.roots}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from placementclient.model.consumers import Allocations, gained
-from placementclient.model.plans import ConsumerChange, InventoryMove, PlannedRow, TreeChange
+from placementclient.model.plans import Change, ConsumerChange, InventoryMove, PlannedRow
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
@@ -22,7 +22,7 @@ def compose(
     spec: Spec,
     *,
     migrations: Sequence[ServerMigration] | None = (),
-) -> TreeChange:
+) -> Change:
     """Return the change of the trees, with its warnings, after the independent check.
 
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
@@ -31,10 +31,8 @@ def compose(
     providers = target_state.providers
     consumers = list(_consumer_changes(snapshot, target_state, assignment.rows))
     gains = gained((change.before.allocations, change.after.allocations) for change in consumers)
-    (first, *others) = target_state.roots
-    tree = TreeChange(
-        first.uuid,
-        first.name,
+    tree = Change(
+        {root.uuid: root.name for root in target_state.roots},
         Snapshot(
             (provider.before for provider in providers.values() if provider.before),
             (change.before for change in consumers),
@@ -44,8 +42,7 @@ def compose(
             (change.after for change in consumers if change.after.allocations),
         ),
         is_atomic=True,
-        rows=tuple(assignment.rows),
-        joined={root.uuid: root.name for root in others},
+        reasons=tuple(assignment.rows),
         residents=_residents(snapshot, target_state),
         moves=tuple(
             InventoryMove(

@@ -9,13 +9,13 @@ from placementclient.model.assignments import AssignmentRow
 from placementclient.model.connected import connected
 from placementclient.model.patterns import is_pattern
 from placementclient.model.plans import (
+    Change,
     LeftOut,
     Notice,
     Plan,
     PlannedRow,
     PlanOptions,
     Recipe,
-    TreeChange,
 )
 from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
@@ -84,7 +84,7 @@ def make(
         maker.raise_left_out()
     if maker.undecided and not allow_inferred:
         warnings = (
-            (tree.root_provider_name, notice) for tree in maker.trees for notice in tree.warnings
+            (tree.root_provider_name, notice) for tree in maker.changes for notice in tree.warnings
         )
         raise errors.Undecided(
             maker.undecided, [*grouped((name, notice.message) for name, notice in warnings)]
@@ -92,7 +92,7 @@ def make(
     if maker.unproved and not allow_inferred:
         raise errors.Undetermined(maker.unproved)
     return Plan(
-        tuple(maker.trees),
+        tuple(maker.changes),
         'resource provider reshape plan',
         Recipe(spec, tuple(assignments), PlanOptions(allow_inferred, skip_infeasible)),
         tuple(maker.left),
@@ -118,7 +118,7 @@ class _Maker:
         self._created: dict[str, str] = {}
         self._assignments = AssignedRows(spec, rows)
         self._solver_timeout, self._migrations = solver_timeout, migrations
-        self.trees: list[TreeChange] = []
+        self.changes: list[Change] = []
         self.left: list[LeftOut] = []
         self._causes: list[Cause] = []
         self._slack: list[Cause] = []
@@ -170,7 +170,7 @@ class _Maker:
             self._plan(fitting)
             return
         if not tree.is_empty:
-            self.trees.append(tree)
+            self.changes.append(tree)
             self.undecided += assignment.undecided
             if unproved := assignment.unproved:
                 name, seconds = listed(list(tree.roots.values()), 8), self._solver_timeout
@@ -185,11 +185,11 @@ class _Maker:
             return refusal
         return None
 
-    def _planned(self, layout: _Layout) -> tuple[TreeChange, Assignment]:
+    def _planned(self, layout: _Layout) -> tuple[Change, Assignment]:
         snapshot, spec, (target_state, assigned) = self.snapshot, self.spec, layout
         assignment = assign(snapshot, target_state, spec, assigned, self._solver_timeout)
         tree = compose(snapshot, target_state, assignment, spec, migrations=self._migrations)
-        number = len(tree.consumers) if tree.joined else 0
+        number = len(tree.consumers) if len(tree.roots) > 1 else 0
         if number > MOST_CONSUMERS:
             cause = Cause('too-many', target_state.name, consumers=number, most=MOST_CONSUMERS)
             raise Refused([cause])

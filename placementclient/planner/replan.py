@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from placementclient.client import errors
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import Label, Notice, Plan, PlannedRow, TreeChange
+from placementclient.model.plans import Change, Label, Notice, Plan, PlannedRow
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner.assign import assign
@@ -20,7 +20,7 @@ from placementclient.planner.layout.target_state import HoldingKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
 
 
-def replan(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
+def replan(live: Snapshot, plan: Plan, tree: Change) -> Change:
     """Plan a tree again that has changed since the plan and is not applied.
 
     Every row of the old plan whose consumer still holds what it held keeps its place and its
@@ -50,7 +50,7 @@ def replan(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
         raise _error(refusal) from None
 
 
-def rollback(live: Snapshot, plan: Plan, tree: TreeChange) -> TreeChange:
+def rollback(live: Snapshot, plan: Plan, tree: Change) -> Change:
     """Plan the rollback of an applied tree.
 
     Consumers that came since go back too, those that left are not resurrected. The providers that
@@ -82,7 +82,7 @@ def _planned(
     target_state: TargetState,
     spec: Spec,
     assigned: Mapping[HoldingKey, list[PlannedRow]],
-) -> TreeChange:
+) -> Change:
     """Assign and compose."""
     assignment = assign(snapshot, target_state, spec, assigned)
     if assignment.undecided:
@@ -93,14 +93,14 @@ def _planned(
     return compose(snapshot, target_state, assignment, spec)
 
 
-def _roots(snapshot: Snapshot, tree: TreeChange) -> list[ProviderState]:
+def _roots(snapshot: Snapshot, tree: Change) -> list[ProviderState]:
     roots = {name: snapshot.providers.get(uuid) for uuid, name in tree.roots.items()}
     if missing := [name for name, root in roots.items() if root is None]:
         raise Refused([Cause('no-source', name, provider=name) for name in missing])
     return [root for root in roots.values() if root is not None]
 
 
-def _refuse_occupied(snapshot: Snapshot, tree: TreeChange) -> None:
+def _refuse_occupied(snapshot: Snapshot, tree: Change) -> None:
     """Refuse existing children that the plan makes; empty ones are of an interrupted apply."""
     for change in tree.created():
         state = snapshot.find(change.name)
@@ -110,7 +110,7 @@ def _refuse_occupied(snapshot: Snapshot, tree: TreeChange) -> None:
 
 
 def _retained(
-    snapshot: Snapshot, target_state: TargetState, tree: TreeChange
+    snapshot: Snapshot, target_state: TargetState, tree: Change
 ) -> dict[HoldingKey, list[PlannedRow]]:
     """Return the rows of a plan whose consumers have the same allocations."""
     retained: dict[HoldingKey, list[PlannedRow]] = {}
@@ -126,7 +126,7 @@ def _retained(
     return retained
 
 
-def differences(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
+def differences(reviewed: Change, again: Change) -> Iterator[str]:
     """Return the effects of a new plan that the operator has not reviewed, as sentences.
 
     It may differ by allocations that came or went, and by who made a child that is still empty.
@@ -148,7 +148,7 @@ def differences(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
             yield warning.message
 
 
-def _providers(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
+def _providers(reviewed: Change, again: Change) -> Iterator[str]:
     before = {change.name: change for change in reviewed.providers}
     after = {change.name: change for change in again.providers}
     for name in sorted(before.keys() ^ after.keys()):
@@ -160,18 +160,18 @@ def _providers(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
             yield f'{name} would be {after[name].uuid}'
 
 
-def _rows(reviewed: TreeChange, again: TreeChange) -> Iterator[str]:
+def _rows(reviewed: Change, again: Change) -> Iterator[str]:
     places = _places(reviewed), _places(again)
     for holding in sorted(places[0].keys() & places[1].keys()):
         for provider, name in sorted(places[1][holding] - places[0][holding]):
             yield f'consumer {holding[0]} would get {name} of {provider}'
-    guessed = {_holding(row) for row in reviewed.rows if row.label is Label.INFERRED}
-    for row in again.rows:
+    guessed = {_holding(row) for row in reviewed.reasons if row.label is Label.INFERRED}
+    for row in again.reasons:
         if row.label is Label.INFERRED and _holding(row) not in guessed:
             yield f'the place of consumer {row.consumer_uuid} would be a guess'
 
 
-def _inventories(tree: TreeChange) -> dict[tuple[str, str], Inventory | None]:
+def _inventories(tree: Change) -> dict[tuple[str, str], Inventory | None]:
     """Return the classes that a plan changes, by provider and class; ``None``: it goes."""
     result: dict[tuple[str, str], Inventory | None] = {}
     for change in tree.providers:
@@ -200,10 +200,10 @@ def _holding(row: PlannedRow) -> tuple[str, str, str]:
     return row.consumer_uuid, row.resource_class, row.from_provider or ''
 
 
-def _places(tree: TreeChange) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
+def _places(tree: Change) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
     """Return the targets of each consumer's holdings: providers and classes."""
     result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
-    for row in tree.rows:
+    for row in tree.reasons:
         place = (row.to_provider or '', row.to_resource_class)
         result.setdefault(_holding(row), set()).add(place)
     return result

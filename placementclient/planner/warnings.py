@@ -14,7 +14,7 @@ from placementclient.model.nova import (
     OWNER_NOVA,
     is_child_name,
 )
-from placementclient.model.plans import Notice, TreeChange
+from placementclient.model.plans import Change, Notice
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -60,7 +60,7 @@ def _of_consumers(kind: str, consumers: Sequence[str]) -> Iterator[Notice]:
 def warnings_of(
     snapshot: Snapshot,
     target_state: TargetState,
-    tree: TreeChange,
+    tree: Change,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> Iterator[Notice]:
     """Return the warnings about trees that change together, by kind."""
@@ -131,7 +131,7 @@ def _overcommitted(target_state: TargetState) -> Iterator[Notice]:
             yield _notice('overcommitted', {**facts, 'capacity': before.capacity(name)})
 
 
-def _several_trees(snapshot: Snapshot, tree: TreeChange) -> Iterator[Notice]:
+def _several_trees(snapshot: Snapshot, tree: Change) -> Iterator[Notice]:
     several = [
         change.uuid
         for change in tree.consumers
@@ -148,7 +148,7 @@ def _is_elsewhere(snapshot: Snapshot, provider_uuid: str, roots: Collection[str]
     return SHARING_TRAIT not in state.traits and state.provider.root_uuid not in roots
 
 
-def _migrations(tree: TreeChange, migrations: Sequence[ServerMigration] | None) -> Iterator[Notice]:
+def _migrations(tree: Change, migrations: Sequence[ServerMigration] | None) -> Iterator[Notice]:
     """Warn of migrations under way, whose allocations no host reports."""
     pending = [migration for migration in migrations or () if not migration.is_over]
     involved = {uuid for it in pending for uuid in (it.uuid, it.server_uuid)}

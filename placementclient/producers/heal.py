@@ -13,7 +13,7 @@ from placementclient.client.microversion import TYPED
 from placementclient.insight.healing import UNKNOWN, Ports, heals
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding, Severity
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Change, Plan
 from placementclient.model.servers import Server
 from placementclient.model.services import Port
 from placementclient.model.snapshots import Snapshot
@@ -82,7 +82,7 @@ class Healing(Producer):
         self.notes += notes
         return after
 
-    def check(self, tree: TreeChange) -> TreeChange | None:
+    def check(self, tree: Change) -> Change | None:
         """Return the change without servers that Nova has deleted or changed since."""
         is_current = self._is_current or (lambda _: True)
         gone = {uuid for uuid in tree.after.consumers if not is_current(self._servers[uuid])}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from placementclient.changes.plan import plan_of
 from placementclient.client.http import Client
 from placementclient.model.findings import Finding, Severity
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 
 
@@ -49,6 +49,6 @@ class Producer(ABC):
         live = self.read(roots)
         return plan_of(self.command, live, self.desired(live))
 
-    def check(self, tree: TreeChange) -> TreeChange | None:
+    def check(self, tree: Change) -> Change | None:
         """Return the remaining part of a change; called just before it is written."""
         return tree

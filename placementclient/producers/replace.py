@@ -213,7 +213,7 @@ def _checked_name(request: Replacement, old: Provider, new: Provider | None) -> 
 
 def _passing(plan: Plan) -> Iterator[str]:
     """Return the providers that get temporary inventories."""
-    for tree in plan.trees:
+    for tree in plan.changes:
         changes = {change.uuid: change for change in tree.providers}
         for operation in operations_of(tree):
             if isinstance(operation, SetInventories):

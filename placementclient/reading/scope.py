@@ -11,7 +11,7 @@ from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
 from placementclient.model.consumers import Consumer
-from placementclient.model.plans import ConsumerChange, TreeChange
+from placementclient.model.plans import Change, ConsumerChange
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -39,7 +39,7 @@ class ScopeReader:
     :param changes: of many of them all providers are listed now, with one request
     """
 
-    def __init__(self, client: Client, changes: Iterable[TreeChange]) -> None:
+    def __init__(self, client: Client, changes: Iterable[Change]) -> None:
         self._client = client
         roots = {root for change in changes for root in change.concerned_roots}
         self._whole: Snapshot | None = None
@@ -51,11 +51,11 @@ class ScopeReader:
             for provider in resource_provider.list(client):
                 self._trees.setdefault(provider.root_uuid, []).append(provider)
 
-    def listed(self, change: TreeChange) -> dict[str, Provider]:
+    def listed(self, change: Change) -> dict[str, Provider]:
         """Return all providers of the trees of a change, by UUID."""
         return {item.uuid: item for root in change.concerned_roots for item in self._tree(root)}
 
-    def read(self, change: TreeChange, facets: ScopeFacets, *, is_begun: bool = False) -> Snapshot:
+    def read(self, change: Change, facets: ScopeFacets, *, is_begun: bool = False) -> Snapshot:
         """Read the trees of a change and its consumers; facets that are not read are as planned.
 
         :param is_begun: whether the providers that the change makes may exist
@@ -67,7 +67,7 @@ class ScopeReader:
         moved = {provider.root_uuid: provider.name for provider in existing}
         if not moved.keys() <= {*change.concerned_roots}:
             # Others have moved a provider to another tree.
-            wider = dataclasses.replace(change, joined={**change.joined, **moved})
+            wider = dataclasses.replace(change, roots={**change.roots, **moved})
             return ScopeReader(self._client, [wider]).read(wider, facets, is_begun=is_begun)
         if self._whole is not None:
             states = (self._whole.providers[uuid] for uuid in listed)
@@ -91,7 +91,7 @@ class ScopeReader:
             live.providers.values(), (user for user in users.values() if user.allocations)
         )
 
-    def read_reshaped(self, change: TreeChange) -> Snapshot:
+    def read_reshaped(self, change: Change) -> Snapshot:
         """Read the result of the request for inventories and allocations, right after it.
 
         It is one transaction: if its allocations are stored, its inventories are too, and those of
@@ -141,7 +141,7 @@ class ScopeReader:
         return self._trees[root_uuid]
 
     def _consumers(
-        self, change: TreeChange, whole: Snapshot, listed: Iterable[str]
+        self, change: Change, whole: Snapshot, listed: Iterable[str]
     ) -> Iterator[Consumer]:
         """Return the consumers on the listed providers, and read the others of the change."""
         users = {user.uuid: user for uuid in listed for user in whole.consumers_on(uuid)}
@@ -162,7 +162,7 @@ class ScopeReader:
         return allocation.show(self._client, change.uuid).value
 
 
-def showing(change: TreeChange) -> ScopeFacets:
+def showing(change: Change) -> ScopeFacets:
     """Return the facets that show the side of an atomic change: inventories, and traits that go."""
     facets: dict[str, set[str]] = defaultdict(set)
     for provider in change.local_providers():
@@ -173,7 +173,7 @@ def showing(change: TreeChange) -> ScopeFacets:
     return ScopeFacets(lambda state: facets[state.uuid], has_consumers=False)
 
 
-def _differing(change: TreeChange) -> dict[str, set[str]]:
+def _differing(change: Change) -> dict[str, set[str]]:
     """Return the facets of each provider that may change: all where it comes or goes."""
     return {
         provider.uuid: {
@@ -186,7 +186,7 @@ def _differing(change: TreeChange) -> dict[str, set[str]]:
     }
 
 
-def content(change: TreeChange) -> ScopeFacets:
+def content(change: Change) -> ScopeFacets:
     """Return all facets of each provider of an atomic change, else those that may change."""
     facets = _differing(change)
     if change.is_atomic:
@@ -194,7 +194,7 @@ def content(change: TreeChange) -> ScopeFacets:
     return ScopeFacets(lambda state: facets.get(state.uuid, set()), is_consistent=False)
 
 
-def deciding(change: TreeChange, *, is_begun: bool) -> ScopeFacets:
+def deciding(change: Change, *, is_begun: bool) -> ScopeFacets:
     """Return the facets of each provider that decide what is left of a change.
 
     :param is_begun: whether a request may have been sent

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from placementclient.client.printable import printable, unbroken
-from placementclient.model.plans import TreeChange
+from placementclient.model.plans import Change
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
 from placementclient.render.units import usage
@@ -81,7 +81,7 @@ def of_trees(
     return Picture(title, [Row([list(drawn.values())])], is_titled=bool(assuming))
 
 
-def of_plan(trees: Iterable[TreeChange], *, traits: bool, allocations: bool) -> Picture:
+def of_plan(trees: Iterable[Change], *, traits: bool, allocations: bool) -> Picture:
     """Return the providers of each tree before and after its plan.
 
     :param traits: show all traits; else those that only one of the sides has

@@ -7,7 +7,7 @@ from placementclient.changes.summary import rows
 from placementclient.changes.summary import summary as changes_summary
 from placementclient.client.wording import counted, grouped
 from placementclient.model.inventories import UNLIMITED
-from placementclient.model.plans import Label, Plan, PlannedRow, TreeChange
+from placementclient.model.plans import Change, Label, Plan, PlannedRow
 from placementclient.model.snapshots import ProviderState
 from placementclient.render import changes, trees
 
@@ -17,7 +17,7 @@ _MOVES = 'who goes where'
 _WIDTH = 96
 
 
-def extent(trees: Iterable[TreeChange]) -> str:
+def extent(trees: Iterable[Change]) -> str:
     """Return a clause about the size of the changes of some trees."""
     trees = list(trees)
     counts = changes_summary(trees)
@@ -27,26 +27,26 @@ def extent(trees: Iterable[TreeChange]) -> str:
 
 def summary(plan: Plan) -> dict[str, int]:
     """Return the number of moves of a plan, by their certainty."""
-    labels = Counter(row.label for tree in plan.trees for row in tree.rows)
+    labels = Counter(row.label for tree in plan.changes for row in tree.reasons)
     return {
-        'trees': len(plan.trees),
+        'trees': len(plan.changes),
         'left_out': len(plan.left_out),
-        'providers_to_create': sum(1 for tree in plan.trees for _ in tree.created()),
-        'consumers': len({change.uuid for tree in plan.trees for change in tree.consumers}),
+        'providers_to_create': sum(1 for tree in plan.changes for _ in tree.created()),
+        'consumers': len({change.uuid for tree in plan.changes for change in tree.consumers}),
         **{label.value: labels[label] for label in Label},
-        'warnings': len(list(warnings(plan.trees))),
+        'warnings': len(list(warnings(plan.changes))),
     }
 
 
 def lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
     """Return a plan as text: its trees before and after, the moves of consumers, the warnings."""
-    yield extent(plan.trees)
+    yield extent(plan.changes)
     if plan.recipe is None:
-        yield from _changes(plan.trees, is_summary)
+        yield from _changes(plan.changes, is_summary)
         yield from _warned(plan)
         return
-    for tree in () if is_summary else plan.trees:
-        yield from ('', *_tree(tree, _MOVES, map(_row, tree.rows)))
+    for tree in () if is_summary else plan.changes:
+        yield from ('', *_tree(tree, _MOVES, map(_row, tree.reasons)))
     for left_out in plan.left_out:
         yield ''
         yield f'Left out: {left_out.root_provider_name} ({left_out.root_provider_uuid})'
@@ -56,7 +56,7 @@ def lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
     yield '  '.join(f'{name}: {count}' for name, count in summary(plan).items())
 
 
-def _changes(trees: Iterable[TreeChange], is_summary: bool) -> Iterator[str]:
+def _changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
     """Return the trees of a plan of changes; of a summary only the number of changes of each."""
     for tree in trees:
         parts = list(rows(tree.before, tree.after))
@@ -67,18 +67,18 @@ def _changes(trees: Iterable[TreeChange], is_summary: bool) -> Iterator[str]:
 
 
 def _warned(plan: Plan) -> Iterator[str]:
-    if texts := list(warnings(plan.trees)):
+    if texts := list(warnings(plan.changes)):
         yield from ('', 'Warnings:', *(f'  {text}' for text in texts))
 
 
-def warnings(trees: Iterable[TreeChange]) -> Iterator[str]:
+def warnings(trees: Iterable[Change]) -> Iterator[str]:
     """Return the warnings about some trees of a plan; equal ones of several trees are one."""
     return grouped(
         (tree.root_provider_name, warning.message) for tree in trees for warning in tree.warnings
     )
 
 
-def _tree(tree: TreeChange, title: str, body: Iterable[str]) -> Iterator[str]:
+def _tree(tree: Change, title: str, body: Iterable[str]) -> Iterator[str]:
     """Return a tree before and after its change, and a titled part below, unless it is empty."""
     yield ', '.join(f'{name} ({uuid})' for uuid, name in tree.roots.items())
     aggregates = title == _MOVES
@@ -100,7 +100,7 @@ def _row(row: PlannedRow) -> str:
     return f'{row.consumer_uuid}  {row.amount} {name}  {way}  ({row.label.value}{evidence})'
 
 
-def _drawn(tree: TreeChange, *, after: bool, aggregates: bool) -> Iterator[str]:
+def _drawn(tree: Change, *, after: bool, aggregates: bool) -> Iterator[str]:
     """Draw the providers of a plan on one side: first its own trees, then those that share."""
     side, other = (tree.after, tree.before) if after else (tree.before, tree.after)
 

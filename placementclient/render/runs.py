@@ -14,7 +14,7 @@ from placementclient.model.outcomes import (
     TreeResult,
     TreeStatus,
 )
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Change, Plan
 from placementclient.render.columns import Output
 
 _IMPOSSIBLE = (
@@ -79,14 +79,14 @@ def statuses(trees: Iterable[TreeStatus]) -> Output:
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in ordered]
 
 
-def verdicts(trees: Iterable[TreeChange], differences: Iterable[Deviation]) -> str:
+def verdicts(trees: Iterable[Change], differences: Iterable[Deviation]) -> str:
     """Return how many trees are as planned, and the names of the others."""
     different = {difference.tree for difference in differences}
     names = [tree.root_provider_name for tree in trees]
     return tally((name, Status.DIFFERS if name in different else _AS_PLANNED) for name in names)
 
 
-def verification(trees: Iterable[TreeChange], differences: Iterable[Deviation]) -> Output:
+def verification(trees: Iterable[Change], differences: Iterable[Deviation]) -> Output:
     """Return a row for each tree that is as planned, then one for each difference."""
     by_tree: dict[str, list[Deviation]] = {}
     for difference in differences:

@@ -9,7 +9,7 @@ from placementclient.changes.obstacles import LeftAlone, Obstacle, Obstructed
 from placementclient.changes.operations import Operation
 from placementclient.changes.records import operations
 from placementclient.client import errors
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import invariants, replan
 from placementclient.reading.capture import capture
@@ -21,14 +21,14 @@ class ReshapeCarrier(Carrier):
     # The states are those of the plan.
     record_of = staticmethod(operations.record)
 
-    def check(self, trees: Sequence[TreeChange]) -> None:
+    def check(self, trees: Sequence[Change]) -> None:
         """Check the plan, and that the service allows a reshape."""
         invariants.check(self.plan)
         reshaper.check_allowed(self.client)
 
     def check_records(self, path: str) -> None:
         assert self.plan.recipe is not None
-        reviewed = {tree.root_provider_uuid: tree for tree in self.plan.trees}
+        reviewed = {tree.root_provider_uuid: tree for tree in self.plan.changes}
         for root_uuid, record in self.journal.records.items():
             again = record.plan
             if again is None:
@@ -46,7 +46,7 @@ class ReshapeCarrier(Carrier):
             except invariants.BadPlan as fault:
                 raise errors.BadFile(path, str(fault)) from None
 
-    def left(self, tree: TreeChange) -> tuple[Snapshot, Sequence[Operation]]:
+    def left(self, tree: Change) -> tuple[Snapshot, Sequence[Operation]]:
         """Read a tree, and return the remaining operations of its change.
 
         :raises PlannedAgain: if the tree has changed, and a new plan is noted
@@ -61,11 +61,11 @@ class ReshapeCarrier(Carrier):
             self._remarks[tree.root_provider_uuid] = [f'planned again, as {drift}']
         raise PlannedAgain('it changes each time that it is planned again')
 
-    def decided_back(self, tree: TreeChange, obstacles: Sequence[Obstacle]) -> TreeChange:
+    def decided_back(self, tree: Change, obstacles: Sequence[Obstacle]) -> Change:
         snapshot = self._captured(tree)
         return self._decided(replan.rollback, snapshot, tree, 'there is no way back')
 
-    def _decided_again(self, tree: TreeChange, drift: str) -> TreeChange:
+    def _decided_again(self, tree: Change, drift: str) -> Change:
         """Return the new plan of an unapplied tree, if it is the reviewed one."""
         current = self.current(tree)
         snapshot = _without_prepared(self._captured(current), current)
@@ -77,7 +77,7 @@ class ReshapeCarrier(Carrier):
             )
         return again
 
-    def _captured(self, tree: TreeChange) -> Snapshot:
+    def _captured(self, tree: Change) -> Snapshot:
         """Return all trees that the plan of a tree concerns, as they are now."""
         try:
             return capture(self.client, tree.concerned_roots)
@@ -86,18 +86,18 @@ class ReshapeCarrier(Carrier):
 
     def _decided(
         self,
-        make: Callable[[Snapshot, Plan, TreeChange], TreeChange],
+        make: Callable[[Snapshot, Plan, Change], Change],
         snapshot: Snapshot,
-        tree: TreeChange,
+        tree: Change,
         otherwise: str,
-    ) -> TreeChange:
+    ) -> Change:
         try:
             return make(snapshot, self.plan, tree)
         except (errors.Infeasible, errors.Undecided, errors.Undetermined) as reason:
             raise LeftAlone(f'{otherwise}: {reason}') from reason
 
 
-def _without_prepared(snapshot: Snapshot, tree: TreeChange) -> Snapshot:
+def _without_prepared(snapshot: Snapshot, tree: Change) -> Snapshot:
     """Return a snapshot without the plan's own providers that are made, and still empty."""
     made = {change.uuid for change in tree.created()}
     prepared = {

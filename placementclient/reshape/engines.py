@@ -21,7 +21,7 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model import snapshots
 from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult, TreeStatus
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Change, Plan
 from placementclient.planner.records import plans
 from placementclient.reshape.carrier import ReshapeCarrier
 
@@ -94,7 +94,7 @@ def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool
     """End the trees of which the journal says that they are done, unless they were undone since."""
     done = State.ROLLED_BACK if backward else State.APPLIED
 
-    def ended(tree: TreeChange) -> TreeResult | None:
+    def ended(tree: Change) -> TreeResult | None:
         try:
             is_so = run.stands(tree, backward=backward)
         except errors.Differs as reason:
@@ -128,7 +128,7 @@ def _preflight(
 
 
 def _in_order(
-    run: Carrier, function: Callable[[TreeChange], T], trees: Sequence[TreeChange], workers: int
+    run: Carrier, function: Callable[[Change], T], trees: Sequence[Change], workers: int
 ) -> Iterator[T]:
     """Return the results of a function that reads trees; threads would only wait for tables."""
     return parallel(function, trees, 1 if run.client.snapshot_reader else workers)
@@ -137,7 +137,7 @@ def _in_order(
 def _check_any(run: Carrier, looks: Sequence[Look]) -> None:
     """Check that the service has one of the trees of a plan."""
     seen = {look.tree.root_provider_uuid for look in looks}
-    others = (tree for tree in run.plan.trees if tree.root_provider_uuid not in seen)
+    others = (tree for tree in run.plan.changes if tree.root_provider_uuid not in seen)
     looked_up = (run.is_there(tree, run.reader([tree])) for tree in others)
     states = set[bool | None]()
     for state in chain((look.is_there for look in looks), looked_up):

@@ -118,7 +118,7 @@ def ratio_plan(client):
 
 def test_a_part_that_others_have_changed_is_left_alone(client, tmp_path):
     made, path = ratio_plan(client), str(tmp_path / 'journal')
-    (uuid,) = (op.provider_uuid for op in operations_of(made.trees[0]))
+    (uuid,) = (op.provider_uuid for op in operations_of(made.changes[0]))
     live = inventory.list(client, uuid)
     fields = {name: item.as_fields() | {'total': 1000} for name, item in live.value.items()}
     inventory.set_all(client, uuid, fields, live.generation or 0)

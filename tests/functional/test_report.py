@@ -288,7 +288,7 @@ def test_a_plan_before_and_after(browser, client, placement, tmp_path):
     )
     listing = one(browser, '#planned-trees')
     assert cells(one(listing, ':scope > table'))[0] == [
-        'compute0', '2', '4', '0', '4', '0', str(len(plan.trees[0].warnings))
+        'compute0', '2', '4', '0', '4', '0', str(len(plan.changes[0].warnings))
     ]  # fmt: skip
     all_of(listing, '.open')[0].click()
     before, after = all_of(listing, '.halves > div')
@@ -312,17 +312,17 @@ def test_a_plan_before_and_after(browser, client, placement, tmp_path):
             row.label.value,
             row.evidence,
         )
-        for row in plan.trees[0].rows
+        for row in plan.changes[0].reasons
     }
     # Both hosts have the same warnings: they are in the list above them, once.
-    assert plan.trees[0].warnings
+    assert plan.changes[0].warnings
     assert all_of(listing, '.opened .warnings') == []
-    assert len(all_of(browser, '.warnings li')) == len(plan.trees[0].warnings)
+    assert len(all_of(browser, '.warnings li')) == len(plan.changes[0].warnings)
     [moved] = downloaded(browser, tmp_path, 'moved-allocations').values()
     assert {(entry['consumer'], entry['from'], entry['to']) for entry in moved} == {
         (row.consumer_uuid, row.from_provider, row.to_provider)
-        for tree in plan.trees
-        for row in tree.rows
+        for tree in plan.changes
+        for row in tree.reasons
     }
 
 

@@ -31,14 +31,14 @@ def test_applied_again_only_the_inventories_are_read(client, path):
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
     inventories = [
         ('GET', f'/resource_providers/{change.uuid}/inventories')
-        for change in plan.trees[0].providers
+        for change in plan.changes[0].providers
     ]
     assert requests == [('POST', '/reshaper'), ('GET', '/resource_providers'), *inventories]
 
 
 def doubled(client, plan):
     """Give a host its VGPU back, beside those of its children."""
-    root_uuid = plan.trees[0].root_provider_uuid
+    root_uuid = plan.changes[0].root_provider_uuid
     read = inventory.list(client, root_uuid)
     assert read.generation is not None
     inventory.create(client, root_uuid, 'VGPU', {'total': 8}, read.generation)
@@ -46,7 +46,7 @@ def doubled(client, plan):
 
 
 def taken_off_a_child(client, plan):
-    child = next(change for change in plan.trees[0].created() if change.name.endswith('gpu1'))
+    child = next(change for change in plan.changes[0].created() if change.name.endswith('gpu1'))
     inventory.delete(client, child.uuid, 'VGPU')
     return 'the inventory of VGPU on compute0_gpu1 is not that of the plan: '
 
@@ -72,7 +72,7 @@ def test_undone_in_part_it_is_left_alone(client, path, change):
 def test_figures_that_others_changed_later_are_theirs(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
-    child = next(plan.trees[0].created())
+    child = next(plan.changes[0].created())
     read = inventory.list(client, child.uuid)
     assert read.generation is not None
     inventory.set(client, child.uuid, 'VGPU', {'total': 4, 'reserved': 1}, read.generation)

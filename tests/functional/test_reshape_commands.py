@@ -270,7 +270,7 @@ def test_what_a_plan_says_of_owners_is_compared(placement, cloud, client):
     """An edited plan does not hand consumers over: the embedded service reads who owns them."""
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     plan = storage.read_plan('plan.json')
-    (tree,) = plan.trees
+    (tree,) = plan.changes
     before, after = (
         Snapshot(
             side.providers.values(),
@@ -279,7 +279,7 @@ def test_what_a_plan_says_of_owners_is_compared(placement, cloud, client):
         for side in (tree.before, tree.after)
     )
     stolen = replace(tree, before=before, after=after)
-    storage.write_plan('plan.json', replace(plan, trees=(stolen,)))
+    storage.write_plan('plan.json', replace(plan, changes=(stolen,)))
     assert placement(f'{PREFIX} apply plan.json --yes').status == 0
     live = clouds.captured(client).consumers
     for uuid, consumer in cloud.consumers.items():

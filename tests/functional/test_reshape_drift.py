@@ -117,7 +117,7 @@ def test_a_newcomer_with_no_choice_moves_too(client, path, when):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()), children=1)
     outcome = applied(client, path, plan, allocate('new', 2), when)
     assert outcome.exit_status is ExitStatus.DONE, outcome
-    gpu = plan.trees[0].providers[1].uuid
+    gpu = plan.changes[0].providers[1].uuid
     assert consumer_of(client, 'new').allocations[gpu] == {'VGPU': 2}
 
 
@@ -126,8 +126,8 @@ def test_a_row_that_was_inferred_keeps_its_place(client, path):
     plan = clouds.plan_of(before, is_mapped=False, allow_inferred=True)
     outcome = applied(client, path, plan, free, 'before')
     assert outcome.exit_status is ExitStatus.DONE, outcome
-    left = [row for row in plan.trees[0].rows if row.consumer_uuid != uuid_of('server0.1')]
-    uuids = {change.name: change.uuid for change in plan.trees[0].providers}
+    left = [row for row in plan.changes[0].reasons if row.consumer_uuid != uuid_of('server0.1')]
+    uuids = {change.name: change.uuid for change in plan.changes[0].providers}
     for row in left:
         consumer = allocation.show(client, row.consumer_uuid).value
         assert consumer.allocations[uuids[row.to_provider]]['VGPU'] == row.amount
@@ -136,7 +136,7 @@ def test_a_row_that_was_inferred_keeps_its_place(client, path):
 @pytest.mark.parametrize('same_uuid', [True, False])
 def test_a_child_with_content(client, path, same_uuid):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
-    child = plan.trees[0].providers[1]
+    child = plan.changes[0].providers[1]
     made = resource_provider.create(
         client, child.name, uuid=child.uuid if same_uuid else None, parent_provider_uuid=ROOT
     )

@@ -68,7 +68,7 @@ def test_a_lost_answer_is_read_back(client, path, request_, lost):
     with disturbed(client, method, part, number=number, lost=lost):
         assert engines.apply(client, plan, path).trees[0].state is DONE
     assert engines.verify(client, plan, journal_path=path) == []
-    (child,) = plan.trees[0].created()
+    (child,) = plan.changes[0].created()
     consumers = clouds.captured(client).consumers_on(child.uuid)
     assert len(consumers) == 2
 
@@ -135,7 +135,7 @@ def test_a_tree_that_others_always_change_first_is_left_alone(client, path, monk
 def test_what_was_granted_is_read_back(client, path):
     """Somebody puts a consumer elsewhere between the reshape and the look at what became of it."""
     plan = made(client, 2)
-    one, other = (change.uuid for change in plan.trees[0].created())
+    one, other = (change.uuid for change in plan.changes[0].created())
 
     def misplace():
         consumer = clouds.captured(client).consumers_on(one)[0]
@@ -152,7 +152,7 @@ def test_what_was_granted_is_read_back(client, path):
 
 def test_a_reshape_that_moves_no_allocation_is_judged_by_its_inventories(client, path):
     plan = made(client, 2, servers=0)
-    gpu = next(plan.trees[0].created())
+    gpu = next(plan.changes[0].created())
     shrink = functools.partial(resize(1, gpu.uuid), client)
     with disturbed(client, 'GET', f'{gpu.uuid}/inventories', shrink):
         (result,) = engines.apply(client, plan, path).trees
@@ -264,7 +264,7 @@ def test_the_journal_tells_a_refusal_from_what_is_not_known(client, path, reply,
 
 
 def test_a_server_that_was_migrated_since_is_no_damage(client):
-    (tree,) = made(client, 2).trees
+    (tree,) = made(client, 2).changes
     consumer = next(change for change in tree.consumers if change.moves)
     live = clouds.captured(client)
     whole = {'VCPU': 2, 'MEMORY_MB': 2048, 'VGPU': 1}
@@ -331,8 +331,8 @@ def test_the_requests_of_a_tree(client, path, children, servers, number):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(servers=servers)), children)
     with clouds.watched(client) as requests:
         engines.apply(client, plan, path)
-    host, *made = (f'/resource_providers/{change.uuid}' for change in plan.trees[0].providers)
-    consumers, looks = plan.trees[0].consumers, 2 if servers else 1
+    host, *made = (f'/resource_providers/{change.uuid}' for change in plan.changes[0].providers)
+    consumers, looks = plan.changes[0].consumers, 2 if servers else 1
     if not servers:
         back = [f'GET {provider}/inventories' for provider in (host, *made)]
     elif children < servers:
@@ -361,7 +361,7 @@ def mark(client, uuid):
 
 def test_a_child_that_others_have_changed_is_not_taken_back(client, path):
     plan = made(client)
-    (child,) = plan.trees[0].created()
+    (child,) = plan.changes[0].created()
     engines.apply(client, plan, path)
     mark(client, child.uuid)
     (result,) = engines.rollback(client, plan, path).trees
@@ -371,7 +371,7 @@ def test_a_child_that_others_have_changed_is_not_taken_back(client, path):
 
 def test_what_was_prepared_stays_if_others_have_changed_it(client, path):
     plan = made(client)
-    (child,) = plan.trees[0].created()
+    (child,) = plan.changes[0].created()
 
     def disturb():
         resize(5)(client)
@@ -388,7 +388,7 @@ def test_there_is_no_way_back_without_the_root(client, path):
     engines.apply(client, plan, path)
     for consumer in clouds.captured(client).consumers_on(ROOT):
         allocation.delete(client, consumer.uuid)
-    for change in reversed(plan.trees[0].providers):
+    for change in reversed(plan.changes[0].providers):
         resource_provider.delete(client, change.uuid)
     first, second = engines.rollback(client, plan, path).trees
     assert (first.state, second.state) == (LEFT, State.ROLLED_BACK)

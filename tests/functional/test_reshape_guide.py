@@ -129,7 +129,7 @@ def test_a_specification(name, others, tmp_path, capsys):
     assert 'True' not in run('verify plan.json -f value')
     assert 'rolled back' in run('rollback plan.json --yes')
     concerned = {
-        root for tree in storage.read_plan('plan.json').trees for root in tree.concerned_roots
+        root for tree in storage.read_plan('plan.json').changes for root in tree.concerned_roots
     }
     after = _content(capture.capture(_client(session), sorted(concerned)))
     assert after
@@ -141,7 +141,7 @@ def test_the_forms_of_a_specification(name, tmp_path):
     guide.written(FILES, tmp_path)
     spec = specification.parse(disk.read_text(name), name)
     plan = planner.make(guide.hosts(), spec, allow_inferred=name.startswith('long'))
-    assert plan.trees
+    assert plan.changes
 
 
 def test_every_key_of_a_specification_is_shown(tmp_path):

@@ -34,7 +34,7 @@ def test_killed_at_any_byte_of_the_journal(client, tmp_path):
         outcome = engines.apply(client, plan, str(path))
         assert outcome.exit_status is ExitStatus.DONE, (length, outcome)
         with journal.opened(str(path), plans.identity(plan)) as opened:
-            assert opened.of(plan.trees[0].root_provider_uuid).ended == 'applied'
+            assert opened.of(plan.changes[0].root_provider_uuid).ended == 'applied'
     assert engines.verify(client, plan) == []
 
 
@@ -51,7 +51,7 @@ def test_killed_between_request_and_answer(service, tmp_path):
     plan, plan_path = clouds.plan_of(before, 1, moved_trait=True), str(tmp_path / 'plan.json')
     storage.write_plan(plan_path, plan)
     journal_path = f'{plan_path}.journal'
-    for (number, when), tree in zip(POINTS, plan.trees, strict=True):
+    for (number, when), tree in zip(POINTS, plan.changes, strict=True):
         name = tree.root_provider_name
         service.stop_at(number, when)
         applying = stopping.start('applying', service.url, plan_path, name)

@@ -28,8 +28,8 @@ def applied(client, path, hosts=2):
 
 def swap(client, plan, number):
     """Put a consumer on the other child."""
-    consumer = allocation.show(client, plan.trees[number].consumers[0].uuid).value
-    one, other = (change.uuid for change in plan.trees[number].created())
+    consumer = allocation.show(client, plan.changes[number].consumers[0].uuid).value
+    one, other = (change.uuid for change in plan.changes[number].created())
     swapped = {one: other, other: one}
     allocations = {swapped.get(uuid, uuid): it for uuid, it in consumer.allocations.items()}
     allocation.set(client, replace(consumer, allocations=allocations))
@@ -53,15 +53,15 @@ def test_both_ways_tell_the_same(client, tables, tmp_path):
     plan, journal = applied(client, tmp_path, hosts=8)
     engines.rollback(client, plan, journal, trees=['compute1'])
     swap(client, plan, 2)
-    allocation.delete(client, plan.trees[3].consumers[0].uuid)
-    grow(client, next(plan.trees[4].created()).uuid)
+    allocation.delete(client, plan.changes[3].consumers[0].uuid)
+    grow(client, next(plan.changes[4].created()).uuid)
     give(client, uuid_of('compute5'), 'HW_CPU_X86_AMD_SEV')
     resource_provider.create(client, 'a disk', parent_provider_uuid=uuid_of('compute6'))
-    for consumer in plan.trees[7].consumers:
+    for consumer in plan.changes[7].consumers:
         allocation.delete(client, consumer.uuid)
     for consumer in allocation.list_of_provider(client, uuid_of('compute7')).value:
         allocation.delete(client, consumer.consumer_uuid)
-    for change in sorted(plan.trees[7].providers, key=lambda change: not change.is_created):
+    for change in sorted(plan.changes[7].providers, key=lambda change: not change.is_created):
         resource_provider.delete(client, change.uuid)
     results = [
         (engines.verify(way, plan, journal_path=journal), engines.status(way, plan))
@@ -90,13 +90,13 @@ def test_a_verification_reads_what_the_plan_names_once(client, tmp_path):
     plan, _ = applied(client, tmp_path)
     with clouds.watched(client) as requests:
         assert engines.verify(client, plan) == []
-    providers = sum(len(tree.providers) for tree in plan.trees)
-    consumers = sum(len(tree.consumers) for tree in plan.trees)
+    providers = sum(len(tree.providers) for tree in plan.changes)
+    consumers = sum(len(tree.consumers) for tree in plan.changes)
     counts = Counter(path for _, path in requests)
-    assert counts.pop('/resource_providers') == len(plan.trees)
+    assert counts.pop('/resource_providers') == len(plan.changes)
     assert set(counts.values()) == {1}
     # A list of each tree; inventories, traits and aggregates of each provider.
-    assert len(requests) == len(plan.trees) + 3 * providers + consumers
+    assert len(requests) == len(plan.changes) + 3 * providers + consumers
 
 
 def test_tables_are_read_once_for_all_trees(tables, tmp_path):

@@ -59,7 +59,7 @@ def test_consumers_came_and_went(client, path):
     engines.apply(client, plan, path)
     allocation.delete(client, uuid_of('server0.1'))
     newcomer = clouds.server('new', 'compute0', 0, kind=None)
-    gpu = plan.trees[0].providers[1].uuid
+    gpu = plan.changes[0].providers[1].uuid
     allocations = {**newcomer.allocations, gpu: {'VGPU': 2}}
     allocation.set(client, structs.replace(newcomer, allocations=allocations))
     assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
@@ -74,7 +74,7 @@ def test_consumers_came_and_went(client, path):
 def test_when_it_is_impossible_nothing_is_done(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
-    gpu = plan.trees[0].providers[1].uuid
+    gpu = plan.changes[0].providers[1].uuid
     read = inventory.show(client, gpu, 'VGPU')
     assert read.generation is not None
     inventory.set(
@@ -111,7 +111,7 @@ def test_rehearsal(client):
 
 def test_a_snapshot_of_another_cloud_is_the_wrong_file(client):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=2)), moved_trait=True)
-    first = next(iter(plan.trees)).root_provider_uuid
+    first = next(iter(plan.changes)).root_provider_uuid
     other = Snapshot([], [])
     part = clouds.captured(client).only([first])
     with pytest.raises(errors.BadArgument, match=r'has none of the trees .*\(compute0, compute1\)'):
@@ -124,16 +124,16 @@ def test_a_rehearsal_tells_what_the_service_refuses(client):
     """A plan that its own check would not let pass."""
     snapshot = clouds.loaded(client, clouds.cloud(servers=1))
     plan = clouds.plan_of(snapshot, children=1)
-    change = plan.trees[0].providers[1]
+    change = plan.changes[0].providers[1]
     child = change.content_after
     small = {'VGPU': structs.replace(child.inventories['VGPU'], min_unit=4)}
-    after = plan.trees[0].after
+    after = plan.changes[0].after
     states = after.providers | {child.uuid: structs.replace(child, inventories=small)}
-    tree = replace(plan.trees[0], after=Snapshot(states.values(), after.consumers.values()))
+    tree = replace(plan.changes[0], after=Snapshot(states.values(), after.consumers.values()))
     client.session.auth.close()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(carrier.invariants, 'check', lambda plan: None)
-        result = rehearse.rehearse(replace(plan, trees=(tree,)), snapshot)
+        result = rehearse.rehearse(replace(plan, changes=(tree,)), snapshot)
     assert result.applied.trees[0].state is State.FAILED
     assert 'violate inventory constraints' in result.applied.trees[0].reason
     assert list(result.remains) == []

@@ -60,7 +60,7 @@ def altered(plan, mutation, is_in_journal, folder):
     """Return a plan of which a tree was changed, in its file or in its journal."""
     if not is_in_journal:
         return edited(plan, folder / 'plan.json', lambda document: mutation(document['trees'][0]))
-    tree = copy.deepcopy(builtins(record(plan.trees[0])))
+    tree = copy.deepcopy(builtins(record(plan.changes[0])))
     mutation(tree)
     noted(plan, folder / 'journal', tree)
     return plan

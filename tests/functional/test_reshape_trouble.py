@@ -26,7 +26,7 @@ from tests.functional.clouds import uuid_of
 def test_a_trait_that_others_have_deleted_since_is_made_again(client, tmp_path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()), 2)
     assert engines.apply(client, plan, str(tmp_path / 'first')).exit_status is ExitStatus.DONE
-    for tree in plan.trees:
+    for tree in plan.changes:
         for child in tree.created():
             trait.delete_from_provider(client, child.uuid)
     trait.delete(client, 'CUSTOM_GPU')
@@ -36,7 +36,7 @@ def test_a_trait_that_others_have_deleted_since_is_made_again(client, tmp_path):
 
 def test_a_child_that_others_delete_before_it_is_used_is_made_again(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
-    child = next(iter(plan.trees[0].created())).uuid
+    child = next(iter(plan.changes[0].created())).uuid
     part = f'/resource_providers/{child}/traits'
     with clouds.disturbed(client, 'PUT', part, lambda: resource_provider.delete(client, child)):
         assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
@@ -138,7 +138,7 @@ def sharing_cloud(client, hosts=3):
 
 def test_trees_that_share_a_provider_and_a_consumer(client, tmp_path, path):
     before, plan = sharing_cloud(client)
-    (tree,) = plan.trees
+    (tree,) = plan.changes
     assert list(tree.roots.values()) == ['compute0', 'compute1', 'compute2']
     outcome = engines.apply(client, plan, path, workers=3)
     assert outcome.exit_status is ExitStatus.DONE, outcome

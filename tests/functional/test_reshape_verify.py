@@ -47,7 +47,7 @@ def test_one_changed_total_of_it_is_one_row(client, plan):
 def test_what_others_changed_after_it_is_no_damage(client, plan, path):
     engines.apply(client, plan, path)
     assert rows(client, plan, path) == []
-    child, _ = plan.trees[0].created()
+    child, _ = plan.changes[0].created()
     resize(5, child.uuid)(client)
     allocation.delete(client, uuid_of('server0.0'))
     hand_over(client)
@@ -61,14 +61,14 @@ def test_what_others_changed_after_it_is_no_damage(client, plan, path):
 def test_what_is_on_both_sides_is_damage(client, plan, path):
     engines.apply(client, plan, path)
     # As a nova-compute of the old release does.
-    fields = plan.trees[0].providers[0].content_before.inventories['VGPU'].as_fields()
+    fields = plan.changes[0].providers[0].content_before.inventories['VGPU'].as_fields()
     inventory.create(client, ROOT, 'VGPU', fields, resource_provider.generation(client, ROOT))
     assert rows(client, plan, path) == [('inventory', 'damaged', True)]
 
 
 def test_a_child_that_is_gone_is_damage(client, plan, path):
     engines.apply(client, plan, path)
-    child, _ = plan.trees[0].created()
+    child, _ = plan.changes[0].created()
     for consumer in clouds.captured(client).consumers_on(child.uuid):
         allocation.delete(client, consumer.uuid)
     resource_provider.delete(client, child.uuid)
@@ -96,18 +96,18 @@ def test_what_was_taken_back_is_not_overdue(client, plan, path):
 
 
 def test_the_table_has_the_verdict(client, plan, path):
-    columns, table = runs.verification(plan.trees, engines.verify(client, plan))
+    columns, table = runs.verification(plan.changes, engines.verify(client, plan))
     assert columns == ('tree', 'kind', 'message', 'is_damage', 'verdict')
     message = 'the plan is not applied to this tree'
     assert list(table) == [('compute0', 'not-applied', message, False, 'pending')]
     engines.apply(client, plan, path)
-    _, table = runs.verification(plan.trees, engines.verify(client, plan))
+    _, table = runs.verification(plan.changes, engines.verify(client, plan))
     assert list(table) == [('compute0', 'as planned', '', False, 'applied')]
 
 
 def test_status_of_what_was_applied_names_what_differs(client, plan, path):
     engines.apply(client, plan, path)
-    child, _ = plan.trees[0].created()
+    child, _ = plan.changes[0].created()
     resize(5, child.uuid)(client)
     assert status(client, plan) == (
         Status.DIFFERS,

@@ -156,7 +156,7 @@ def test_the_playbook_of_the_page(client, service, tmp_path):
         )
         return ended.returncode, ended.stdout
 
-    tree = storage.read_plan(str(terminal.plan)).trees[0]
+    tree = storage.read_plan(str(terminal.plan)).changes[0]
     root = tree.root_provider_uuid
     generation = inventory.list(client, root).generation or 0
     inventory.set(client, root, 'VGPU', {'total': 16}, generation)

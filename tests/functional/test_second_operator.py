@@ -69,7 +69,7 @@ def rollback(stage, folder):
     plan, path = clouds.plan_of(clouds.loaded(stage.other, clouds.cloud())), f'{folder}/plan.json'
     storage.write_plan(path, plan)
     assert stage.run(f'resource provider reshape apply {path} --yes').status == 0
-    child, *_ = plan.trees[0].created()
+    child, *_ = plan.changes[0].created()
     return f'resource provider reshape rollback {path} --yes', child.uuid
 
 

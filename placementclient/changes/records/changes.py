@@ -7,11 +7,11 @@ import msgspec
 
 from placementclient.files import snapshots
 from placementclient.model.plans import (
+    Change,
     InventoryMove,
     Notice,
     Plan,
     PlannedRow,
-    TreeChange,
     changed_providers,
 )
 from placementclient.model.snapshots import Snapshot
@@ -43,7 +43,7 @@ def faults(plan: Plan) -> Iterator[str]:
     """Return the reasons why a plan is invalid: a provider must change in only one tree."""
     roots: set[str] = set()
     changed: set[str] = set()
-    for tree in plan.trees:
+    for tree in plan.changes:
         if not roots.isdisjoint(tree.roots):
             yield f'{tree.root_provider_name} is there twice'
         roots.update(tree.roots)
@@ -59,10 +59,20 @@ def faults(plan: Plan) -> Iterator[str]:
                     yield f'consumer {uuid} holds a class that {state.name} does not have'
 
 
-def record(change: TreeChange) -> ChangeRecord:
-    members = {name: getattr(change, name) for name in ChangeRecord.__struct_fields__}
-    members['before'], members['after'] = _side(change.before), _side(change.after)
-    return ChangeRecord(**members)
+def record(change: Change) -> ChangeRecord:
+    joined = dict(change.roots)
+    return ChangeRecord(
+        change.root_provider_uuid,
+        joined.pop(change.root_provider_uuid),
+        joined,
+        change.is_atomic,
+        change.moves,
+        change.residents,
+        _side(change.before),
+        _side(change.after),
+        change.reasons,
+        change.warnings,
+    )
 
 
 def _side(snapshot: Snapshot) -> SideRecord:
@@ -72,13 +82,19 @@ def _side(snapshot: Snapshot) -> SideRecord:
     )
 
 
-def change(record: ChangeRecord, values: dict[Any, Any] | None = None) -> TreeChange:
+def change(record: ChangeRecord, values: dict[Any, Any] | None = None) -> Change:
     """Return the change of a record; ``values`` has equal values of other changes, kept once."""
     values = {} if values is None else values
-    members = {name: getattr(record, name) for name in record.__struct_fields__}
-    members['before'] = _snapshot(record.before, values)
-    members['after'] = _snapshot(record.after, values)
-    return TreeChange(**members)
+    return Change(
+        {record.root_provider_uuid: record.root_provider_name, **record.joined},
+        _snapshot(record.before, values),
+        _snapshot(record.after, values),
+        record.is_atomic,
+        record.rows,
+        record.moves,
+        record.residents,
+        record.warnings,
+    )
 
 
 def _snapshot(record: SideRecord, values: dict[Any, Any]) -> Snapshot:

@@ -60,13 +60,13 @@ class Changing(LineLister):
         if self.args.plan or self.args.dry_run:
             if self.args.plan:
                 self.write(plan)
-            elif plan.trees or producer.is_undone:
-                self.ending = summary(plan.trees) if plan.trees else ''
+            elif plan.changes or producer.is_undone:
+                self.ending = summary(plan.changes) if plan.changes else ''
                 self.exit_status = ExitStatus.DIFFERS
-            parts = [row for tree in plan.trees for row in rows(tree.before, tree.after)]
+            parts = [row for tree in plan.changes for row in rows(tree.before, tree.after)]
             return changes.planned(parts, producer.notes if producer.has_notes else None)
         results: Sequence[ChangeResult] = ()
-        if plan.trees:
+        if plan.changes:
             self.ask(plan)
             results = self.carry_out(plan, producer)
         if producer.is_undone and self.exit_status != ExitStatus.INTERRUPTED:
@@ -83,11 +83,11 @@ class Changing(LineLister):
         from placementclient.changes.summary import summary
         from placementclient.reshape import storage
 
-        if not plan.trees:
+        if not plan.changes:
             self.log.warning(f'Nothing to change: {self.args.plan} is not written')
             return
         storage.write_plan(self.args.plan, plan)
-        self.log.warning(f'{summary(plan.trees)}. The plan is in {self.args.plan}')
+        self.log.warning(f'{summary(plan.changes)}. The plan is in {self.args.plan}')
 
     def ask(self, plan: Plan) -> None:
         """Show a plan, and ask for confirmation, unless ``--yes`` is given."""
@@ -96,18 +96,18 @@ class Changing(LineLister):
         from placementclient.changes.summary import rows, summary
         from placementclient.render import changes
 
-        parts = [row for tree in plan.trees for row in rows(tree.before, tree.after)]
+        parts = [row for tree in plan.changes for row in rows(tree.before, tree.after)]
         shown = '\n'.join(changes.planned_lines(parts[:_SHOWN], width()))
         if len(parts) > _SHOWN:
             shown += f'\nand {counted(len(parts) - _SHOWN, "more row")}: --dry-run prints all'
-        self.confirm(f'{shown}\n{summary(plan.trees)}. Go on?')
+        self.confirm(f'{shown}\n{summary(plan.changes)}. Go on?')
 
     def carry_out(self, plan: Plan, producer: Producer) -> Sequence[ChangeResult]:
         """Apply a plan, and log the errors."""
         from placementclient.changes.direct_carrier import DirectCarrier
 
         carrier = DirectCarrier(self.client, plan, producer.plan, producer.check)
-        with progress.shown(self.app, self.log, len(plan.trees)) as show:
+        with progress.shown(self.app, self.log, len(plan.changes)) as show:
             carrier.run(show)
         for result in carrier.results:
             if isinstance(result.error, errors.Interrupted):

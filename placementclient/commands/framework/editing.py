@@ -76,7 +76,7 @@ class Editing(Changing):
         """Print the edits that are not needed; refuse if nothing else is left."""
         self.warn(self._edits.remarks)
         refused = [f'{note.subject}: {note.reason}' for note in self._edits.notes]
-        if refused and not plan.trees:
+        if refused and not plan.changes:
             raise errors.BadArgument('\n'.join(refused))
         for line in refused:
             self.log.error(line)

@@ -29,7 +29,7 @@ from placementclient.render import failures
 
 if TYPE_CHECKING:
     from placementclient.client.endpoints import Endpoint
-    from placementclient.client.http import Change, Client
+    from placementclient.client.http import Client, SentChange
 
 #: A line of OpenStackClient's help: cliff would read all metadata to make it.
 _ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
@@ -221,7 +221,7 @@ class PlacementCommand(command.Command):
         return vars(self).get('client')
 
     @property
-    def _last_change(self) -> Change | None:
+    def _last_change(self) -> SentChange | None:
         return self.used_client.last_change if self.used_client else None
 
     def _check_values(self) -> None:

@@ -205,7 +205,7 @@ class AuditProvider(Changing):
             self.write(plan)
             return repairing.ends((), 'planned')
         results: Sequence[ChangeResult] = ()
-        if plan.trees:
+        if plan.changes:
             self.ask(plan)
             results = self.carry_out(plan, repairing)
             if self.exit_status != errors.ExitStatus.INTERRUPTED:

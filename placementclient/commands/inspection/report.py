@@ -98,7 +98,7 @@ def _check_plan(plan: Plan, snapshot: Snapshot) -> None:
     """Refuse a plan for another cloud."""
     missing = [
         name
-        for tree in plan.trees
+        for tree in plan.changes
         for uuid, name in tree.roots.items()
         if uuid not in snapshot.providers and uuid not in {change.uuid for change in tree.created()}
     ]

@@ -16,7 +16,7 @@ from placementclient.commands.framework import base, compute, option, progress, 
 from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, check_free
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Change, Plan
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Origin, Snapshot
 from placementclient.model.specifications import Spec
@@ -32,7 +32,7 @@ def still_up(hosts: Sequence[str]) -> str:
     )
 
 
-def computes_up(command: base.PlacementCommand, trees: Iterable[TreeChange]) -> list[str]:
+def computes_up(command: base.PlacementCommand, trees: Iterable[Change]) -> list[str]:
     """Return the hosts of some trees whose nova-compute is up; none if that is unknown."""
     from placementclient.nova import service
 
@@ -133,12 +133,12 @@ class PlanReshape(base.ShowOne):
                 disk.write_text(self.args.write_assignments, skeleton)
             raise
         origin = replace(plan.origin or Origin(), program=program())
-        warnings = [*plans.warnings(plan.trees)]
+        warnings = [*plans.warnings(plan.changes)]
         if self.args.fail_on_warnings and warnings:
             raise errors.PlacementError('\n'.join([*warnings, 'No plan was written']))
         storage.write_plan(self.args.output, replace(plan, origin=origin))
-        self.warn((plans.extent(plan.trees) if plan.trees else NOTHING, *warnings))
-        if self.args.snapshot is None and (hosts := computes_up(self, plan.trees)):
+        self.warn((plans.extent(plan.changes) if plan.changes else NOTHING, *warnings))
+        if self.args.snapshot is None and (hosts := computes_up(self, plan.changes)):
             self.log.warning(f'{still_up(hosts)} before the plan is applied')
         fields = {'plan': self.args.output, **plans.summary(plan)}
         return tuple(fields), tuple(fields.values())
@@ -179,7 +179,7 @@ class ShowReshape(DocumentCommand):
         from placementclient.reshape import storage
 
         plan = storage.read_plan(self.args.plan)
-        plan = replace(plan, trees=plan.selected(self.args.tree))
+        plan = replace(plan, changes=plan.selected(self.args.tree))
         shown = plans.lines(plan, is_summary=self.args.summary)
         if plan.recipe and self.args.summary:
             return Text(plans.summary(plan), shown)

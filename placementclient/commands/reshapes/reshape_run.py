@@ -12,7 +12,7 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.reshapes.reshape import computes_up, still_up
 from placementclient.model import snapshots
 from placementclient.model.outcomes import Outcome, State, Status, TreeResult, TreeStatus
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Change, Plan
 from placementclient.render import failures, runs
 
 _READ = (PLAN_FILE, *selectors.TREES, option.workers('trees to read'))
@@ -69,7 +69,7 @@ class _RunCommand(_PlanCommand):
         (errors.ExitStatus.PARTIAL, 'some trees are done, some are not, or the run was stopped'),
     )
 
-    def count(self, trees: Sequence[TreeChange]) -> int:
+    def count(self, trees: Sequence[Change]) -> int:
         """Return how many trees will change at most."""
         return min(len(trees), self.args.limit or len(trees))
 
@@ -130,7 +130,7 @@ class ApplyReshape(_RunCommand):
         from placementclient.render.plans import extent
 
         plan = self.read()
-        if not plan.trees:
+        if not plan.changes:
             self.log.warning(NOTHING)
             return self.output(Outcome(()))
         trees = plan.selected(self.args.tree)
@@ -148,7 +148,7 @@ class ApplyReshape(_RunCommand):
         self.advise(plan, outcome.of(State.LEFT_ALONE))
         return self.output(outcome)
 
-    def _check_computes(self, trees: Sequence[TreeChange]) -> None:
+    def _check_computes(self, trees: Sequence[Change]) -> None:
         """Refuse, unless the operator agrees, where nova-compute would undo the plan."""
         hosts = [] if self.args.compute_is_up else computes_up(self, trees)
         if not hosts:

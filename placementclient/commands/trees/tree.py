@@ -8,7 +8,7 @@ from placementclient.client import errors
 from placementclient.commands.framework import base, option, reading, selectors
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.model.plans import TreeChange
+from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.trees import Tree
 from placementclient.render import trees as render
@@ -113,7 +113,7 @@ class GraphTree(base.PlacementCommand):
         text = {'dot': graphs.dot, 'svg': pictures.svg}[kind](picture)
         disk.write_text(self.args.output, text)
 
-    def _planned(self) -> Sequence[TreeChange]:
+    def _planned(self) -> Sequence[Change]:
         """Return the trees of the plan that the options select."""
         from placementclient.reshape import storage
 

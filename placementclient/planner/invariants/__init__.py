@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 
 from placementclient.client import errors
 from placementclient.client.wording import first
-from placementclient.model.plans import Plan, ProviderChange, TreeChange
+from placementclient.model.plans import Change, Plan, ProviderChange
 from placementclient.model.providers import is_uuid
 from placementclient.model.specifications import Spec, TreeSelection
 from placementclient.planner.invariants import allocations, contents, moves
@@ -34,16 +34,16 @@ def check(plan: Plan) -> None:
     """
     recipe = plan.recipe
     assert recipe is not None
-    subjects = [Subject(tree, recipe.spec, False) for tree in plan.trees]
+    subjects = [Subject(tree, recipe.spec, False) for tree in plan.changes]
     faults = [fault for subject in subjects for fault in _faults_of(subject)]
-    faults += _unselected(plan.trees, recipe.spec.trees)
+    faults += _unselected(plan.changes, recipe.spec.trees)
     faults += moves.assignment_faults(recipe, subjects)
     if faults:
         raise BadPlan(faults)
 
 
 def check_tree(
-    tree: TreeChange,
+    tree: Change,
     spec: Spec,
     *,
     backwards: bool = False,
@@ -64,7 +64,7 @@ def _faults_of(subject: Subject) -> Iterator[str]:
             yield f'{subject.tree.root_provider_name}: {fault}'
 
 
-def _unselected(trees: Iterable[TreeChange], selection: TreeSelection | None) -> Iterator[str]:
+def _unselected(trees: Iterable[Change], selection: TreeSelection | None) -> Iterator[str]:
     for tree in trees if selection else ():
         for uuid, name in tree.roots.items():
             if selection and not selection.selects(uuid, name, tree.before.providers.get(uuid)):

@@ -32,7 +32,7 @@ def _moved(subject: Subject, moved: dict[str, Amounts]) -> Iterator[str]:
         for move in subject.tree.moves
     }
     additions = _additions(subject)
-    for row in subject.tree.rows:
+    for row in subject.tree.reasons:
         amounts = moved[row.consumer_uuid]
         if row.from_provider is None or row.to_provider is None:
             yield from _added(subject, row, additions, amounts)

@@ -56,7 +56,7 @@ def assignment_faults(recipe: Recipe[Spec], subjects: Iterable[Subject]) -> Iter
     for subject in subjects:
         rows_of: dict[str, list[PlannedRow]] = {}
         root_name = subject.tree.root_provider_name
-        for planned in subject.tree.rows:
+        for planned in subject.tree.reasons:
             rows_of.setdefault(planned.consumer_uuid, []).append(planned)
             if planned.label is Label.INFERRED and not recipe.options.allow_inferred:
                 yield f'{root_name}: the place of {planned.consumer_uuid} is a guess'

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.model import patterns
-from placementclient.model.plans import ProviderChange, TreeChange
+from placementclient.model.plans import Change, ProviderChange
 from placementclient.model.providers import normalized
 from placementclient.model.specifications import SOURCE, Move, Named, ProviderSpec, Spec, filled
 
@@ -31,7 +31,7 @@ class Subject:
 
     def __init__(
         self,
-        tree: TreeChange,
+        tree: Change,
         spec: Spec,
         backwards: bool,
         overcommitted: Mapping[tuple[str, str], int] | None = None,

@@ -10,7 +10,7 @@ from placementclient.files.cursors import Faults
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.patterns import MAX_HINTS, similar_uuids
-from placementclient.model.plans import Label, PlannedRow, TreeChange
+from placementclient.model.plans import Change, Label, PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner.layout.target_state import HoldingKey, Target, TargetState
@@ -193,14 +193,14 @@ def _is_in(snapshot: Snapshot, consumer: Consumer, roots: Sequence[str]) -> bool
     return any(state.provider.root_uuid in roots for state in states if state is not None)
 
 
-def rows_by_key(tree: TreeChange, *, backwards: bool) -> dict[HoldingKey, list[PlannedRow]]:
+def rows_by_key(tree: Change, *, backwards: bool) -> dict[HoldingKey, list[PlannedRow]]:
     """Return the rows of a plan by the allocation that they move; additions have no source.
 
     :param backwards: by what they have moved, or left in place
     """
     uuids = {change.name: change.uuid for change in tree.providers}
     rows: dict[HoldingKey, list[PlannedRow]] = {}
-    for row in tree.rows:
+    for row in tree.reasons:
         if row.from_provider is not None and row.to_provider is not None:
             origin = row.from_provider, row.resource_class
             destination = row.to_provider, row.to_resource_class

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import Label, PlannedRow, ProviderChange, TreeChange
+from placementclient.model.plans import Change, Label, PlannedRow, ProviderChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout.assigned import allocated, rows_by_key
@@ -20,7 +20,7 @@ from placementclient.planner.layout.target_state import (
 
 
 def lay_out_return(
-    snapshot: Snapshot, tree: TreeChange, roots: Sequence[ProviderState]
+    snapshot: Snapshot, tree: Change, roots: Sequence[ProviderState]
 ) -> tuple[TargetState, dict[HoldingKey, list[PlannedRow]]]:
     """Return the target state of a rollback.
 
@@ -37,9 +37,7 @@ def lay_out_return(
 
 
 class _ReturnLayout:
-    def __init__(
-        self, snapshot: Snapshot, tree: TreeChange, roots: Sequence[ProviderState]
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, tree: Change, roots: Sequence[ProviderState]) -> None:
         self._snapshot, self._tree = snapshot, tree
         self.causes: list[Cause] = []
         self.target_state = TargetState(roots, is_return=True)
@@ -132,7 +130,7 @@ class _ReturnLayout:
         """Take back the additions: consumers lose exactly the amounts that the plan gave them."""
         additions = {
             (row.consumer_uuid, row.to_provider, row.resource_class): row.amount
-            for row in self._tree.rows
+            for row in self._tree.reasons
             if row.from_provider is None
         }
         moved = {(move.to_provider, move.to_resource_class) for move in self._tree.moves}

@@ -87,8 +87,8 @@ def identity(plan: Plan) -> str:
 
 def document(plan: Plan) -> dict[str, Any]:
     """Return a plan for programs: its file, and the rollback operations of each tree."""
-    trees = [builtins(changes.record(tree)) for tree in plan.trees]
-    for tree, shown in zip(plan.trees, trees, strict=True):
+    trees = [builtins(changes.record(tree)) for tree in plan.changes]
+    for tree, shown in zip(plan.changes, trees, strict=True):
         shown['inverse'] = list(map(operations.record, operations_of(tree, backward=True)))
     return {**builtins(_header(plan)), 'trees': trees}
 
@@ -114,4 +114,4 @@ def _lines(plan: Plan) -> Iterator[bytes]:
     """Return the lines before the digest."""
     # Not sorted: earlier moves of the specification are preferred.
     yield opened(msgspec.json.encode(_header(plan)), 'trees', b'[')
-    yield from separated(encoded(changes.record(tree)) for tree in plan.trees)
+    yield from separated(encoded(changes.record(tree)) for tree in plan.changes)

@@ -18,7 +18,7 @@ from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, gained, together
 from placementclient.model.nova import INSTANCE
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Change, Plan
 from placementclient.model.providers import LONGEST_NAME, Provider
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -169,7 +169,7 @@ def add_servers(
 def carry_out(cloud: Assumed, at: Cursor, plan: Plan) -> None:
     """Change the cloud as a plan does."""
     operations: list[Operation] = []
-    for tree in plan.trees:
+    for tree in plan.changes:
         live = _part(cloud.snapshot, tree)
         rebased = rebase_change(unmade(tree, live), live)
         if rebased.obstacles:
@@ -181,7 +181,7 @@ def carry_out(cloud: Assumed, at: Cursor, plan: Plan) -> None:
     cloud.snapshot = simulate(cloud.snapshot, operations)
 
 
-def _part(snapshot: Snapshot, change: TreeChange) -> Snapshot:
+def _part(snapshot: Snapshot, change: Change) -> Snapshot:
     """Return the part of a cloud that a change is about."""
     sides = before, after = change.before, change.after
     uuids = {uuid for side in sides for uuid in side.providers}

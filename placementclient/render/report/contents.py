@@ -12,7 +12,7 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import totals
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.consumers import gained
-from placementclient.model.plans import ConsumerChange, Label, Plan, PlannedRow, TreeChange
+from placementclient.model.plans import Change, ConsumerChange, Label, Plan, PlannedRow
 from placementclient.model.snapshots import ProviderState
 from placementclient.render import style
 from placementclient.render.repairs import Invocation
@@ -128,7 +128,7 @@ def of_state(state: ProviderState) -> dict[str, Fill]:
     }
 
 
-def after(tree: TreeChange) -> dict[str, dict[str, Fill]]:
+def after(tree: Change) -> dict[str, dict[str, Fill]]:
     """Return the amounts of each provider after the plan of a tree: by UUID and by class."""
     gains = gained((c.before.allocations, c.after.allocations) for c in tree.consumers)
     return {
@@ -146,7 +146,7 @@ def changed(plan: Plan) -> list[tuple[str, Fill, Fill]]:
     """Return the sums of each class over the providers of a plan, before and after it."""
     first: dict[str, Fills] = {}
     last: dict[str, Fills] = {}
-    for tree in plan.trees:
+    for tree in plan.changes:
         for change in tree.providers:
             # Several trees may change one provider: its first state counts here.
             first.setdefault(change.uuid, of_state(change.content_before))
@@ -165,14 +165,14 @@ def percent(amount: Fill | TotalsLine) -> str:
 
 def with_rows(plan: Plan) -> Plan:
     """Return a plan of changes with rows for the allocations that change, as a reshape has them."""
-    return replace(plan, trees=tuple(map(_with_rows, plan.trees)))
+    return replace(plan, changes=tuple(map(_with_rows, plan.changes)))
 
 
-def _with_rows(tree: TreeChange) -> TreeChange:
+def _with_rows(tree: Change) -> Change:
     states = {**tree.before.providers, **tree.after.providers}
     names = {uuid: state.name for uuid, state in states.items()}
     return replace(
-        tree, rows=tuple(row for change in tree.consumers for row in _rows(change, names))
+        tree, reasons=tuple(row for change in tree.consumers for row in _rows(change, names))
     )
 
 

@@ -114,7 +114,7 @@ def page(template: jinja2.Template, report: Report) -> str:
         drain=report.drain,
         planned=plans.summary(plan) if plan else {},
         changed=changed,
-        warnings=list(plans.warnings(plan.trees)) if plan else [],
+        warnings=list(plans.warnings(plan.changes)) if plan else [],
         rooms=rooms,
         heat=contents.heat(cloud),
         heat_columns=_HEAT_COLUMNS,

@@ -14,7 +14,7 @@ from typing import Any
 from placementclient.client.printable import printable
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.findings import Finding, Severity
-from placementclient.model.plans import PlannedRow, ProviderChange, TreeChange
+from placementclient.model.plans import Change, PlannedRow, ProviderChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.render.facts import evidence
 from placementclient.render.repairs import next_step
@@ -68,7 +68,7 @@ class Records:
                 for finding in findings
                 if finding.severity is severity
             ],
-            'plan': [self._planned(tree) for tree in plan.trees] if plan else [],
+            'plan': [self._planned(tree) for tree in plan.changes] if plan else [],
             'consumers': [self._consumer(uuid) for uuid in self._consumers],
             'inventories': list(self._inventories),
             'sets': [self._names(names) for names in self._sets],
@@ -129,13 +129,13 @@ class Records:
             *map(printable, next_step(finding, self._report.invocation)),
         ]
 
-    def _planned(self, tree: TreeChange) -> list[Any]:
+    def _planned(self, tree: Change) -> list[Any]:
         becomes = contents.after(tree)
         places = {change.uuid: place for place, change in enumerate(tree.providers)}
         return [
             printable(tree.root_provider_name),
             [self._change(change, places, becomes[change.uuid]) for change in tree.providers],
-            [self._row(row) for row in tree.rows],
+            [self._row(row) for row in tree.reasons],
             [self._text(warning.message) for warning in tree.warnings],
         ]
 

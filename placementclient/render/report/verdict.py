@@ -40,7 +40,7 @@ def verdict(
 
 def _of_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterator[Statement]:
     renamed: Counter[str] = Counter()
-    for row in (row for tree in plan.trees for row in tree.rows):
+    for row in (row for tree in plan.changes for row in tree.reasons):
         renamed[row.resource_class] -= row.amount
         renamed[row.to_resource_class] += row.amount
     differing = [

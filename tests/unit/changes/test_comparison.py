@@ -4,14 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.changes import comparison, phases
-from placementclient.model.plans import TreeChange
+from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 GPU = provider('gpu', 'host', VGPU=4)
-TREE = TreeChange(
-    'host',
-    'host',
+TREE = Change(
+    {'host': 'host'},
     cloud([provider('host', VCPU=8, VGPU=4)], [consumer('s', host={'VCPU': 2, 'VGPU': 2})]),
     cloud([provider('host', VCPU=8), GPU], [consumer('s', host={'VCPU': 2}, gpu={'VGPU': 2})]),
     is_atomic=True,
@@ -45,7 +44,7 @@ def test_a_type_that_others_have_set_is_no_damage(planned, live, is_damage):
         Snapshot(side.providers.values(), [replace(side.consumers['s'], type=kind)])
         for side, kind in ((TREE.before, planned), (TREE.after, planned), (TREE.after, live))
     )
-    tree = TreeChange('host', 'host', before, after, is_atomic=True)
+    tree = Change({'host': 'host'}, before, after, is_atomic=True)
     [deviation] = comparison.deviations(tree, now)
     assert (deviation.kind, deviation.is_damage) == ('owner', is_damage)
 
@@ -59,5 +58,5 @@ def test_where_no_inventory_comes_or_goes_the_figures_show_what_is_made(host, gp
         cloud([provider('host', VGPU=left), provider('gpu', 'host', VGPU=moved)])
         for left, moved in ((4, 1), (2, 3), (host, gpu))
     )
-    tree = TreeChange('host', 'host', before, after, is_atomic=True)
+    tree = Change({'host': 'host'}, before, after, is_atomic=True)
     assert phases.has_happened(tree, live) is has_happened

@@ -42,7 +42,7 @@ def test_a_change_set_that_is_decided_anew_in_parts_is_carried_out_whole(client,
         moved.consumers.values(),
     )
     first, second = plan('edit', live, desired), plan('edit', moved, desired)
-    assert (len(first.trees), len(second.trees)) == (1, 2)
+    assert (len(first.changes), len(second.changes)) == (1, 2)
     traits = {'traits': ['HW_CPU_X86_AVX'], 'resource_provider_generation': 2}
     service.answer(fault(409, 'Generation', STALE), Reply(200, traits), Reply(200, traits))
     carrier = DirectCarrier(client, first, lambda _: second)

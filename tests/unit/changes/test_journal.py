@@ -15,11 +15,11 @@ from placementclient.changes.operations import CreateProvider, Reshape
 from placementclient.changes.records import operations
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.plans import TreeChange
+from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 
 ROOT = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7'
-TREE = TreeChange(ROOT, 'a', Snapshot((), ()), Snapshot((), ()), is_atomic=True)
+TREE = Change({ROOT: 'a'}, Snapshot((), ()), Snapshot((), ()), is_atomic=True)
 CREATE, RESHAPE = CreateProvider(ROOT, 'Köln', None), Reshape((), ())
 
 

@@ -23,7 +23,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 def test_the_change_sets_in_any_order_are_the_change(seed):
     random = Random(seed)
     before, after = pair(random)
-    trees = list(plan('', before, after).trees)
+    trees = list(plan('', before, after).changes)
     random.shuffle(trees)
     live = before
     for tree in trees:
@@ -35,7 +35,7 @@ def test_the_change_sets_in_any_order_are_the_change(seed):
 @given(SEEDS)
 def test_no_provider_or_consumer_is_in_two_change_sets(seed):
     before, after = pair(Random(seed))
-    trees = plan('', before, after).trees
+    trees = plan('', before, after).changes
     changed = [
         uuid
         for tree in trees
@@ -49,7 +49,7 @@ def test_no_provider_or_consumer_is_in_two_change_sets(seed):
 
 def test_equal_snapshots_make_an_empty_plan():
     before, _ = pair(Random(3))
-    assert plan('', before, before).trees == ()
+    assert plan('', before, before).changes == ()
 
 
 def test_a_provider_goes_together_with_the_one_that_has_its_name():
@@ -58,7 +58,7 @@ def test_a_provider_goes_together_with_the_one_that_has_its_name():
     old = replace(old, provider=replace(old.provider, name=temporary_name('host', 'old')))
     new = provider('new')
     before = cloud([old, replace(new, provider=replace(new.provider, name='host'))])
-    (tree,) = plan('replace', before, replaced(before, 'old', 'new', 'host')).trees
+    (tree,) = plan('replace', before, replaced(before, 'old', 'new', 'host')).changes
     assert [type(op) for op in operations_of(tree)] == [SetTraits, Reshape, DeleteProvider]
 
 

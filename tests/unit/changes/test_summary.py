@@ -4,7 +4,7 @@ import pytest
 
 from placementclient.changes.summary import summary
 from placementclient.model.consumers import Consumer
-from placementclient.model.plans import TreeChange
+from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 
 A, B = '11111111-1111-1111-1111-111111111111', '22222222-2222-2222-2222-222222222222'
@@ -27,6 +27,6 @@ def consumer_of(allocations):
 )
 def test_a_consumer_that_holds_only_more_or_only_less_does_not_move(before, after, verb):
     sentence = summary(
-        [TreeChange('', '', *(Snapshot((), [consumer_of(side)]) for side in (before, after)))]
+        [Change({'': ''}, *(Snapshot((), [consumer_of(side)]) for side in (before, after)))]
     )
     assert sentence == f'0 providers to create, 0 to change, 0 to delete; 1 allocation to {verb}'

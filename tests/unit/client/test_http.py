@@ -10,7 +10,7 @@ from keystoneauth1.token_endpoint import Token
 from requests import exceptions
 
 from placementclient.client import endpoints, errors
-from placementclient.client.http import Change, Client
+from placementclient.client.http import Client, SentChange
 from placementclient.client.microversion import Microversion
 from tests.unit.dialogue import NOTHING, URL, Reply, fault, get
 
@@ -138,7 +138,7 @@ def test_a_refused_change_of_a_worker_hides_no_change_of_another(client, service
     monkeypatch.setattr(Client, '_send', interrupted)
     with pytest.raises(errors.NotFound):
         client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_A')
-    assert client.last_change == Change('DELETE /traits/CUSTOM_B', is_done=True)
+    assert client.last_change == SentChange('DELETE /traits/CUSTOM_B', is_done=True)
 
 
 def test_an_unknown_change_of_a_worker_is_told_before_a_change_that_is_done(client, service):
@@ -146,7 +146,7 @@ def test_an_unknown_change_of_a_worker_is_told_before_a_change_that_is_done(clie
     with ThreadPoolExecutor(1) as other, pytest.raises(errors.NoAnswer):
         other.submit(client.send, endpoints.DELETE_TRAIT, trait='CUSTOM_A').result()
     client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_B')
-    assert client.last_change == Change('DELETE /traits/CUSTOM_A', is_done=False)
+    assert client.last_change == SentChange('DELETE /traits/CUSTOM_A', is_done=False)
 
 
 # Where it goes

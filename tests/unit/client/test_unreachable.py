@@ -10,7 +10,7 @@ from keystoneauth1.token_endpoint import Token
 
 from placementclient.api import trait
 from placementclient.client import endpoints, errors, unreachable
-from placementclient.client.http import Change, Client
+from placementclient.client.http import Client, SentChange
 from placementclient.client.microversion import HIGHEST
 from tests.unit.client.servers import sends
 
@@ -164,7 +164,7 @@ def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch):
     monkeypatch.setattr('time.sleep', start)
     client = Client(Session(Token(f'http://127.0.0.1:{number}', 'a-token')), HIGHEST)
     client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_X')
-    assert client.last_change == Change('DELETE /traits/CUSTOM_X', is_done=True)
+    assert client.last_change == SentChange('DELETE /traits/CUSTOM_X', is_done=True)
     started[0].close()
 
 

@@ -54,9 +54,9 @@ def rows_of(plan):
     """Where a plan sends all holdings, and the labels of each."""
     parts: dict[Holding, Counter[tuple[str, str]]] = {}
     labels: dict[Holding, set[str]] = {}
-    for tree in plan.trees:
+    for tree in plan.changes:
         uuids = {change.name: change.uuid for change in tree.providers}
-        for row in tree.rows:
+        for row in tree.reasons:
             if row.from_provider is None or row.to_provider is None:
                 continue  # an addition, or its way back
             holding = (row.consumer_uuid, uuids[row.from_provider], row.resource_class)
@@ -73,7 +73,7 @@ def rows_of(plan):
 def wrong_plan(case, plan, solutions):
     """What is wrong with a plan."""
     live = case.snapshot
-    for tree in plan.trees:
+    for tree in plan.changes:
         try:
             live = carried_out(live, tree)
         except NotAccepted as reason:
@@ -116,8 +116,8 @@ def wrong_choices(case, solutions):
 
 def wrong_way_back(case, plan):
     """Return what is wrong with the way back, each tree while those after it stay."""
-    live = functools.reduce(carried_out, plan.trees, case.snapshot)
-    for tree in plan.trees:
+    live = functools.reduce(carried_out, plan.changes, case.snapshot)
+    for tree in plan.changes:
         try:
             back = replan.rollback(live, plan, tree)
         except (errors.Infeasible, errors.Undecided, errors.Undetermined) as reason:

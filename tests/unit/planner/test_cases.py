@@ -109,18 +109,18 @@ def _uuid(match):
 def _expect_plan(case):
     plan = case.plan()
     expect = case.expect
-    rows = sorted(case.row(row) for tree in plan.trees for row in tree.rows)
+    rows = sorted(case.row(row) for tree in plan.changes for row in tree.reasons)
     assert rows == sorted(expect['rows'])
-    kinds = [warning.kind for tree in plan.trees for warning in tree.warnings]
+    kinds = [warning.kind for tree in plan.changes for warning in tree.warnings]
     assert kinds == expect.get('warnings', [])
-    after = {change.name: change.after for tree in plan.trees for change in tree.providers}
+    after = {change.name: change.after for tree in plan.changes for change in tree.providers}
     for name, inventories in expect.get('inventories', {}).items():
         assert after[name].inventories.keys() == inventories.keys()
         for resource_class, fields in inventories.items():
             got = after[name].inventories[resource_class].as_fields()
             assert {field: got[field] for field in fields} == fields
     for name, uuid in expect.get('uuids', {}).items():
-        assert {change.uuid for tree in plan.trees for change in tree.created()} == {uuid}, name
+        assert {change.uuid for tree in plan.changes for change in tree.created()} == {uuid}, name
     for name, traits in expect.get('traits', {}).items():
         assert sorted(after[name].traits) == traits
     for names in expect.get('joined', []):
@@ -146,7 +146,7 @@ def test_plan_holds_and_survives_its_file(path):
 
 @pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)
 def test_the_operations_lead_there_and_back(path):
-    for tree in Case(path).plan().trees:
+    for tree in Case(path).plan().changes:
         before, after = tree.before, tree.after
         assert _contents(simulate(before, operations_of(tree))) == _contents(after)
         assert _contents(simulate(after, operations_of(tree, backward=True))) == _contents(before)
@@ -168,9 +168,9 @@ def test_unchanged_tree_is_planned_again_alike(path):
     case = Case(path)
     plan = case.plan()
     live = case.snapshot
-    for tree in plan.trees:
+    for tree in plan.changes:
         replanned = replan.replan(live.only(tree.concerned_roots), plan, tree)
-        assert replanned.rows == tree.rows
+        assert replanned.reasons == tree.reasons
         assert _contents(replanned.after)[1] == _contents(tree.after)[1]
         live = applied(live, tree)
 
@@ -184,9 +184,9 @@ def test_the_way_back_is_the_inverse(path):
     case = Case(path)
     plan = case.plan()
     live = case.snapshot
-    for tree in plan.trees:
+    for tree in plan.changes:
         live = applied(live, tree)
-    for tree in reversed(plan.trees):
+    for tree in reversed(plan.changes):
         live = applied(live, replan.rollback(live, plan, tree))
         # Then the carrier takes back what is not inventory.
         rest = rebase_change(surroundings(tree), live, backward=True)
@@ -203,7 +203,7 @@ def test_skeleton_is_read_back_when_it_is_filled_in():
     assert assignments.parse(text, 'rows.csv') == []
     filled = text.replace(',1,,', ',1,gpu0,', 1)
     case.rows = assignments.parse(filled, 'rows.csv')
-    labels = sorted(row.label for row in case.plan().trees[0].rows)
+    labels = sorted(row.label for row in case.plan().changes[0].reasons)
     assert labels == ['forced', 'mapped']
 
 

@@ -31,4 +31,4 @@ def test_a_ratio_may_be_huge():
     }
     snapshot = cloud({'compute1': {'inventories': inventories}}, consumers)
     plan = planner.make(snapshot, specification.parse(SPEC, 'spec'), allow_inferred=True)
-    assert len(plan.trees[0].consumers) == len(VCPUS)
+    assert len(plan.changes[0].consumers) == len(VCPUS)

@@ -25,21 +25,21 @@ def added(total, **row):
     snapshot = cloud(
         {'compute1': {'inventories': {'VCPU': {'total': 4}}}}, {'vm': {'compute1': {'VCPU': 1}}}
     )
-    (tree,) = planner.make(snapshot, specification.parse(ADDITIONS, 'spec')).trees
+    (tree,) = planner.make(snapshot, specification.parse(ADDITIONS, 'spec')).changes
     (consumer,), (child,) = tree.consumers, tree.created()
     allocations = {**consumer.before.allocations, child.uuid: {DEVICE: total}}
     after = Snapshot(
         tree.after.providers.values(), [structs.replace(consumer.after, allocations=allocations)]
     )
-    rows = tuple(structs.replace(planned, **row) for planned in tree.rows)
-    return tree, replace(tree, after=after, rows=rows)
+    rows = tuple(structs.replace(planned, **row) for planned in tree.reasons)
+    return tree, replace(tree, after=after, reasons=rows)
 
 
 @pytest.mark.parametrize(
     ('tree', 'message'),
     [
         (added(2, amount=2)[1], f'no addition gives {uuid_of("vm")} 2 {DEVICE}'),
-        (replace(added(2)[1], rows=added(2)[0].rows * 2), 'no addition gives'),
+        (replace(added(2)[1], reasons=added(2)[0].reasons * 2), 'no addition gives'),
         (added(1, from_provider='compute1_0000:81:00.0', to_provider=None)[1], 'no addition gives'),
         (added(2)[1], 'is not what it holds and its rows move'),
     ],

@@ -45,12 +45,12 @@ def snapshot():
 @pytest.mark.parametrize('document', FORMS.values(), ids=FORMS)
 def test_each_tree_gets_its_own_and_is_planned_again_alone(document, snapshot):
     plan = planner.make(snapshot, specification.from_document(document, 'spec.yaml'))
-    assert [[change.name for change in tree.providers] for tree in plan.trees] == [
+    assert [[change.name for change in tree.providers] for tree in plan.changes] == [
         [f'compute{host}', f'compute{host}_gpu0'] for host in HOSTS
     ]
-    for tree in plan.trees:
+    for tree in plan.changes:
         again = replan.replan(snapshot.only([tree.root_provider_uuid]), plan, tree)
-        assert (again.providers, again.rows) == (tree.providers, tree.rows)
+        assert (again.providers, again.reasons) == (tree.providers, tree.reasons)
 
 
 def test_of_many_entries_a_tree_sees_but_its_own():

@@ -37,8 +37,8 @@ def plan(consumers=TWO):
 
 
 def rows(live, made):
-    tree = replan.replan(live, made, made.trees[0])
-    return [(row.consumer_uuid, row.to_provider, row.label) for row in tree.rows]
+    tree = replan.replan(live, made, made.changes[0])
+    return [(row.consumer_uuid, row.to_provider, row.label) for row in tree.reasons]
 
 
 def test_a_new_consumer_that_is_forced():
@@ -51,7 +51,7 @@ def test_a_new_consumer_that_has_a_choice():
     made = plan()
     live = host({'a': TWO['a'], 'new': {'compute1': {'VGPU': 1}}})
     with pytest.raises(errors.Undecided) as undecided:
-        replan.replan(live, made, made.trees[0])
+        replan.replan(live, made, made.changes[0])
     assert [row.consumer_uuid for row in undecided.value.rows] == [NEW]
 
 
@@ -63,7 +63,7 @@ def test_an_inferred_row_keeps_its_place():
     spec = specification.parse(SPEC, 'spec.yaml')
     made = planner.make(host(TWO), spec, allow_inferred=True)
     assert sorted(rows(host(TWO), made)) == sorted(
-        (row.consumer_uuid, row.to_provider, row.label) for row in made.trees[0].rows
+        (row.consumer_uuid, row.to_provider, row.label) for row in made.changes[0].reasons
     )
 
 
@@ -71,7 +71,7 @@ def test_a_consumer_that_grew_beyond_its_place():
     made = plan()
     live = host({'a': {'compute1': {'VGPU': 2}}, 'b': TWO['b']})
     with pytest.raises(errors.Infeasible, match='3 VGPU are assigned to gpu0'):
-        replan.replan(live, made, made.trees[0])
+        replan.replan(live, made, made.changes[0])
 
 
 def test_a_child_that_appeared_with_content():
@@ -82,12 +82,12 @@ def test_a_child_that_appeared_with_content():
         {'a': TWO['a']},
     )
     with pytest.raises(errors.Infeasible, match='gpu0, which the plan makes, is there'):
-        replan.replan(live, made, made.trees[0])
+        replan.replan(live, made, made.changes[0])
 
 
 def after(made, consumers):
     """The tree as applied, then with other consumers: ``{name: {provider: VGPU}}``."""
-    live = applied(host(TWO), made.trees[0])
+    live = applied(host(TWO), made.changes[0])
     for name, amounts in consumers.items():
         uuid, allocations = uuid_of(name), {}
         for provider, amount in amounts.items():
@@ -103,14 +103,14 @@ def _allocates(consumer):
 def test_consumers_that_came_go_back_and_those_that_left_stay_away():
     made = plan()
     live = after(made, {'new': {'gpu1': 2}, 'b': {}})
-    tree = replan.rollback(live, made, made.trees[0])
+    tree = replan.rollback(live, made, made.changes[0])
     assert {
         uuid: dict(consumer.allocations) for uuid, consumer in tree.after.consumers.items()
     } == {
         A: {uuid_of('compute1'): {'VGPU': 1}},
         NEW: {uuid_of('compute1'): {'VGPU': 2}},
     }
-    assert {row.consumer_uuid: row.label for row in tree.rows} == {A: 'mapped', NEW: 'forced'}
+    assert {row.consumer_uuid: row.label for row in tree.reasons} == {A: 'mapped', NEW: 'forced'}
 
 
 def test_no_way_back_where_there_is_no_room():
@@ -124,13 +124,13 @@ def test_no_way_back_where_there_is_no_room():
     made = planner.make(live, spec)
     live = after(made, {'new': {'gpu0': 5}})
     with pytest.raises(errors.Infeasible, match='room for 3'):
-        replan.rollback(live, made, made.trees[0])
+        replan.rollback(live, made, made.changes[0])
 
 
 def test_no_way_back_from_an_inventory_that_changed():
     made = plan()
-    live = applied(host(TWO), made.trees[0])
+    live = applied(host(TWO), made.changes[0])
     child = live.existing('gpu0')
     live.providers[child.uuid] = replace(child, inventories={'VGPU': Inventory(9)})
     with pytest.raises(errors.Infeasible, match='is not what the plan made it'):
-        replan.rollback(live, made, made.trees[0])
+        replan.rollback(live, made, made.changes[0])

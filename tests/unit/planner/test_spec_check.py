@@ -141,7 +141,7 @@ def test_a_source_that_no_provider_matches():
     message = 'spec.yaml:2: [1].from_resource_provider: "pgu0*" matches no provider. Did you mean '
     assert faults_of(text) == [message + '"gpu0*"?']
     spec = specification.parse(text, 'spec.yaml')
-    assert planner.make(cloud({'gpu01': HOSTS['gpu01']}, {}), spec, trees=['gpu01']).trees
+    assert planner.make(cloud({'gpu01': HOSTS['gpu01']}, {}), spec, trees=['gpu01']).changes
 
 
 def test_what_was_meant_is_said_of_the_first_names_alone():
@@ -162,7 +162,7 @@ def test_a_uuid_in_capitals_is_one():
     move = f'from_resource_provider: {root}, to_resource_provider: "gpu"'
     spec = specification.parse(f'- {{{move}, moved_resources: {{VGPU: 1}}}}', 'spec')
     plan = planner.make(snapshot, spec, trees=[root])
-    assert plan.tree(root) == plan.selected([root])[0] == plan.trees[0]
+    assert plan.tree(root) == plan.selected([root])[0] == plan.changes[0]
 
 
 MOVE = '{from_resource_provider: "{root}", to_resource_provider: b, moved_resources: {VGPU: 1}}'
@@ -243,13 +243,13 @@ def test_a_part_of_a_cloud_tells_nothing_of_the_rest():
     text = selecting('{name: [gpu01, gpu09], trait: [OWNER_NOVA], class: [VGPU]}')
     spec = specification.parse(text, 'spec.yaml')
     part = cloud({'gpu01': HOSTS['gpu01']}, {})
-    (tree,) = planner.make(part, spec, trees=['gpu01']).trees
+    (tree,) = planner.make(part, spec, trees=['gpu01']).changes
     assert tree.root_provider_name == 'gpu01'
     elsewhere = Provider(uuid_of('gpu09'), 'gpu09', 0, None, uuid_of('gpu09'))
     listed = [state.provider for state in part.providers.values()]
     with pytest.raises(errors.BadFile, match='"gpu09" matches no provider'):
         planner.make(part, spec, trees=['gpu01'], listed=listed)
-    assert planner.make(part, spec, trees=['gpu01'], listed=[*listed, elsewhere]).trees == (tree,)
+    assert planner.make(part, spec, trees=['gpu01'], listed=[*listed, elsewhere]).changes == (tree,)
 
 
 @pytest.mark.parametrize(

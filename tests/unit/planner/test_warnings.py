@@ -29,7 +29,7 @@ def plan_of(consumers, migrations, child='pci_0000_84_00_0', traits='OWNER_NOVA'
 
 
 def warnings_of(*arguments, **options):
-    (tree,) = plan_of(*arguments, **options).trees
+    (tree,) = plan_of(*arguments, **options).changes
     return [(warning.kind, warning.message) for warning in tree.warnings]
 
 
@@ -45,7 +45,7 @@ def test_migrations_by_the_list_of_nova():
     consumers = {'moving': vm(), 'server': vm(), 'settled': vm()}
     listed = [migration('moving', 'server', 'finished'), migration('old', 'settled', 'confirmed')]
     plan = plan_of(consumers, listed)
-    (warning,) = plan.trees[0].warnings
+    (warning,) = plan.changes[0].warnings
     assert warning.message == 'migrations that are under way: 2'
     assert warning.facts == {'consumers': sorted([uuid_of('moving'), uuid_of('server')])}
 
@@ -85,7 +85,7 @@ def test_a_name_that_nova_would_not_use():
 
 def test_equal_warnings_of_trees_are_one_line():
     plan = plan_of({}, (), child='card', hosts=('gpu1', 'gpu2', 'gpu3'))
-    (line,) = plans.warnings(plan.trees)
+    (line,) = plans.warnings(plan.changes)
     assert line.startswith("gpu1 and 2 others: Nova's libvirt driver gives no provider the name gp")
     assert list(plans.lines(plan))[-4:-1] == ['Warnings:', f'  {line}', '']
 

@@ -32,17 +32,17 @@ def allocations(snapshot):
 def test_what_others_use_of_a_target_is_not_taken_away():
     before = cloud({**HOSTS, **POOL}, CONSUMERS)
     first = planned(before, 'h0')
-    live = applied(before, first.trees[0])
+    live = applied(before, first.changes[0])
     second = planned(live, 'h1')
-    live = applied(live, second.trees[0])
+    live = applied(live, second.changes[0])
     with pytest.raises(errors.Infeasible) as refused:
-        replan.rollback(live, first, first.trees[0])
+        replan.rollback(live, first, first.changes[0])
     (cause,) = refused.value.causes
     assert str(cause) == (
         'h0: without it ceph has room for 0 DISK_GB, of which consumers of other trees hold 4'
     )
     for plan in (second, first):
-        live = applied(live, replan.rollback(live, plan, plan.trees[0]))
+        live = applied(live, replan.rollback(live, plan, plan.changes[0]))
     assert allocations(live) == allocations(before)
 
 
@@ -52,10 +52,10 @@ def test_each_plan_takes_its_own_part_of_a_target_back():
     plans = []
     for name in HOSTS:
         plans.append(planned(live, name, spec=spec))
-        live = applied(live, plans[-1].trees[0])
+        live = applied(live, plans[-1].changes[0])
     totals = []
     for plan in plans:
-        live = applied(live, replan.rollback(live, plan, plan.trees[0]))
+        live = applied(live, replan.rollback(live, plan, plan.changes[0]))
         totals.append(live.existing('ceph').inventories['DISK_GB'].total)
     assert totals == [30, 20]
 
@@ -63,7 +63,7 @@ def test_each_plan_takes_its_own_part_of_a_target_back():
 def test_one_change_leads_there_and_back():
     before = cloud({**HOSTS, **POOL}, CONSUMERS)
     plan = planned(before)
-    (tree,) = plan.trees
+    (tree,) = plan.changes
     assert plan.tree('h1') is plan.tree('h0') is tree
     live = applied(before, tree)
     assert allocations(applied(live, replan.rollback(live, plan, tree))) == allocations(before)
@@ -72,12 +72,12 @@ def test_one_change_leads_there_and_back():
 def test_a_consumer_that_shrank_on_the_target_of_two_trees_has_a_choice():
     before = cloud({**HOSTS, **POOL}, CONSUMERS)
     plan = planned(before)
-    live = applied(before, plan.trees[0])
+    live = applied(before, plan.changes[0])
     consumer, pool = live.consumers[uuid_of('a')], live.existing('ceph')
     live.consumers[consumer.uuid] = replace(consumer, allocations={pool.uuid: {'DISK_GB': 2}})
     live = with_usages(live.providers.values(), live.consumers.values())
     with pytest.raises(errors.Undecided, match=r'h0, h1: 2 DISK_GB of .* may go to h0, h1'):
-        replan.rollback(live, plan, plan.trees[0])
+        replan.rollback(live, plan, plan.changes[0])
 
 
 def test_more_consumers_than_one_request_moves(monkeypatch):

@@ -264,7 +264,9 @@ def test_the_plan_does_not_suit_the_cloud_any_more():
     )
     other_field = '- {match: compute2, inventories: {VCPU: {reserved: 1}}}\n- plan: it'
     assert under(other_field, it=plan).snapshot.providers['compute2'].capacity('VCPU') == 15
-    atomic = dataclasses.replace(plan, trees=(dataclasses.replace(plan.trees[0], is_atomic=True),))
+    atomic = dataclasses.replace(
+        plan, changes=(dataclasses.replace(plan.changes[0], is_atomic=True),)
+    )
     message = fault(other_field, it=atomic)
     assert 'the inventories of compute2 have changed' in message, 'what moves is compared whole'
 

@@ -18,7 +18,7 @@ CLOUD = cloud([HOST, NUMA, GPU], [consumer('s', host={'VCPU': 6})])
 
 def changes(*declarations, live=CLOUD, prune=False):
     after = declared(live, declarations, prune=prune)
-    return [row for tree in plan('', live, after).trees for row in rows(tree.before, tree.after)]
+    return [row for tree in plan('', live, after).changes for row in rows(tree.before, tree.after)]
 
 
 def test_used_inventory_does_not_shrink_with_a_rename_either():

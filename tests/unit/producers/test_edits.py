@@ -63,7 +63,7 @@ def test_a_tree_is_named_after_its_root(client, service):
     selection = ProviderSelector(with_trait='CUSTOM_X', with_class='VCPU', member_of=(AGG,))
     plan = Edits(client, 'edit', selection, NamesEdit('traits', frozenset({'CUSTOM_A'}))).plan()
     assert [sent.line for sent in service.requests][:4] == [exchange.line for exchange in exchanges]
-    [tree] = plan.trees
+    [tree] = plan.changes
     assert (tree.root_provider_name, tree.root_provider_uuid) == ('host', ROOT)
     assert tree.before.providers[RP].provider.generation == 4
 
@@ -99,7 +99,7 @@ def test_less_than_what_is_in_use_is_remarked(client, service):
     answers = [*TWO, used(VCPU=5), used(RP2, VCPU=3)]
     service.answer(*answers)
     edits = Edits(client, 'edit', HOSTS, InventoryEdit({'VCPU': {'total': 4}}, amend=True))
-    assert [tree.root_provider_name for tree in edits.plan().trees] == ['host1', 'host2']
+    assert [tree.root_provider_name for tree in edits.plan().changes] == ['host1', 'host2']
     assert [sent.line for sent in service.requests] == [exchange.line for exchange in answers]
     assert edits.remarks == [
         '5 VCPU of host1 is in use, and there would be 4. Nothing goes there until enough of it '

@@ -73,7 +73,7 @@ def test_nothing_is_left_to_do(producer_of, request_):
         f'Nothing to change: host has the UUID {NEW}, and there is no other resource provider '
         f'{request_.old}'
     )
-    assert replacing.plan().trees == ()
+    assert replacing.plan().changes == ()
 
 
 def test_the_old_one_is_deleted_before_it_is_read(producer_of):

@@ -274,7 +274,7 @@ def test_one_that_is_made_is_nobodys():
 )
 def test_one_request_moves_inventories_and_allocations(states, consumers, new, written):
     before = cloud(states, [consumer(uuid, old={'VCPU': 2}) for uuid in consumers])
-    (tree,) = plan('', before, replaced(before, 'old', new, 'old')).trees
+    (tree,) = plan('', before, replaced(before, 'old', new, 'old')).changes
     (reshape,) = [o for o in operations_of(tree) if isinstance(o, Reshape)]
     assert {i.provider_uuid: dict(i.after) for i in reshape.inventories} == written
     assert [change.uuid for change in reshape.consumers] == consumers
@@ -283,7 +283,7 @@ def test_one_request_moves_inventories_and_allocations(states, consumers, new, w
 
 def test_rows_tell_two_providers_of_one_name_apart():
     before = cloud([OLD], [consumer('s', old={'VCPU': 2})])
-    (tree,) = plan('', before, replaced(before, 'old', 'new', 'old')).trees
+    (tree,) = plan('', before, replaced(before, 'old', 'new', 'old')).changes
     parts = [(row.object, row.change) for row in rows(tree.before, tree.after)]
     assert ('old', 'create') in parts
     assert ('old (old)', 'delete') in parts

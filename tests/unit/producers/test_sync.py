@@ -106,17 +106,17 @@ def test_a_host_is_read_before_it_is_changed(client, service):
     aggregates = {'aggregates': [ELSEWHERE], 'resource_provider_generation': 7}
     service.answer(*LISTS, get(f'/resource_providers/{RP}/aggregates', aggregates))
     sync = Sync(client, [HostAggregate(AGG, 'az', ('a', 'b', 'c'))])
-    [tree] = sync.plan().trees
+    [tree] = sync.plan().changes
     [state] = tree.after.providers.values()
     assert (state.uuid, state.aggregates) == (RP, {ELSEWHERE, AGG})
     assert tree.before.providers[RP].provider.generation == 7
     assert [note.subject for note in sync.notes] == ['c']
     # Planned again, the host alone is read.
     service.answer(get(f'/resource_providers/{RP}/aggregates', {**aggregates, 'aggregates': [AGG]}))
-    assert sync.plan([RP]).trees == ()
+    assert sync.plan([RP]).changes == ()
 
 
 def test_a_host_that_has_gone_is_passed_over(client, service):
     gone = get(f'/resource_providers/{RP}/aggregates', answer=fault(404, 'No resource provider'))
     service.answer(*LISTS, gone)
-    assert Sync(client, [HostAggregate(AGG, 'az', ('a', 'b'))]).plan().trees == ()
+    assert Sync(client, [HostAggregate(AGG, 'az', ('a', 'b'))]).plan().changes == ()

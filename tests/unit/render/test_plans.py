@@ -11,14 +11,14 @@ def test_warnings_are_counted_as_they_are_printed():
     trees = [
         SimpleNamespace(
             root_provider_name=name,
-            rows=(),
+            reasons=(),
             consumers=(),
             created=tuple,
             warnings=[SimpleNamespace(message=f'{name}: the same'), *more],
         )
         for name, more in (('a', []), ('b', []), ('c', [SimpleNamespace(message='another')]))
     ]
-    plan = cast(Plan, SimpleNamespace(trees=trees, left_out=()))
-    lines: list[Any] = list(plans.warnings(plan.trees))
+    plan = cast(Plan, SimpleNamespace(changes=trees, left_out=()))
+    lines: list[Any] = list(plans.warnings(plan.changes))
     assert lines == ['a and 2 others: a: the same', 'c: another']
     assert plans.summary(plan)['warnings'] == 2

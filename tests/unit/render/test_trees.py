@@ -8,7 +8,7 @@ import pytest
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import TreeChange
+from placementclient.model.plans import Change
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
@@ -196,9 +196,8 @@ def planned():
     child = state('gpu', 'root', VGPU=2)
     before = [Consumer('moves', {root.uuid: {'VGPU': 2}}), Consumer('stays', {})]
     after = [Consumer('moves', {child.uuid: {'VGPU': 2}}), Consumer('stays', {})]
-    return TreeChange(
-        root.uuid,
-        'root',
+    return Change(
+        {root.uuid: 'root'},
         Snapshot([root], [*before, Consumer('same', {root.uuid: {'VCPU': 1}})]),
         Snapshot(
             [state('root', VCPU=1), msgspec.structs.replace(child, traits=frozenset(['CUSTOM_A']))],
@@ -256,14 +255,12 @@ def test_a_graph_of_a_plan_has_a_cluster_for_each_side():
 def test_a_class_that_another_consumer_gets_something_of_is_changed():
     root = state('root', VCPU=1)
     more = msgspec.structs.replace(root, usages={'VCPU': 3})
-    change = TreeChange(root.uuid, 'root', Snapshot([root], []), Snapshot([more], []))
+    change = Change({root.uuid: 'root'}, Snapshot([root], []), Snapshot([more], []))
     sides = of_plan([change]).rows[0].sides
     assert [node.changed for side in sides for node in side] == [{'VCPU'}, {'VCPU'}]
 
 
 def test_a_side_without_providers_is_drawn():
-    new = TreeChange(
-        'uuid of root', 'root', Snapshot([], []), Snapshot([state('root', VCPU=0)], [])
-    )
+    new = Change({'uuid of root': 'root'}, Snapshot([], []), Snapshot([state('root', VCPU=0)], []))
     assert len(cards_of(ElementTree.fromstring(pictures.svg(of_plan([new]))))) == 1
     assert 'invis' not in graphs.dot(of_plan([new]))

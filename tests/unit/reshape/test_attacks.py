@@ -179,7 +179,7 @@ def noted(plan, path, record, key=ROOT):
 def test_an_edited_plan_is_refused_before_anything_is_sent(plan, mutation, tmp_path):
     def carried_out():
         bad = edited(plan, tmp_path / 'plan.json', lambda document: mutation(document['trees'][0]))
-        ReshapeCarrier(Client(None), bad).check(bad.trees)
+        ReshapeCarrier(Client(None), bad).check(bad.changes)
 
     with pytest.raises(errors.PlacementError, match=r'damaged plan: |The plan does not hold'):
         carried_out()
@@ -187,19 +187,19 @@ def test_an_edited_plan_is_refused_before_anything_is_sent(plan, mutation, tmp_p
 
 @pytest.mark.parametrize('mutation', MUTATIONS.values(), ids=MUTATIONS)
 def test_an_edited_journal_is_refused(plan, mutation, tmp_path):
-    tree = copy.deepcopy(builtins(record(plan.trees[0])))
+    tree = copy.deepcopy(builtins(record(plan.changes[0])))
     mutation(tree)
-    assert tree != builtins(record(plan.trees[0]))
+    assert tree != builtins(record(plan.changes[0]))
     path = noted(plan, tmp_path / 'journal', tree)
     with pytest.raises(errors.BadFile):
         engines.recorded(Client(None), plan, path)
 
 
 def test_another_tree_under_the_key_of_this_one(plan, tmp_path):
-    path = noted(plan, tmp_path / 'journal', builtins(record(plan.trees[1])))
+    path = noted(plan, tmp_path / 'journal', builtins(record(plan.changes[1])))
     with pytest.raises(errors.BadFile, match=f'it is the plan of the tree of {OTHER}'):
         engines.recorded(Client(None), plan, path)
-    path = noted(plan, tmp_path / 'journal', builtins(record(plan.trees[0])), uuid_of('x'))
+    path = noted(plan, tmp_path / 'journal', builtins(record(plan.changes[0])), uuid_of('x'))
     with pytest.raises(errors.BadFile, match='the plan has no tree'):
         engines.recorded(Client(None), plan, path)
 
@@ -213,4 +213,4 @@ def test_trees_that_the_specification_does_not_select(plan, selection, tmp_path)
 
     bad = edited(plan, tmp_path / 'plan.json', select)
     with pytest.raises(errors.PlacementError, match='does not select this tree'):
-        ReshapeCarrier(Client(None), bad).check(bad.trees)
+        ReshapeCarrier(Client(None), bad).check(bad.changes)

@@ -9,7 +9,7 @@ import pytest
 from openstackclient.shell import OpenStackShell
 
 from placementclient.client import endpoints, errors
-from placementclient.client.http import Change, Client
+from placementclient.client.http import Client, SentChange
 from tests.programs import Result
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.test_hostile_arguments import everything
@@ -130,7 +130,7 @@ def test_a_change_that_was_refused_is_none(client, service):
     for name in ('CUSTOM_A', 'CUSTOM_B'):
         with suppress(errors.NotFound):
             client.send(endpoints.DELETE_TRAIT, trait=name)
-    assert client.last_change == Change('DELETE /traits/CUSTOM_A', is_done=True)
+    assert client.last_change == SentChange('DELETE /traits/CUSTOM_A', is_done=True)
 
 
 @pytest.mark.parametrize('number', SIGNALS)

@@ -125,7 +125,7 @@ def test_a_fault_in_what_providers_have_in_common_is_told_too(plan):
 
 
 def test_what_is_equal_is_in_memory_once(plan):
-    first, second, *_ = plans.decode(encoded(plan), 'plan.json').trees
+    first, second, *_ = plans.decode(encoded(plan), 'plan.json').changes
     ours, theirs = (tree.providers[1].content_after for tree in (first, second))
     assert ours.traits is theirs.traits
     assert ours.aggregates is theirs.aggregates
@@ -133,7 +133,7 @@ def test_what_is_equal_is_in_memory_once(plan):
 
 def test_a_program_gets_the_inverse_too(plan):
     written, shown = json.loads(encoded(plan)), plans.document(plan)
-    (root, child), (consumer,) = plan.trees[0].providers, plan.trees[0].consumers
+    (root, child), (consumer,) = plan.changes[0].providers, plan.changes[0].consumers
     assert [operation['operation'] for operation in shown['trees'][0]['inverse']] == [
         'reshape',
         'delete-provider',
@@ -162,7 +162,7 @@ def test_a_plan_that_was_written_is_read(seed):
     read = plans.decode(encoded(made), 'plan.json')
     assert (read.command, read.origin) == (made.command, made.origin)
     assert plans.identity(read) == plans.identity(made)
-    for one, other in zip(read.trees, made.trees, strict=True):
+    for one, other in zip(read.changes, made.changes, strict=True):
         assert one.root_provider_name == other.root_provider_name
         assert content_of(one.before) == content_of(other.before)
         assert content_of(one.after) == content_of(other.after)
@@ -171,9 +171,9 @@ def test_a_plan_that_was_written_is_read(seed):
 
 def test_a_plan_whose_parts_contradict_each_other_is_refused():
     made = a_plan(1)
-    twice = replace(made, trees=(made.trees[0], made.trees[0]))
+    twice = replace(made, changes=(made.changes[0], made.changes[0]))
     with pytest.raises(errors.BadFile, match='is there twice'):
         plans.decode(encoded(twice), 'plan.json')
-    moved = replace(made.trees[0], root_provider_uuid='another')
+    moved = replace(made.changes[0], roots={'another': 'another'})
     with pytest.raises(errors.BadFile, match='changes in two trees'):
-        plans.decode(encoded(replace(made, trees=(made.trees[0], moved))), 'plan.json')
+        plans.decode(encoded(replace(made, changes=(made.changes[0], moved))), 'plan.json')

@@ -2,7 +2,7 @@
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import totals
-from placementclient.model.plans import Plan, TreeChange
+from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Fill
@@ -47,7 +47,7 @@ def test_the_heat_map_has_the_fullest_class_of_each_host():
 
 
 def test_before_and_after_a_plan():
-    [tree] = plan(flat()).trees
+    [tree] = plan(flat()).changes
     root, *children = tree.providers
     assert contents.of_state(root.content_before) == {'VCPU': Fill(3, 8), 'VGPU': Fill(4, 8)}
     becomes = contents.after(tree)
@@ -65,11 +65,11 @@ def test_a_change_without_rows_gets_one_for_each_amount_that_moves_comes_or_goes
     states = [provider(name, VCPU=8, VGPU=8) for name in ('a', 'b', 'c')]
     before = [consumer('s', a={'VCPU': 3, 'VGPU': 1}), consumer('t', a={'VCPU': 1})]
     after = [consumer('s', b={'VCPU': 2}, c={'VCPU': 1, 'VGPU': 1}), consumer('t', a={'VCPU': 2})]
-    tree = TreeChange('a', 'a', Snapshot(states, before), Snapshot(states, after))
-    [changed] = contents.with_rows(Plan((tree,))).trees
+    tree = Change({'a': 'a'}, Snapshot(states, before), Snapshot(states, after))
+    [changed] = contents.with_rows(Plan((tree,))).changes
     assert [
         (row.consumer_uuid, row.amount, row.resource_class, row.from_provider, row.to_provider)
-        for row in changed.rows
+        for row in changed.reasons
     ] == [
         ('s', 2, 'VCPU', 'a', 'b'),
         ('s', 1, 'VCPU', 'a', 'c'),

@@ -141,7 +141,7 @@ def test_a_plan_without_the_script():
 
 def test_trees_that_were_left_out_are_named():
     made = plan(flat())
-    tree = made.trees[0]
+    tree = made.changes[0]
     left = LeftOut(tree.root_provider_uuid, 'other', (Notice('kind', 'too <small>'),))
     text = written(flat(), replace(made, left_out=(left,)))
     assert '<li><bdi>other</bdi>: <bdi>too &lt;small&gt;</bdi></li>' in text

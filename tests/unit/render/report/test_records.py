@@ -96,7 +96,7 @@ def test_a_planned_tree():
     }
     assert drawn[SERVERS[0]] == (2, 'VGPU', 'VGPU', 'gpu1', 'gpu1_0', 'mapped')
     assert {drawn[uuid][-1] for uuid in SERVERS[1:]} == {'inferred'}
-    assert len(warnings) == len(plan(snapshot).trees[0].warnings)
+    assert len(warnings) == len(plan(snapshot).changes[0].warnings)
 
 
 def test_a_plan_of_another_moment_may_know_consumers_that_have_gone():

@@ -33,15 +33,15 @@ def test_nothing_is_lost():
 
 def test_a_plan_without_allocations():
     made = plan(flat())
-    tree = replace(made.trees[0], rows=(), before=Snapshot((), ()), after=Snapshot((), ()))
-    assert of_plan(replace(made, trees=(tree,))) == [
+    tree = replace(made.changes[0], reasons=(), before=Snapshot((), ()), after=Snapshot((), ()))
+    assert of_plan(replace(made, changes=(tree,))) == [
         ('good', 'Nothing is lost: no allocation changes')
     ]
 
 
 def test_a_renamed_class_is_not_lost():
     made = plan(flat())
-    [tree] = made.trees
+    [tree] = made.changes
 
     def named(values):
         return {'CUSTOM_GPU' if name == 'VGPU' else name: entry for name, entry in values.items()}
@@ -57,9 +57,9 @@ def test_a_renamed_class_is_not_lost():
         structs.replace(entry, inventories=named(entry.inventories))
         for entry in tree.after.providers.values()
     ]
-    rows = [structs.replace(row, to_resource_class='CUSTOM_GPU') for row in tree.rows]
-    renamed = replace(tree, after=Snapshot(providers, consumers), rows=tuple(rows))
-    assert of_plan(replace(made, trees=(renamed,))) == [
+    rows = [structs.replace(row, to_resource_class='CUSTOM_GPU') for row in tree.reasons]
+    renamed = replace(tree, after=Snapshot(providers, consumers), reasons=tuple(rows))
+    assert of_plan(replace(made, changes=(renamed,))) == [
         (
             'good',
             'Nothing is lost: CUSTOM_GPU 0 used before, 4 after, VGPU 4 used before, 0 after',
@@ -70,11 +70,11 @@ def test_a_renamed_class_is_not_lost():
 
 def test_a_loss_is_told_with_the_hosts_that_are_left_out():
     made = plan(flat())
-    [tree] = made.trees
+    [tree] = made.changes
     [_, *others] = tree.after.consumers.values()
     lost = replace(tree, after=Snapshot(tree.after.providers.values(), others))
     left = LeftOut(tree.root_provider_uuid, 'other', (Notice('kind', 'a reason'),))
-    assert of_plan(replace(made, trees=(lost,), left_out=(left,))) == [
+    assert of_plan(replace(made, changes=(lost,), left_out=(left,))) == [
         (
             'attention',
             'The used amounts change: VCPU 3 before, 2 after, VGPU 4 before, 2 after',
