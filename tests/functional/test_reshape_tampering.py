@@ -68,7 +68,7 @@ def altered(plan, mutation, is_in_journal, folder):
 
 def test_what_is_as_it_was_is_applied(client, plan, tmp_path):
     same = edited(plan, tmp_path / 'plan.json', lambda document: None)
-    path = noted(same, tmp_path / 'journal', builtins(record(same.trees[0])))
+    path = noted(same, tmp_path / 'journal', builtins(record(same.changes[0])))
     outcome = engines.apply(client, same, path)
     assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.APPLIED]
 
