@@ -15,7 +15,7 @@ from benchmarks.audit_scale import Clock
 from placementclient.files import disk
 from placementclient.model.servers import Flavor
 from placementclient.producers.assuming.assumptions import NamedFiles, assumed, parse
-from placementclient.reshape import storage
+from placementclient.runs import storage
 from tests.functional.clouds import used
 from tests.functional.planted import planted
 

@@ -24,7 +24,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import invariants, planner
 from placementclient.planner.specification import specification
-from placementclient.reshape import storage
+from placementclient.runs import storage
 
 CHILDREN = 8
 CONSUMERS = 16

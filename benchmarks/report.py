@@ -37,7 +37,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.specification import specification
-from placementclient.reshape import storage
+from placementclient.runs import storage
 
 CHILDREN, CONSUMERS = 2, 4
 SERVER = {'VCPU': 4, 'MEMORY_MB': 16384}

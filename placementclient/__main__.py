@@ -18,7 +18,7 @@ def main() -> int:
     _buffer_what_is_printed()
     if sys.argv[1:3] == ['complete', '--values']:
         # A key press waits for it: nothing else is loaded.
-        from placementclient.completion import values
+        from placementclient.cli.completion import values
 
         return values.main(sys.argv[3:])
     if not sys.warnoptions:

@@ -20,7 +20,7 @@ from placementclient.planner import planner
 from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
 from placementclient.producers import declarations
-from placementclient.reshape import engines, storage
+from placementclient.runs import engines, storage
 from tests.unit.hosts.test_archive import FILES as FACTS
 from tests.unit.nova.test_host_records import HYPERVISOR, NODE, PORT
 from tests.unit.planner.records.test_plans import CLOUD, SPEC

@@ -9,7 +9,7 @@ from cliff import commandmanager, sphinxext
 from docutils import nodes
 from docutils.statemachine import StringList
 
-from placementclient.loading import command_help
+from placementclient.cli import command_help
 
 #: Options of every command that prints: the page "Commands" describes them once.
 FORMATTING = [

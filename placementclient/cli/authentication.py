@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from placementclient import plugin
+from placementclient.cli import plugin
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
 

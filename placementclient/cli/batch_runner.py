@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from placementclient.cli import command_help
 from placementclient.client import errors
 from placementclient.client.printable import printable
-from placementclient.loading import command_help
 
 
 class CommandOutput(NamedTuple):

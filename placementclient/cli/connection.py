@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from placementclient import plugin
+from placementclient.cli import plugin
 
 if TYPE_CHECKING:
     import requests

@@ -14,13 +14,12 @@ from typing import Any
 
 from cliff import app, commandmanager
 
-from placementclient import DISTRIBUTION, plugin
-from placementclient.cli import connection
+from placementclient import DISTRIBUTION
+from placementclient.cli import command_help, connection, entry_points, plugin
+from placementclient.cli.entry_points import COMMANDS
 from placementclient.client import errors
 from placementclient.client.printable import printable
 from placementclient.client.wording import did_you_mean, without_credentials
-from placementclient.loading import command_help, entry_points
-from placementclient.loading.entry_points import COMMANDS
 
 #: The status that a shell gives a program whose output is not read on.
 BROKEN_PIPE = 141

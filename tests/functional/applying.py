@@ -7,7 +7,7 @@ from keystoneauth1.session import Session
 
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
-from placementclient.reshape import engines, storage
+from placementclient.runs import engines, storage
 
 
 def client_of(url):

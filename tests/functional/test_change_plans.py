@@ -19,7 +19,7 @@ from placementclient.client.errors import ExitStatus, PlacementError
 from placementclient.embedded import Direct
 from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.snapshots import Origin, Snapshot
-from placementclient.reshape import engines
+from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.lifecycles import Killed, killed_at
 from tests.snapshot_pairs import content, pair, with_types_of

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from placementclient.completion import values
+from placementclient.cli.completion import values
 from tests.functional.keyboard import terminal
 from tests.numbers import few_quick
 

@@ -12,7 +12,7 @@ from placementclient.files import disk
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.units import sized
-from placementclient.reshape import storage
+from placementclient.runs import storage
 from tests.functional import clouds, hosts
 from tests.functional.browser import all_of, cells, one, opened
 from tests.functional.clouds import uuid_of

@@ -7,7 +7,7 @@ from placementclient.model.outcomes import Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
 from placementclient.planner.specification import specification
-from placementclient.reshape import engines
+from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 

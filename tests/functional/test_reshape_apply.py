@@ -10,7 +10,7 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State, Status
-from placementclient.reshape import engines
+from placementclient.runs import engines
 from tests.functional import clouds
 
 

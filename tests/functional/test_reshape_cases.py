@@ -4,7 +4,7 @@ import pytest
 
 from placementclient.client.errors import ExitStatus
 from placementclient.planner import planner
-from placementclient.reshape import engines
+from placementclient.runs import engines
 from tests.functional import clouds
 from tests.unit.planner.test_cases import CASES, ONE_WAY, Case
 

@@ -17,7 +17,7 @@ from placementclient.client import errors
 from placementclient.files import disk
 from placementclient.model.snapshots import Origin, Snapshot
 from placementclient.nova import service
-from placementclient.reshape import storage
+from placementclient.runs import storage
 from tests.documents import document
 from tests.functional import clouds
 from tests.functional.conftest import process
@@ -31,7 +31,7 @@ CARDS = ('compute1_pci_0000_84_00_0', 'compute1_pci_0000_85_00_0')
 def cloud(client, placement, tmp_path, monkeypatch):
     """The demo's cloud in a real Placement, and its files in the current folder."""
     monkeypatch.chdir(tmp_path)
-    with resources.as_file(resources.files('placementclient.reshape') / 'demo') as folder:
+    with resources.as_file(resources.files('placementclient.runs') / 'demo') as folder:
         shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     placement(f'{PREFIX} assignments --host-facts compute1 -o gpu-map.csv')
     clouds.load(client, disk.read_snapshot('cloud.json'))

@@ -9,7 +9,7 @@ from placementclient.api import allocation, inventory, resource_class, resource_
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State
-from placementclient.reshape import engines
+from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.numbers import few_quick

@@ -15,7 +15,7 @@ from placementclient.client.errors import ExitStatus
 from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading import scope
-from placementclient.reshape import engines
+from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import disturbed, uuid_of
 from tests.functional.test_reshape_drift import (

@@ -32,7 +32,7 @@ from placementclient.planner.records import plans as codec
 from placementclient.planner.specification import assignments, specification
 from placementclient.producers import restore
 from placementclient.reading import capture
-from placementclient.reshape import storage
+from placementclient.runs import storage
 from tests.documents import document
 from tests.functional import guide
 from tests.programs import Result

@@ -5,7 +5,7 @@ import pytest
 from placementclient.changes import journal
 from placementclient.client.errors import ExitStatus
 from placementclient.planner.records import plans
-from placementclient.reshape import engines, storage
+from placementclient.runs import engines, storage
 from tests.functional import clouds, stopping
 from tests.functional.applying import client_of
 from tests.functional.lifecycles import Killed, killed_at

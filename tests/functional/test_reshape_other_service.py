@@ -8,7 +8,7 @@ from placementclient.api import allocation, resource_provider
 from placementclient.changes.tree_queue import OtherService
 from placementclient.model.outcomes import State
 from placementclient.model.snapshots import Origin, Snapshot
-from placementclient.reshape import engines
+from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.functional.test_reshape_drift import resize

@@ -9,7 +9,7 @@ from placementclient.api import allocation, inventory, resource_provider, trait
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.model.outcomes import Status
-from placementclient.reshape import engines
+from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 

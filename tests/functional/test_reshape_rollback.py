@@ -10,7 +10,7 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
-from placementclient.reshape import carrier, engines, rehearse
+from placementclient.runs import engines, rehearse, reshape_carrier
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
@@ -132,7 +132,7 @@ def test_a_rehearsal_tells_what_the_service_refuses(client):
     tree = replace(plan.changes[0], after=Snapshot(states.values(), after.consumers.values()))
     client.session.auth.close()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(carrier.invariants, 'check', lambda plan: None)
+        patch.setattr(reshape_carrier.invariants, 'check', lambda plan: None)
         result = rehearse.rehearse(replace(plan, changes=(tree,)), snapshot)
     assert result.applied.trees[0].state is State.FAILED
     assert 'violate inventory constraints' in result.applied.trees[0].reason

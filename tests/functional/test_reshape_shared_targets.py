@@ -5,7 +5,7 @@ import pytest
 from placementclient.client import errors
 from placementclient.model.outcomes import State
 from placementclient.planner import planner
-from placementclient.reshape.rehearse import rehearse
+from placementclient.runs.rehearse import rehearse
 from tests.unit.planner.random_reshapes import cases
 
 pytestmark = pytest.mark.slow

@@ -7,9 +7,9 @@ import pytest
 from placementclient.changes.records.changes import record
 from placementclient.files.encoding import builtins
 from placementclient.model.outcomes import State
-from placementclient.reshape import engines
+from placementclient.runs import engines
 from tests.functional import clouds
-from tests.unit.reshape.test_attacks import (
+from tests.unit.runs.test_attacks import (
     OTHER,
     ROOT,
     children,

@@ -5,7 +5,7 @@ import pytest
 from placementclient.api import allocation, inventory, resource_provider
 from placementclient.model.outcomes import Status
 from placementclient.render import runs
-from placementclient.reshape import engines
+from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.functional.test_reshape_drift import ROOT, hand_over, resize

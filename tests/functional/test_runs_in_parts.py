@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from placementclient.api import inventory
-from placementclient.reshape import storage
+from placementclient.runs import storage
 from tests.functional import clouds, guide
 from tests.functional.applying import client_of
 from tests.logged import without_request_id

@@ -11,7 +11,7 @@ from placementclient.changes.plan import plan_of
 from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading import capture
-from placementclient.reshape import storage
+from placementclient.runs import storage
 from tests.functional import clouds, hosts
 from tests.functional.applying import client_of
 from tests.functional.clouds import uuid_of

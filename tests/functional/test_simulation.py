@@ -11,7 +11,7 @@ from importlib.metadata import distribution
 import pytest
 
 from placementclient import DISTRIBUTION
-from placementclient.loading.entry_points import COMMANDS
+from placementclient.cli.entry_points import COMMANDS
 from tests.simulation.lines import READING
 from tests.simulation.makers import WRITERS
 

@@ -29,7 +29,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
 from placementclient.planner.specification import specification
-from placementclient.reshape import storage
+from placementclient.runs import storage
 from tests import good_files
 from tests.functional import away, clouds, databases
 from tests.functional.applying import client_of

@@ -7,7 +7,7 @@ from importlib.metadata import distribution
 from typing import Any
 
 from placementclient import DISTRIBUTION
-from placementclient.loading.entry_points import COMMANDS
+from placementclient.cli.entry_points import COMMANDS
 from tests.interleavings.acts import (
     CELL,
     HOST,

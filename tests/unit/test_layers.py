@@ -30,15 +30,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     'placing': {'model', 'optimize'},
     'insight': {'nova', 'placing'},
     'producers': {'insight', 'planner'},
-    'reshape': {'producers', 'embedded'},
+    'runs': {'producers', 'embedded'},
     'render': {'planner', 'insight'},
-    'loading': {'client'},
-    'plugin': {'loading'},
-    'completion': {'loading'},
-    'cli': {'plugin', 'files'},
-    'commands': {'cli', 'completion', 'hosts', 'render', 'reshape'},
+    'cli': {'files'},
+    'commands': {'cli', 'hosts', 'render', 'runs'},
     'testing': {'producers', 'embedded'},
-    '__main__': {'cli', 'completion'},
+    '__main__': {'cli'},
 }
 #: The most folders in a chain, from the top of the table to its bottom.
 LONGEST_CHAIN = 9
@@ -62,7 +59,7 @@ PURE = (
     ),
 )
 #: Modules that send requests.
-SENDING = ('client.http', 'api', 'embedded', 'reading', 'reshape', 'nova.service')
+SENDING = ('client.http', 'api', 'embedded', 'reading', 'runs', 'nova.service')
 #: What would be I/O, a clock or chance there.
 IMPURE = {'requests', 'keystoneauth1', 'openstack', 'random', 'secrets', 'socket', 'subprocess'}
 IMPURE |= {'time', 'datetime', 'urllib', 'os', 'pathlib', 'sqlite3', 'logging', 'sys', 'threading'}
@@ -129,7 +126,7 @@ def test_every_module_imports_what_the_row_of_its_folder_allows(module):
 
 def test_the_walk_sees_what_functions_and_types_import():
     seen = set(imports(PACKAGE / 'commands' / 'reshapes' / 'reshape_run.py'))
-    assert 'placementclient.reshape.engines' in seen, 'imported in a function'
+    assert 'placementclient.runs.engines' in seen, 'imported in a function'
     assert 'placementclient.model.outcomes' in seen, 'imported for types alone'
 
 
@@ -139,7 +136,7 @@ def test_no_row_is_left_over():
 
 
 def test_the_top_of_the_package_has_folders_only():
-    assert {path.stem for path in PACKAGE.glob('*.py')} == {'__init__', '__main__', 'plugin'}
+    assert {path.stem for path in PACKAGE.glob('*.py')} == {'__init__', '__main__'}
 
 
 def test_no_file_imports_itself_by_a_detour():

@@ -81,7 +81,7 @@ class Changing(LineLister):
     def write(self, plan: Plan) -> None:
         """Write a plan, unless it is empty, and print its size."""
         from placementclient.changes.summary import summary
-        from placementclient.reshape import storage
+        from placementclient.runs import storage
 
         if not plan.changes:
             self.log.warning(f'Nothing to change: {self.args.plan} is not written')

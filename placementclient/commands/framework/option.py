@@ -5,9 +5,9 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from placementclient.cli.plugin import whole
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.model.providers import normalized
-from placementclient.plugin import whole
 
 _NUMBERS = ('<number>', '<seconds>')
 _FLAGS = ('store_true', argparse.BooleanOptionalAction)

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from osc_lib.command import command
 
 from placementclient import api
+from placementclient.cli import command_help
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.client.printable import printable
 from placementclient.client.wording import without_credentials
 from placementclient.commands.framework.option import Option
-from placementclient.loading import command_help
 from placementclient.render import failures
 
 if TYPE_CHECKING:

@@ -86,7 +86,7 @@ def assumed(
 
 
 def _plan(path: str, name: str) -> Plan:
-    from placementclient.reshape import storage
+    from placementclient.runs import storage
 
     return storage.read_plan(_beside(path, name))
 

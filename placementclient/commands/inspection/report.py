@@ -53,7 +53,7 @@ class ReportProvider(base.PlacementCommand):
         from placementclient.render.report import page
         from placementclient.render.report.contents import Report, with_rows
         from placementclient.render.report.drain import panel
-        from placementclient.reshape import storage
+        from placementclient.runs import storage
 
         if self.args.output == disk.STANDARD and self.app.stdout.isatty():
             raise errors.UsageError('The report is a page for a browser: give its file with -o')

@@ -2,9 +2,9 @@
 
 import os
 
+from placementclient.cli.completion import script
 from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
-from placementclient.completion import script
 
 
 class Complete(base.PlacementCommand):

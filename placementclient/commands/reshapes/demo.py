@@ -58,7 +58,7 @@ class DemoReshape(base.PlacementCommand):
         from placementclient.files import disk
         from placementclient.producers import restore
 
-        data = resources.files('placementclient.reshape') / 'demo'
+        data = resources.files('placementclient.runs') / 'demo'
         with Direct.scratch(folder) as service, contextlib.chdir(folder):
             self._session: Any = Session(auth=service)
             self._scratch = http.Client(self._session, microversion.HIGHEST)

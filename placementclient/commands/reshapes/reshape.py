@@ -101,7 +101,7 @@ class PlanReshape(base.ShowOne):
         from placementclient.planner import planner
         from placementclient.planner.specification import assignments
         from placementclient.render import plans
-        from placementclient.reshape import storage
+        from placementclient.runs import storage
 
         check_free(self.args.output, self.args.overwrite)
         if self.args.snapshot is None and self.client.microversion < RESHAPE.since:
@@ -152,11 +152,11 @@ class PlanReshape(base.ShowOne):
             trees = selectors.trees(self, snapshot)
             return snapshot, None, snapshot.expanded(trees)
         from placementclient.reading import listing
-        from placementclient.reshape import scope
+        from placementclient.runs import specified_trees
 
         trees = listing.expanded(self.client, selectors.trees(self))
         with progress.shown(self.app, self.log) as show:
-            captured = scope.captured(
+            captured = specified_trees.captured(
                 self.client, spec, trees, workers=4, progress=show, expect=show.expect
             )
         return (*captured, trees)
@@ -176,7 +176,7 @@ class ShowReshape(DocumentCommand):
     def text(self) -> Text:
         from placementclient.planner.records import plans as codec
         from placementclient.render import plans
-        from placementclient.reshape import storage
+        from placementclient.runs import storage
 
         plan = storage.read_plan(self.args.plan)
         plan = replace(plan, changes=plan.selected(self.args.tree))
@@ -211,7 +211,7 @@ class RehearseReshape(base.Lister):
     def execute(self) -> base.Output:
         from placementclient.embedded import plugin
         from placementclient.files import disk
-        from placementclient.reshape import storage
+        from placementclient.runs import storage
 
         plan = storage.read_plan(self.args.plan)
         snapshot = disk.read_snapshot(self.args.snapshot)
@@ -237,7 +237,7 @@ def _rehearsed(
     plan: Plan, snapshot: Snapshot, trees: Sequence[str]
 ) -> tuple[int, str, base.Output]:
     """Rehearse a plan; return the exit status, the ending and the rows."""
-    from placementclient.reshape import rehearse
+    from placementclient.runs import rehearse
 
     rehearsal = rehearse.rehearse(plan, snapshot, trees=trees)
     return rehearsal.exit_status, runs.rehearsal_ending(rehearsal), runs.rehearsal(rehearsal)

@@ -41,7 +41,7 @@ class _PlanCommand(base.Lister):
 
     def read(self) -> Plan:
         """Read the plan; turn the options that select trees into ``--tree``."""
-        from placementclient.reshape import storage
+        from placementclient.runs import storage
 
         plan = storage.read_plan(self.args.plan)
         self.args.tree = selectors.trees_of(plan, self)
@@ -75,7 +75,7 @@ class _RunCommand(_PlanCommand):
 
     def carry_out(self, plan: Plan, total: int, *, backward: bool = False) -> Outcome:
         """Apply a plan or roll it back, and print the progress of so many trees."""
-        from placementclient.reshape import engines
+        from placementclient.runs import engines
 
         with progress.shown(self.app, self.log, total) as shown:
             return engines.apply(
@@ -189,7 +189,7 @@ class StatusReshape(_PlanCommand):
     options = _READ
 
     def execute(self) -> base.Output:
-        from placementclient.reshape import engines
+        from placementclient.runs import engines
 
         plan = self.read()
         statuses = engines.status(
@@ -220,7 +220,7 @@ class VerifyReshape(_PlanCommand):
     options = _READ
 
     def execute(self) -> base.Output:
-        from placementclient.reshape import engines
+        from placementclient.runs import engines
 
         plan = self.read()
         trees = plan.selected(self.args.tree)

@@ -115,7 +115,7 @@ class GraphTree(base.PlacementCommand):
 
     def _planned(self) -> Sequence[Change]:
         """Return the trees of the plan that the options select."""
-        from placementclient.reshape import storage
+        from placementclient.runs import storage
 
         if self.args.snapshot or self.args.assume:
             raise errors.UsageError('--plan goes without --snapshot and --assume')

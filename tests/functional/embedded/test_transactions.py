@@ -17,7 +17,7 @@ from placementclient.client.microversion import HIGHEST
 from placementclient.embedded import Direct
 from placementclient.model.outcomes import State
 from placementclient.reading import capture
-from placementclient.reshape import engines, storage
+from placementclient.runs import engines, storage
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.numbers import few_quick
@@ -132,11 +132,11 @@ def _conflict():
 KILLED = """
     import os, sys
     from keystoneauth1.session import Session
-    from placementclient.reshape import storage
+    from placementclient.runs import storage
     from placementclient.embedded import Direct
     from placementclient.client.http import Client
     from placementclient.client.microversion import HIGHEST
-    from placementclient.reshape import engines
+    from placementclient.runs import engines
 
     database, path, run, left = sys.argv[1:]
     left, fsync = int(left), os.fsync

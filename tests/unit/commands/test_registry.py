@@ -9,11 +9,11 @@ from importlib.metadata import distribution
 import pytest
 
 from placementclient.cli import shell
+from placementclient.cli.plugin import whole
 from placementclient.client import endpoints
 from placementclient.commands.framework import base
 from placementclient.commands.framework import option as framework_option
 from placementclient.commands.providers.inventory import ratio
-from placementclient.plugin import whole
 from tests.unit.commands.arguments import ARGUMENTS
 from tests.unit.test_prose import faults
 

@@ -18,7 +18,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.specification import specification
-from placementclient.reshape import storage
+from placementclient.runs import storage
 from tests.documents import document
 from tests.unit.planner.clouds import cloud, uuid_of
 

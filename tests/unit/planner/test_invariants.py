@@ -1,4 +1,4 @@
-"""The independent check of additions; ``tests/unit/reshape/test_attacks.py`` has the rest."""
+"""The independent check of additions; ``tests/unit/runs/test_attacks.py`` has the rest."""
 
 from dataclasses import replace
 

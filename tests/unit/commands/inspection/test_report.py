@@ -3,7 +3,7 @@
 import stat
 import sys
 
-from placementclient.reshape import storage
+from placementclient.runs import storage
 from tests.programs import Result
 from tests.unit.commands.clouds import save, small
 from tests.unit.render.report.reports import embedded, flat, plan

@@ -9,7 +9,7 @@ from argparse import ArgumentParser
 
 import pytest
 
-from placementclient.completion import script, values
+from placementclient.cli.completion import script, values
 from tests.unit.commands.test_registry import every_command, name, parser_of
 
 

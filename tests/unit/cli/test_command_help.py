@@ -4,8 +4,7 @@ import inspect
 
 import pytest
 
-from placementclient.cli import shell
-from placementclient.loading import command_help
+from placementclient.cli import command_help, shell
 from tests.unit.commands.test_registry import every_command
 
 NAMES = [
@@ -100,7 +99,7 @@ def test_the_options_of_a_way_to_authenticate_are_in_its_help(capsys):
 def test_a_summary_is_that_of_the_command(point):
     documentation = inspect.getdoc(point.load()) or ''
     summary = command_help.summaries()[point.name.replace('_', ' ')]
-    assert summary == documentation.partition('\n')[0].rstrip('.'), 'see loading/summaries.txt'
+    assert summary == documentation.partition('\n')[0].rstrip('.'), 'see cli/summaries.txt'
 
 
 def test_each_summary_is_that_of_a_command():

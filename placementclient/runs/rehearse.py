@@ -21,7 +21,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers import restore
 from placementclient.reading.capture import capture
-from placementclient.reshape import engines
+from placementclient.runs import engines
 
 
 def rehearse(plan: Plan, snapshot: Snapshot, *, trees: Sequence[str] = ()) -> Rehearsal:

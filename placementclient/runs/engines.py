@@ -23,7 +23,7 @@ from placementclient.model import snapshots
 from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult, TreeStatus
 from placementclient.model.plans import Change, Plan
 from placementclient.planner.records import plans
-from placementclient.reshape.carrier import ReshapeCarrier
+from placementclient.runs.reshape_carrier import ReshapeCarrier
 
 T = TypeVar('T')
 

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 from keystoneauth1 import loading
 
-from placementclient import plugin
 from placementclient.api import trait
 from placementclient.api.parallel import parallel
+from placementclient.cli import plugin
 from placementclient.client import errors
 from placementclient.client.microversion import Microversion
 

@@ -15,8 +15,8 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.files.encoding import builtins
 from placementclient.planner.records import plans
-from placementclient.reshape import engines, storage
-from placementclient.reshape.carrier import ReshapeCarrier
+from placementclient.runs import engines, storage
+from placementclient.runs.reshape_carrier import ReshapeCarrier
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 

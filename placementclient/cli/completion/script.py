@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 
-from placementclient.loading import command_help
+from placementclient.cli import command_help
 
 SHELLS = ('bash', 'zsh', 'fish')
 #: Patterns, and the entry of the table for them.
