@@ -13,13 +13,14 @@ from placementclient.changes import operations as ops
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import operations_of
 from placementclient.changes.inspector import Inspector
-from placementclient.changes.obstacles import LeftAlone, Obstacle, Obstructed
+from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.rebase import Rebased, additions
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknown_outcomes
 from placementclient.changes.written_values import repeated
 from placementclient.client import errors
 from placementclient.client.http import Client
+from placementclient.model.findings import Finding
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
@@ -120,7 +121,7 @@ class Carrier(Inspector):
             raise Obstructed(rebased.obstacles)
         return live, rebased.operations
 
-    def decided_back(self, tree: Change, obstacles: Sequence[Obstacle]) -> Change:
+    def decided_back(self, tree: Change, obstacles: Sequence[Finding]) -> Change:
         """Return the way back of an atomic change, decided again from its present state.
 
         :param obstacles: the obstacles to the earlier decision
@@ -140,10 +141,10 @@ class Carrier(Inspector):
         live = ScopeReader(self.client, [tree]).read_reshaped(tree)
         deviations = list(comparison.deviations(tree, live, is_fresh=True))
         for deviation in deviations:
-            if deviation.is_damage:
-                raise VerificationFailed(f'verification: {deviation.message}')
+            if deviation.is_error:
+                raise VerificationFailed(f'verification: {deviation.reason}')
         remarks = self._remarks.setdefault(tree.root_provider_uuid, [])
-        remarks += [deviation.message for deviation in deviations[:3]]
+        remarks += [deviation.reason for deviation in deviations[:3]]
 
     def _retreat(self, tree: Change) -> None:
         """Take back the traits, aggregates and new providers of an atomic change."""
@@ -299,9 +300,9 @@ class Carrier(Inspector):
         if tree.is_atomic and phases.phase_of(tree, live) in (phases.Phase.BEFORE, None):
             return  # Nothing but empty providers may be prepared.
         for deviation in comparison.deviations(tree, live):
-            if deviation.is_damage or not tree.is_atomic:
+            if deviation.is_error or not tree.is_atomic:
                 raise LeftAlone(
-                    f'its journal does not say that this plan was applied, and {deviation.message}'
+                    f'its journal does not say that this plan was applied, and {deviation.reason}'
                 )
 
     def check_elsewhere(self, live: Snapshot, operations: Sequence[ops.Operation]) -> None:

@@ -1,4 +1,8 @@
-"""The live state of a change compared with its plan: its status, and the deviations. Pure."""
+"""The live state of a change compared with its plan: its status, and the deviations. Pure.
+
+A deviation is an error if the change is incomplete or wrong, a warning if it is not made yet, and
+information if others have changed something since, as they may.
+"""
 
 from collections.abc import Iterator
 
@@ -6,8 +10,9 @@ from placementclient.changes import phases
 from placementclient.changes.journal import Record
 from placementclient.changes.phases import InventoryPart, Phase
 from placementclient.model.consumers import Allocations, together
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
-from placementclient.model.outcomes import Deviation, State, Status, Verdict
+from placementclient.model.outcomes import State, Status
 from placementclient.model.plans import Change, ConsumerChange, ProviderChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -22,7 +27,7 @@ def status_of(tree: Change, live: Snapshot) -> tuple[Status, str]:
     if has_all and phase is Phase.BEFORE:
         return Status.PENDING, ''
     if not phases.has_happened(tree, live):
-        reasons = [f'not applied, and {change.message}' for change in before_apply(tree, live)]
+        reasons = [f'not applied, and {change.reason}' for change in before_apply(tree, live)]
         return (Status.DIFFERS, reasons[0]) if reasons else (Status.PENDING, '')
     unlike = list(of_inventories(tree, live, is_fresh=True)) if phase is not Phase.AFTER else []
     for change in tree.providers:
@@ -31,14 +36,16 @@ def status_of(tree: Change, live: Snapshot) -> tuple[Status, str]:
             unlike.append(_missing(tree, change, is_damage=True))
         elif retained := sorted(lost & live.providers[change.uuid].traits):
             unlike.append(_deviation(tree, 'trait', f'{change.name} has the trait {retained[0]}'))
-    unlike.sort(key=lambda deviation: not deviation.is_damage)
-    if not unlike or (has_all and not unlike[0].is_damage):
+    unlike.sort(key=lambda deviation: not deviation.is_error)
+    if not unlike or (has_all and not unlike[0].is_error):
         return Status.APPLIED, ''
-    return Status.DIFFERS, unlike[0].message
+    return Status.DIFFERS, unlike[0].reason
 
 
-def not_applied(name: str, record: Record | None, has_journal: bool) -> Deviation:
+def not_applied(name: str, record: Record | None, has_journal: bool) -> Finding:
     """Return the deviation of a tree that is as before the plan.
+
+    It is damage if the journal says that it was applied, and information if it is still to come.
 
     :param name: of its root
     :param record: of the tree, if the journal has one
@@ -46,16 +53,15 @@ def not_applied(name: str, record: Record | None, has_journal: bool) -> Deviatio
     """
     ended = record.ended if record is not None else None
     is_back = ended == State.ROLLED_BACK
-    return Deviation(
-        name,
-        'not-applied',
-        'the plan was taken back' if is_back else 'the plan is not applied to this tree',
-        verdict=Verdict.DAMAGED if ended == State.APPLIED else Verdict.PENDING,
-        is_overdue=not has_journal or (record is not None and not is_back),
-    )
+    message = 'the plan was taken back' if is_back else 'the plan is not applied to this tree'
+    is_overdue = not has_journal or (record is not None and not is_back)
+    severity = Severity.WARNING if is_overdue else Severity.INFO
+    if ended == State.APPLIED:
+        severity = Severity.ERROR
+    return Finding('not-applied', name, reason=message, severity=severity)
 
 
-def before_apply(tree: Change, live: Snapshot) -> Iterator[Deviation]:
+def before_apply(tree: Change, live: Snapshot) -> Iterator[Finding]:
     """Return changes of others to the input of an unapplied change."""
     for change in tree.providers:
         if not change.is_created and change.uuid not in live.providers:
@@ -67,7 +73,7 @@ def before_apply(tree: Change, live: Snapshot) -> Iterator[Deviation]:
             yield _of_inventory(tree, part, part.before, planned, is_damage=False)
 
 
-def deviations(tree: Change, live: Snapshot, *, is_fresh: bool = False) -> Iterator[Deviation]:
+def deviations(tree: Change, live: Snapshot, *, is_fresh: bool = False) -> Iterator[Finding]:
     """Return the deviations of a tree from its change, which is made, wholly or in part.
 
     An atomic change is compared with all that its providers have; another one with what it changes.
@@ -85,7 +91,7 @@ def deviations(tree: Change, live: Snapshot, *, is_fresh: bool = False) -> Itera
         yield from _of_consumer(tree, consumer, live)
 
 
-def of_inventories(tree: Change, live: Snapshot, *, is_fresh: bool = False) -> Iterator[Deviation]:
+def of_inventories(tree: Change, live: Snapshot, *, is_fresh: bool = False) -> Iterator[Finding]:
     """Return the deviations of inventories, and the providers that are missing, or still exist."""
     local = {change.uuid for change in tree.local_providers()}
     created = {change.uuid for change in tree.created()}
@@ -102,7 +108,7 @@ def of_inventories(tree: Change, live: Snapshot, *, is_fresh: bool = False) -> I
             yield _missing(tree, change, is_damage=change.is_created and is_whole)
 
 
-def _of_position(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Deviation]:
+def _of_position(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Finding]:
     """Compare a name and a parent that the change sets."""
     sides = change.content_before.position, change.state.position, live.position
     for kind, was, expected, now in zip(('name', 'parent'), *sides, strict=True):
@@ -113,7 +119,7 @@ def _of_position(tree: Change, change: ProviderChange, live: ProviderState) -> I
 
 def _of_inventories(
     tree: Change, change: ProviderChange, live: ProviderState, is_local: bool, is_fresh: bool
-) -> Iterator[Deviation]:
+) -> Iterator[Finding]:
     names = change.changed_classes
     if tree.is_atomic:
         names = {*live.inventories, *change.after.inventories} if change.after else set()
@@ -141,7 +147,7 @@ def _with_others(part: InventoryPart, side: Inventory | None) -> Inventory | Non
 
 def _of_inventory(
     tree: Change, part: InventoryPart, expected: Inventory | None, planned: str, is_damage: bool
-) -> Deviation:
+) -> Finding:
     """Return the deviation from an inventory; ``planned`` has the words for the expected one."""
     inventory = f'the inventory of {part.resource_class} on {part.change.name}'
     message = f'{inventory} is not {planned}: {_difference(part.live, expected)}'
@@ -160,7 +166,7 @@ def _difference(live: Inventory | None, planned: Inventory | None) -> str:
     )
 
 
-def _of_names(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Deviation]:
+def _of_names(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Finding]:
     """Compare traits and aggregates: those that the plan changes, and those of others."""
     for kind, names, before, after in phases.name_sets(change, live):
         changed = before ^ after
@@ -169,7 +175,7 @@ def _of_names(tree: Change, change: ProviderChange, live: ProviderState) -> Iter
             yield _deviation(tree, kind, message, is_damage=name in changed)
 
 
-def _of_consumer(tree: Change, change: ConsumerChange, live: Snapshot) -> Iterator[Deviation]:
+def _of_consumer(tree: Change, change: ConsumerChange, live: Snapshot) -> Iterator[Finding]:
     consumer, desired = live.consumers.get(change.uuid), change.after.allocations
     allocations = consumer.allocations if consumer else {}
     if allocations != desired:
@@ -214,10 +220,10 @@ def _is_untouched(consumer: ConsumerChange, allocated: Allocations) -> bool:
     )
 
 
-def _missing(tree: Change, change: ProviderChange, *, is_damage: bool) -> Deviation:
+def _missing(tree: Change, change: ProviderChange, *, is_damage: bool) -> Finding:
     return _deviation(tree, 'missing', f'{change.name} does not exist', is_damage=is_damage)
 
 
-def _deviation(tree: Change, kind: str, message: str, *, is_damage: bool = True) -> Deviation:
-    verdict = Verdict.DAMAGED if is_damage else Verdict.CHANGED_LATER
-    return Deviation(tree.root_provider_name, kind, message, verdict)
+def _deviation(tree: Change, kind: str, message: str, *, is_damage: bool = True) -> Finding:
+    severity = Severity.ERROR if is_damage else Severity.INFO
+    return Finding(kind, tree.root_provider_name, reason=message, severity=severity)

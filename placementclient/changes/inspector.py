@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from placementclient.api import attempts
 from placementclient.changes import comparison, phases
 from placementclient.changes.journal import Journal, Record
-from placementclient.changes.obstacles import LeftAlone, Obstructed
+from placementclient.changes.obstacles import LeftAlone, Obstructed, sentence
 from placementclient.changes.operations import Operation
 from placementclient.changes.rebase import Rebased
 from placementclient.changes.records import operations
@@ -15,8 +15,8 @@ from placementclient.changes.tree_rebase import rebase_change, unmade
 from placementclient.changes.written_values import is_unmade
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.client.wording import first
-from placementclient.model.outcomes import Deviation, State, Status, TreeStatus, Verdict
+from placementclient.model.findings import Finding, Severity
+from placementclient.model.outcomes import State, Status, TreeStatus
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.scope import ScopeFacets, ScopeReader, content, deciding, showing
@@ -73,8 +73,8 @@ class Inspector:
         if phases.is_untouched(current, live):
             return False
         for deviation in comparison.of_inventories(current, live):
-            if deviation.is_damage:
-                raise LeftAlone(f'it was applied, and was changed since: {deviation.message}')
+            if deviation.is_error:
+                raise LeftAlone(f'it was applied, and was changed since: {deviation.reason}')
         return True
 
     def is_there(self, tree: Change, reader: ScopeReader) -> bool | None:
@@ -120,7 +120,7 @@ class Inspector:
         name = tree.root_provider_name
         return TreeStatus(tree.root_provider_uuid, name, state, reason, is_left_alone)
 
-    def deviations(self, tree: Change, reader: ScopeReader) -> Sequence[Deviation]:
+    def deviations(self, tree: Change, reader: ScopeReader) -> Sequence[Finding]:
         """Return the deviations of a tree from the plan."""
         current, records = self.current(tree), self.journal.records
         record = records.get(tree.root_provider_uuid)
@@ -135,7 +135,7 @@ class Inspector:
             return [pending, *comparison.before_apply(current, live)]
         deviations = list(comparison.deviations(current, live))
         if not current.is_atomic and record and record.ended == State.APPLIED:
-            deviations = [replace(row, verdict=Verdict.CHANGED_LATER) for row in deviations]
+            deviations = [replace(row, severity=Severity.INFO) for row in deviations]
         return deviations
 
     def rebased(self, tree: Change, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
@@ -191,12 +191,12 @@ class Inspector:
         if forward.is_done or back.is_done:
             return (Status.APPLIED if forward.is_done else Status.PENDING), ''
         made_in_part = 'it is made in part: apply completes it, rollback takes it back'
-        return Status.DIFFERS, first(forward.obstacles) or made_in_part
+        return Status.DIFFERS, sentence(forward.obstacles) or made_in_part
 
     def _difference(self, reader: ScopeReader, tree: Change) -> str:
         """Return the reason why a rollback cannot start from the present state."""
         if not tree.is_atomic:
-            return first(self._sides(reader, tree)[2].obstacles)
+            return sentence(self._sides(reader, tree)[2].obstacles)
         is_neither = phases.phase_of(tree, self._signs(reader, tree)) is phases.Phase.NEITHER
         return 'it is neither as it was before the plan nor as it is after it' if is_neither else ''
 
@@ -204,7 +204,7 @@ class Inspector:
         """Return the status of a tree that was left alone, and the reason if it still holds."""
         try:
             _, rebased = self._rebased(ScopeReader(self.client, [tree]), tree)
-            obstacle = first(rebased.obstacles)
+            obstacle = sentence(rebased.obstacles)
         except errors.ConcurrentUpdate as reason:
             obstacle = str(reason)
         then = f'left alone at {record.ended_at}: {record.reason}'

@@ -1,27 +1,26 @@
 """Parts of a change that other clients have changed since the decision. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from placementclient.client import errors
 from placementclient.client.wording import first
+from placementclient.model.findings import Finding, Severity
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """A part of a change that another client has changed since the decision.
+def obstacle(name: str, message: str, *, is_drift: bool = False) -> Finding:
+    """Return a part of a change that another client has changed since the decision.
 
     :param name: of the provider; ``consumer UUID``
     :param message: a clause about it
-    :param is_drift: whether a new plan may take it into account
+    :param is_drift: whether a new plan may take it into account: it is a warning then
     """
+    severity = Severity.WARNING if is_drift else Severity.ERROR
+    return Finding('obstacle', name, reason=message, severity=severity)
 
-    name: str
-    message: str
-    is_drift: bool = False
 
-    def __str__(self) -> str:
-        return self.message
+def sentence(obstacles: Sequence[Finding]) -> str:
+    """Return the first obstacles in words."""
+    return first([obstacle.reason for obstacle in obstacles])
 
 
 class LeftAlone(errors.Differs):
@@ -31,7 +30,7 @@ class LeftAlone(errors.Differs):
 class Obstructed(LeftAlone):
     """Another client has changed parts of the change since the review."""
 
-    def __init__(self, obstacles: Sequence[Obstacle]) -> None:
-        super().__init__(first(obstacles))
+    def __init__(self, obstacles: Sequence[Finding]) -> None:
+        super().__init__(sentence(obstacles))
         #: Whether a new plan may take all obstacles into account.
-        self.is_drift = all(obstacle.is_drift for obstacle in obstacles)
+        self.is_drift = not any(obstacle.is_error for obstacle in obstacles)

@@ -13,11 +13,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from placementclient.changes.diff import diff
-from placementclient.changes.obstacles import Obstacle
+from placementclient.changes.obstacles import obstacle
 from placementclient.changes.operations import Operation, onto
 from placementclient.changes.summary import shown
 from placementclient.changes.written_values import WrittenValues, comparable
 from placementclient.model.consumers import Allocations, Consumer, gained
+from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -33,7 +34,7 @@ class Rebased:
     """
 
     operations: tuple[Operation, ...]
-    obstacles: tuple[Obstacle, ...] = ()
+    obstacles: tuple[Finding, ...] = ()
     is_moved: bool = False
 
     @property
@@ -73,7 +74,7 @@ def rebase(
 
 def additions(
     planned: ProviderState, live: ProviderState, *, is_written_position: bool = False
-) -> Iterator[Obstacle]:
+) -> Iterator[Finding]:
     """Return everything that others have added to a provider that the change deletes.
 
     Nothing would bring it back. Whatever they have taken off the provider is no obstacle.
@@ -92,7 +93,7 @@ def additions(
             added[label] = {now or 'none'} - {was or 'none'}
     for label, values in added.items():
         if values:
-            yield Obstacle(planned.name, f'{planned.name} has {label}: {", ".join(sorted(values))}')
+            yield obstacle(planned.name, f'{planned.name} has {label}: {", ".join(sorted(values))}')
 
 
 class _Rebase:
@@ -110,7 +111,7 @@ class _Rebase:
         self._is_atomic, self._is_back = is_atomic, is_back and written.is_complete
         self.states = dict(live.providers)
         self.consumers = dict(live.consumers)
-        self.obstacles: list[Obstacle] = []
+        self.obstacles: list[Finding] = []
         self._planned_for = _gains((), after.consumers.values())
 
     def merge_providers(self) -> None:
@@ -123,7 +124,7 @@ class _Rebase:
             elif live is None and before is None:
                 self.states[uuid] = after
             elif live is None:
-                self.obstacles.append(Obstacle(after.name, f'{after.name} does not exist any more'))
+                self.obstacles.append(obstacle(after.name, f'{after.name} does not exist any more'))
             else:
                 self.states[uuid] = self._merged(
                     before or ProviderState(after.provider), after, live
@@ -317,7 +318,7 @@ class _Rebase:
 
     def _leave(self, state: ProviderState, message: str) -> None:
         """Leave a provider as it is; if it does not exist, do not make it."""
-        self.obstacles.append(Obstacle(state.name, message))
+        self.obstacles.append(obstacle(state.name, message))
         if state.uuid in self._live.providers:
             self.states[state.uuid] = self._live.providers[state.uuid]
         else:
@@ -368,11 +369,11 @@ class _Rebase:
     def _object(self, state: ProviderState, part: str, before: Any, after: Any, live: Any) -> None:
         """Note a live value that is on neither side of the change."""
         values = f'{shown(live)}, neither {shown(before)} nor {shown(after)}'
-        self.obstacles.append(Obstacle(state.name, f'{state.name}: {part} is {values}'))
+        self.obstacles.append(obstacle(state.name, f'{state.name}: {part} is {values}'))
 
     def _object_for(self, consumer_uuid: str, message: str) -> None:
         name = f'consumer {consumer_uuid}'
-        self.obstacles.append(Obstacle(name, f'{name}: {message}'))
+        self.obstacles.append(obstacle(name, f'{name}: {message}'))
 
 
 def _gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping[str, Counter[str]]:

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from placementclient.changes.obstacles import Obstacle
+from placementclient.changes.obstacles import obstacle
 from placementclient.changes.operations import Operation
 from placementclient.changes.phases import Phase, is_empty, phase_of, surroundings
 from placementclient.changes.rebase import Rebased, rebase
+from placementclient.model.findings import Finding
 from placementclient.model.plans import Change, ProviderChange
 from placementclient.model.snapshots import Snapshot
 
@@ -30,7 +31,7 @@ def rebase_change(
     if not change.is_atomic:
         return rebased
     drifts = _newcomers(change, live, backward=True) if backward else _preconditions(change, live)
-    obstacles = sorted(drifts, key=lambda drift: drift.is_drift) or rebased.obstacles
+    obstacles = sorted(drifts, key=lambda drift: not drift.is_error) or rebased.obstacles
     return Rebased((), tuple(obstacles[:1])) if obstacles else rebased
 
 
@@ -40,37 +41,37 @@ def unmade(change: Change, live: Snapshot, *, backward: bool = False) -> Change:
     return surroundings(change) if change.is_atomic and is_made else change
 
 
-def _preconditions(tree: Change, live: Snapshot) -> Iterator[Obstacle]:
+def _preconditions(tree: Change, live: Snapshot) -> Iterator[Finding]:
     """Return the relevant changes of others since the plan."""
     by_name = {state.name: state.uuid for state in live.providers.values()}
     for change in tree.providers:
         state = live.providers.get(change.uuid)
         if state is None:
             if not change.is_created:
-                yield Obstacle(change.name, f'{change.name} does not exist any more')
+                yield obstacle(change.name, f'{change.name} does not exist any more')
             elif change.name in by_name:
                 uuid = by_name[change.name]
-                yield Obstacle(
+                yield obstacle(
                     change.name, f'{change.name} exists, with the UUID {uuid}', is_drift=True
                 )
         elif state.name != change.name:
             # The names that the plan gives may be made of it.
-            yield Obstacle(change.name, f'{change.name} is called {state.name} now: plan again')
+            yield obstacle(change.name, f'{change.name} is called {state.name} now: plan again')
         elif not change.is_created:
             if state.inventories != change.content_before.inventories:
-                yield Obstacle(
+                yield obstacle(
                     change.name, f'the inventories of {change.name} have changed', is_drift=True
                 )
         elif state.provider.parent_provider_uuid != change.parent_provider_uuid:
-            yield Obstacle(change.name, f'{change.name} exists already, below another parent')
+            yield obstacle(change.name, f'{change.name} exists already, below another parent')
         elif not is_empty(live, change.uuid):
-            yield Obstacle(change.name, f'{change.name} exists already, and is not empty')
+            yield obstacle(change.name, f'{change.name} exists already, and is not empty')
         yield from _places(tree, change, live)
     yield from _newcomers(tree, live)
     yield from _consumers(tree, live)
 
 
-def _newcomers(tree: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Obstacle]:
+def _newcomers(tree: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Finding]:
     """Return the consumers that hold a class that moves away, of which the plan knows nothing."""
     planned = {consumer.uuid for consumer in tree.consumers}.union(tree.residents)
     staying = Counter[tuple[str, str, str]]()
@@ -99,11 +100,11 @@ def _shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
     }
 
 
-def _places(tree: Change, change: ProviderChange, live: Snapshot) -> Iterator[Obstacle]:
+def _places(tree: Change, change: ProviderChange, live: Snapshot) -> Iterator[Finding]:
     """Return a provider that is, or would be made, in another tree than planned."""
     state, root_uuid = live.providers.get(change.uuid), change.root_provider_uuid
     if state is not None and state.provider.root_uuid != root_uuid:
-        yield Obstacle(
+        yield obstacle(
             change.name, f'{change.name} is now in the tree of {state.provider.root_uuid}'
         )
     parent_uuid = change.parent_provider_uuid or ''
@@ -112,14 +113,14 @@ def _places(tree: Change, change: ProviderChange, live: Snapshot) -> Iterator[Ob
         return
     parent = live.providers.get(parent_uuid)
     if parent is None or parent.provider.root_uuid != root_uuid:
-        yield Obstacle(
+        yield obstacle(
             change.name,
             f'{parent_uuid}, below which {change.name} is to be made, is not in the tree of '
             f'{tree.root_provider_name}',
         )
 
 
-def _consumers(tree: Change, live: Snapshot) -> Iterator[Obstacle]:
+def _consumers(tree: Change, live: Snapshot) -> Iterator[Finding]:
     """Return the consumers that hold something else than they did."""
     for consumer in tree.consumers:
         current, planned = live.consumers.get(consumer.uuid), consumer.before.allocations
@@ -136,5 +137,5 @@ def _consumers(tree: Change, live: Snapshot) -> Iterator[Obstacle]:
         yield _of_consumer(consumer.uuid, message)
 
 
-def _of_consumer(uuid: str, message: str) -> Obstacle:
-    return Obstacle(f'consumer {uuid}', f'consumer {uuid} {message}', is_drift=True)
+def _of_consumer(uuid: str, message: str) -> Finding:
+    return obstacle(f'consumer {uuid}', f'consumer {uuid} {message}', is_drift=True)

@@ -77,9 +77,9 @@ def absent(reported: Names, request: CandidateRequest) -> Iterator[Finding]:
     for names in _missing(requested, reported.aggregates):
         wrong = ', '.join(name for name in names if not is_uuid(name))
         if wrong:
-            yield Finding('no-aggregate', wrong, {})
+            yield Finding('no-aggregate', wrong)
         else:
-            yield Finding('aggregate', ','.join(names), {}, severity=Severity.INFO)
+            yield Finding('aggregate', ','.join(names), severity=Severity.INFO)
 
 
 def _standard_traits() -> list[str]:

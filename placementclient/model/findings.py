@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from placementclient.model.repairs import Remedy, Repair
@@ -23,20 +23,20 @@ class Severity(enum.Enum):
 class Finding:
     """Something that is not right.
 
-    :param kind: stable, for programs: the ID of a check of the audit, ``unsettled``, …
+    :param kind: stable, for programs: the ID of a check of the audit, ``unsettled``, ``misplaced``
     :param subject: the name of a provider, of a class, …, or the UUID of a consumer
-    :param facts: the facts that show it
+    :param facts: the facts that show it, if ``reason`` does not
     :param roots: the UUIDs of the roots of the trees that it concerns
     :param remedy: what fixes it; ``None`` where only the operator can know that
-    :param reason: why it stays: the remedy is not safe to carry out as it is, or a command cannot
-        change the subject; empty: the remedy is safe
+    :param reason: how the subject differs, or why it stays: the remedy is not safe to carry out as
+        it is, or a command cannot change the subject; empty: the remedy is safe
     :param passed_over: why it may be none at this moment, so that it is counted only; empty: it is
         one
     """
 
     kind: str
     subject: str
-    facts: Mapping[str, Any]
+    facts: Mapping[str, Any] = field(default_factory=dict)
     roots: tuple[str, ...] = ()
     remedy: Remedy | None = None
     reason: str = ''
@@ -47,6 +47,10 @@ class Finding:
     def repair(self) -> Repair | None:
         """The change that ``--fix`` makes, if there is one."""
         return self.remedy if isinstance(self.remedy, Repair) and not self.reason else None
+
+    @property
+    def is_error(self) -> bool:
+        return self.severity is Severity.ERROR
 
     @property
     def is_wrong(self) -> bool:

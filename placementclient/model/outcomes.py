@@ -1,4 +1,4 @@
-"""The results of running a plan: results and states of trees, deviations."""
+"""The results of running a plan: results and states of trees."""
 
 import enum
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
+from placementclient.model.findings import Finding
 
 
 class State(enum.StrEnum):
@@ -86,38 +87,6 @@ class Outcome:
         return [tree for tree in self.trees if tree.state in states]
 
 
-class Verdict(enum.StrEnum):
-    """The severity of a deviation from a plan."""
-
-    #: The plan is still to be applied.
-    PENDING = 'pending'
-    #: Others have changed something since, as they may.
-    CHANGED_LATER = 'changed later'
-    #: The reshape is not complete or not right.
-    DAMAGED = 'damaged'
-
-
-@dataclass(frozen=True, slots=True)
-class Deviation:
-    """A difference between the service and a plan.
-
-    :param tree: the name of the tree's root
-    :param kind: stable, for programs: ``inventory``, ``misplaced``, …
-    :param is_overdue: of a pending tree: True unless a journal says that it is still to come
-    """
-
-    tree: str
-    kind: str
-    message: str
-    verdict: Verdict = Verdict.DAMAGED
-    is_overdue: bool = False
-
-    @property
-    def is_damage(self) -> bool:
-        """Return whether the reshape is incomplete or wrong."""
-        return self.verdict is Verdict.DAMAGED
-
-
 class Status(enum.StrEnum):
     PENDING = 'pending'
     APPLIED = 'applied'
@@ -148,9 +117,9 @@ class Rehearsal:
     """
 
     applied: Outcome
-    differences: Sequence[Deviation]
+    differences: Sequence[Finding]
     rolled_back: Outcome
-    remains: Sequence[Deviation]
+    remains: Sequence[Finding]
 
     @property
     def exit_status(self) -> ExitStatus:

@@ -72,7 +72,7 @@ class Edits(Producer):
             except errors.BadArgument as reason:
                 if self._is_again:
                     raise
-                self.notes.append(Finding(State.FAILED, states[uuid].name, {}, reason=str(reason)))
+                self.notes.append(Finding(State.FAILED, states[uuid].name, reason=str(reason)))
         after = Snapshot(states.values(), live.consumers.values(), live.origin)
         if not self._is_again:
             selected = [live.providers[uuid] for uuid in self._selected]

@@ -88,7 +88,7 @@ class Healing(Producer):
         gone = {uuid for uuid in tree.after.consumers if not is_current(self._servers[uuid])}
         reason = 'Nova has deleted or changed the server since the list'
         self.notes += [
-            Finding('failed', f'consumer {uuid}', {}, reason=reason) for uuid in sorted(gone)
+            Finding('failed', f'consumer {uuid}', reason=reason) for uuid in sorted(gone)
         ]
         if gone >= tree.after.consumers.keys():
             return None
@@ -128,11 +128,11 @@ def healed(
         if healthy is None:
             severity = Severity.ERROR if heal.state == UNKNOWN else Severity.WARNING
             name, reason = f'consumer {uuid}', heal.reason
-            notes.append(Finding(heal.state, name, {}, reason=reason, severity=severity))
+            notes.append(Finding(heal.state, name, reason=reason, severity=severity))
             continue
         if uuid not in consumers:
             if lacking := _lacking(snapshot, healthy, healing):
-                notes.append(Finding('failed', f'consumer {uuid}', {}, reason=lacking))
+                notes.append(Finding('failed', f'consumer {uuid}', reason=lacking))
                 continue
             for provider_uuid, resources in healthy.allocations.items():
                 healing[provider_uuid].update(resources)

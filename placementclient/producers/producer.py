@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from placementclient.changes.plan import plan_of
 from placementclient.client.http import Client
-from placementclient.model.findings import Finding, Severity
+from placementclient.model.findings import Finding
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 
@@ -31,7 +31,7 @@ class Producer(ABC):
     @property
     def is_undone(self) -> bool:
         """Return True if something is left to do, so that the command has not succeeded."""
-        return any(note.severity is Severity.ERROR for note in self.notes)
+        return any(note.is_error for note in self.notes)
 
     @abstractmethod
     def read(self, roots: Sequence[str]) -> Snapshot:

@@ -162,7 +162,7 @@ class Purging(Producer):
             hint = leaked if self._force else ' (--force does it)'
             message = reason if reason == _MIGRATION else f'{reason}{hint}'
             name = f'consumer {uuid}'
-            note = Finding(state, name, {}, reason=message, severity=Severity.WARNING)
+            note = Finding(state, name, reason=message, severity=Severity.WARNING)
             self.notes += [] if name in noted else [note]
         if self.refusal and not self._is_dry_run:
             raise self.refusal

@@ -77,7 +77,7 @@ class Repairing(Producer):
         self._reasons |= reasons
         for number, reason in reasons.items():
             name = _row_of(self._repairs[number])[0]
-            self.notes.append(Finding('failed', name, {}, reason=reason))
+            self.notes.append(Finding('failed', name, reason=reason))
 
     def ends(self, results: Sequence[ChangeResult], otherwise: str = DONE) -> dict[int, str]:
         """Return the result of each repair, by number; ``otherwise`` where nothing failed."""

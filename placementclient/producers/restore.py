@@ -53,7 +53,7 @@ class Restoring(Producer):
         """Return the existing state with the missing objects, after any interrupted restore."""
         rebased = rebase(_NOTHING, self._snapshot, live, diff(_NOTHING, self._snapshot))
         altered = [] if self._is_begun else [*_added(self._snapshot, live)]
-        altered += [obstacle.name for obstacle in rebased.obstacles]
+        altered += [obstacle.subject for obstacle in rebased.obstacles]
         if altered:
             raise Unrestorable(
                 'A restore of this snapshot does not leave these as they are: '
@@ -124,7 +124,7 @@ def _added(snapshot: Snapshot, live: Snapshot) -> Iterator[str]:
     """Return the providers that have more than in the snapshot, and the consumers that it lacks."""
     for uuid, state in snapshot.providers.items():
         if restored := live.providers.get(uuid):
-            yield from (obstacle.name for obstacle in additions(state, restored))
+            yield from (obstacle.subject for obstacle in additions(state, restored))
     for uuid, consumer in live.consumers.items():
         if uuid not in snapshot.consumers and consumer.allocations.keys() & snapshot.providers:
             yield f'consumer {uuid}'

@@ -116,16 +116,14 @@ def synced(
             having = f'{len(matches)} resource providers have' if matches else 'no provider has'
             unknown.append(host)
             reason = f'{aggregate.name}: {having} the name of the host'
-            notes.append(Finding('not known', host, {}, reason=reason))
+            notes.append(Finding('not known', host, reason=reason))
         for state in snapshot.roots() if remove else ():
             if aggregate.uuid not in state.aggregates or state.uuid in named or is_sharing(state):
                 continue
             if unknown:
                 first = f'{aggregate.name}: every host of the aggregate has to be known first'
                 reason, severity = f'{first}: {listed(unknown, 3)}', Severity.WARNING
-                notes.append(
-                    Finding('left alone', state.name, {}, reason=reason, severity=severity)
-                )
+                notes.append(Finding('left alone', state.name, reason=reason, severity=severity))
             else:
                 lost[state.uuid].add(aggregate.uuid)
     states = (

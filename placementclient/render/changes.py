@@ -7,7 +7,7 @@ from placementclient.changes.results import ChangeResult
 from placementclient.changes.summary import ChangeRow
 from placementclient.client.printable import shown
 from placementclient.client.wording import tally
-from placementclient.model.findings import Finding, Severity
+from placementclient.model.findings import Finding
 from placementclient.model.outcomes import State
 from placementclient.render import differences
 from placementclient.render.columns import Output
@@ -47,7 +47,7 @@ def ending(results: Iterable[ChangeResult], notes: Iterable[Finding]) -> str:
         (result.tree.root_provider_name, 'not known' if result.unknown else result.state)
         for result in results
     ]
-    undone = ((note.subject, note.kind) for note in notes if note.severity is Severity.ERROR)
+    undone = ((note.subject, note.kind) for note in notes if note.is_error)
     return tally([*states, *undone])
 
 

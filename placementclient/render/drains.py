@@ -17,7 +17,7 @@ from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
 from placementclient.insight.drain.rolling import Rolling
 from placementclient.model import patterns
 from placementclient.model.consumers import gained, together
-from placementclient.model.findings import Finding, Severity
+from placementclient.model.findings import Finding
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
 from placementclient.render.columns import Output
@@ -80,7 +80,7 @@ def rolled(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> Drain
         f'{counted(len(rolling.moves), "move")} in {counted(waves, "wave")}'
     ]
     for batch in blocked[:_NAMED]:
-        proof = 'proved' if batch.severity is Severity.ERROR else 'not proved'
+        proof = 'proved' if batch.is_error else 'not proved'
         servers = listed(batch.facts['servers'], _NAMED)
         hosts = listed(_names(snapshot, batch.roots), _NAMED)
         messages.append(f'Blocked ({proof}): {hosts}: no place for {servers}')
@@ -96,7 +96,7 @@ def rolled(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> Drain
             {
                 'hosts': _names(snapshot, batch.roots),
                 **batch.facts,
-                'is_proved': batch.severity is Severity.ERROR,
+                'is_proved': batch.is_error,
             }
             for batch in blocked
         ],

@@ -6,8 +6,8 @@ from typing import Any
 
 from placementclient.client import errors
 from placementclient.client.wording import counted, tally
+from placementclient.model.findings import Finding
 from placementclient.model.outcomes import (
-    Deviation,
     Outcome,
     Rehearsal,
     Status,
@@ -22,6 +22,9 @@ _IMPOSSIBLE = (
     'name, or give another specification as --spec'
 )
 _AS_PLANNED = 'as planned'
+#: The verdicts on the deviations from a plan: it is not made completely, it is still to be made,
+#: or others have changed something since, as they may.
+VERDICTS = DAMAGED, PENDING, CHANGED_LATER = 'damaged', 'pending', 'changed later'
 _TREES = ('tree', 'state', 'reason')
 
 
@@ -79,26 +82,33 @@ def statuses(trees: Iterable[TreeStatus]) -> Output:
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in ordered]
 
 
-def verdicts(trees: Iterable[Change], differences: Iterable[Deviation]) -> str:
+def verdicts(trees: Iterable[Change], differences: Iterable[Finding]) -> str:
     """Return how many trees are as planned, and the names of the others."""
-    different = {difference.tree for difference in differences}
+    different = {difference.subject for difference in differences}
     names = [tree.root_provider_name for tree in trees]
     return tally((name, Status.DIFFERS if name in different else _AS_PLANNED) for name in names)
 
 
-def verification(trees: Iterable[Change], differences: Iterable[Deviation]) -> Output:
+def verification(trees: Iterable[Change], differences: Iterable[Finding]) -> Output:
     """Return a row for each tree that is as planned, then one for each difference."""
-    by_tree: dict[str, list[Deviation]] = {}
+    by_tree: dict[str, list[Finding]] = {}
     for difference in differences:
-        by_tree.setdefault(difference.tree, []).append(difference)
+        by_tree.setdefault(difference.subject, []).append(difference)
     rows: list[tuple[Any, ...]] = []
     for tree in trees:
         rows += [
-            (d.tree, d.kind, d.message, d.is_damage, d.verdict.value)
+            (d.subject, d.kind, d.reason, d.is_error, verdict(d))
             for d in by_tree.get(tree.root_provider_name, [])
         ] or [(tree.root_provider_name, _AS_PLANNED, '', False, 'applied')]
     rows.sort(key=lambda row: row[1] != _AS_PLANNED)
     return ('tree', 'kind', 'message', 'is_damage', 'verdict'), rows
+
+
+def verdict(difference: Finding) -> str:
+    """Return one of :data:`VERDICTS`."""
+    if difference.is_error:
+        return DAMAGED
+    return PENDING if difference.kind == 'not-applied' else CHANGED_LATER
 
 
 def rehearsal_ending(result: Rehearsal) -> str:
@@ -122,6 +132,6 @@ def _stages(result: Rehearsal) -> Iterator[tuple[str, ...]]:
             yield (stage, *row)
         check = 'verify' if stage == 'apply' else 'compare'
         for difference in differences:
-            yield (check, difference.tree, difference.kind, difference.message)
+            yield (check, difference.subject, difference.kind, difference.reason)
         if not differences and any(tree.is_done for tree in run.trees):
             yield (check, 'all', _AS_PLANNED if stage == 'apply' else 'as before', '')

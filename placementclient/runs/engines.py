@@ -20,7 +20,8 @@ from placementclient.changes.tree_queue import (
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model import snapshots
-from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult, TreeStatus
+from placementclient.model.findings import Finding
+from placementclient.model.outcomes import Outcome, State, TreeResult, TreeStatus
 from placementclient.model.plans import Change, Plan
 from placementclient.planner.records import plans
 from placementclient.runs.reshape_carrier import ReshapeCarrier
@@ -183,14 +184,14 @@ def verify(
     journal_path: str | None = None,
     workers: int = 1,
     progress: Callable[[str], None] | None = None,
-) -> list[Deviation]:
+) -> list[Finding]:
     """Read once everything that a plan changes, and compare it with the plan.
 
     :param journal_path: knows the trees that were planned again, and those that were not begun yet
     """
     run, selected = recorded(client, plan, journal_path), plan.selected(trees)
     look = functools.partial(run.deviations, reader=run.reader(selected))
-    result: list[Deviation] = []
+    result: list[Finding] = []
     for tree, deviations in zip(selected, _in_order(run, look, selected, workers), strict=True):
         result += deviations
         if progress:

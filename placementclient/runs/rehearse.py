@@ -14,8 +14,9 @@ from placementclient.client.microversion import HIGHEST
 from placementclient.client.wording import listed
 from placementclient.embedded import Direct
 from placementclient.model.consumers import Consumer
+from placementclient.model.findings import Finding
 from placementclient.model.inventories import UNLIMITED, Inventory
-from placementclient.model.outcomes import Deviation, Rehearsal
+from placementclient.model.outcomes import Rehearsal
 from placementclient.model.plans import Plan
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -45,7 +46,7 @@ def rehearse(plan: Plan, snapshot: Snapshot, *, trees: Sequence[str] = ()) -> Re
         )
         rolled_back = engines.rollback(client, plan, journal_path, trees=trees, other_service=True)
         remains = [
-            Deviation(row.object, row.change, row_sentence(row))
+            Finding(row.change, row.object, reason=row_sentence(row))
             for row in rows(capture(client), before)
         ]
     return Rehearsal(applied, differences, rolled_back, remains)

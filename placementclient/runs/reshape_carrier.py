@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from placementclient.api import reshaper
 from placementclient.changes import phases
 from placementclient.changes.carrier import Carrier, PlannedAgain
-from placementclient.changes.obstacles import LeftAlone, Obstacle, Obstructed
+from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.operations import Operation
 from placementclient.changes.records import operations
 from placementclient.client import errors
+from placementclient.model.findings import Finding
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import invariants, replan
@@ -61,7 +62,7 @@ class ReshapeCarrier(Carrier):
             self._remarks[tree.root_provider_uuid] = [f'planned again, as {drift}']
         raise PlannedAgain('it changes each time that it is planned again')
 
-    def decided_back(self, tree: Change, obstacles: Sequence[Obstacle]) -> Change:
+    def decided_back(self, tree: Change, obstacles: Sequence[Finding]) -> Change:
         snapshot = self._captured(tree)
         return self._decided(replan.rollback, snapshot, tree, 'there is no way back')
 

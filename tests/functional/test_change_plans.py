@@ -17,8 +17,9 @@ from placementclient.changes.tree_queue import OtherService
 from placementclient.client import http, microversion
 from placementclient.client.errors import ExitStatus, PlacementError
 from placementclient.embedded import Direct
-from placementclient.model.outcomes import State, Status, Verdict
+from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Origin, Snapshot
+from placementclient.render import runs
 from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.lifecycles import Killed, killed_at
@@ -128,7 +129,7 @@ def test_a_part_that_others_have_changed_is_left_alone(client, tmp_path):
     assert ':total is 1000, neither ' in outcome.trees[0].reason
     assert content(clouds.captured(client)) == content(before)
     (deviation,) = engines.verify(client, made, journal_path=path)
-    assert deviation.verdict is Verdict.CHANGED_LATER
+    assert runs.verdict(deviation) == runs.CHANGED_LATER
 
 
 def test_where_none_of_its_providers_is_the_plan_is_refused(client, tmp_path):
@@ -162,7 +163,7 @@ def test_verify_tells_pending_from_taken_back_from_undone(client, tmp_path):
     def verified(journal_path):
         (row,) = engines.verify(client, made, journal_path=journal_path)
         assert row.kind == 'not-applied'
-        return row.message, row.verdict, row.is_overdue
+        return row.reason, runs.verdict(row), row.is_wrong
 
     not_applied, taken_back = 'the plan is not applied to this tree', 'the plan was taken back'
     assert verified(None) == (not_applied, 'pending', True)
@@ -190,7 +191,10 @@ def test_a_server_that_moved_again_is_changed_later_where_the_journal_says_appli
     placed = allocation.show(client, servers[0].uuid).value
     allocation.set(client, replace(placed, allocations=servers[0].allocations))
     rows = [
-        [(row.kind, str(row.verdict)) for row in engines.verify(client, made, journal_path=journal)]
+        [
+            (row.kind, runs.verdict(row))
+            for row in engines.verify(client, made, journal_path=journal)
+        ]
         for journal in (path, None)
     ]
     assert rows == [[('misplaced', 'changed later')], [('misplaced', 'damaged')]]

@@ -92,7 +92,7 @@ def test_what_does_not_matter_is_kept(client, when, disturb, path):
     assert outcome.exit_status is ExitStatus.DONE, outcome
     after = clouds.captured(client)
     deviations = engines.verify(client, plan, journal_path=path)
-    assert {deviation.kind for deviation in deviations if deviation.is_damage} <= {'owner'}
+    assert {deviation.kind for deviation in deviations if deviation.is_error} <= {'owner'}
     root = after.providers[ROOT]
     assert ('HW_CPU_X86_SSE' in root.traits) == (disturb is add_trait)
     assert root.inventories['VCPU'].total == (64 if disturb is grow else 32)

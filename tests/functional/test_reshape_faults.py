@@ -272,7 +272,7 @@ def test_a_server_that_was_migrated_since_is_no_damage(client):
         moved = structs.replace(live.consumers[consumer.uuid], allocations={place: whole})
         snapshot = Snapshot(live.providers.values(), [moved])
         deviations = comparison.deviations(tree, snapshot)
-        assert [it.is_damage for it in deviations if it.kind == 'misplaced'] == [is_damage]
+        assert [it.is_error for it in deviations if it.kind == 'misplaced'] == [is_damage]
 
 
 def test_what_was_left_alone_at_once_has_nothing_to_take_back(client, path):

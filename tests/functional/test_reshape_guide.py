@@ -19,7 +19,7 @@ from placementclient.client import http, microversion
 from placementclient.client.errors import ExitStatus
 from placementclient.embedded import Direct
 from placementclient.files import disk
-from placementclient.model.outcomes import State, Status, Verdict
+from placementclient.model.outcomes import State, Status
 from placementclient.model.specifications import (
     Addition,
     Move,
@@ -32,6 +32,7 @@ from placementclient.planner.records import plans as codec
 from placementclient.planner.specification import assignments, specification
 from placementclient.producers import restore
 from placementclient.reading import capture
+from placementclient.render import runs
 from placementclient.runs import storage
 from tests.documents import document
 from tests.functional import guide
@@ -232,7 +233,7 @@ def test_every_end_is_explained():
     verified = inspect.getsource(comparison)
     kinds = re.findall(r"_(?:deviation|of_provider)\(\s*tree,(?: change,)?\s*'([a-z]+)'", verified)
     assert len(kinds) > 2
-    for word in (*State, *Status, *Verdict, *kinds):
+    for word in (*State, *Status, *runs.VERDICTS, *kinds):
         assert f'``{word}``' in MESSAGES, word
     for status in ExitStatus:
         assert f'   * - {status.value}\n     - {status.name.lower()}\n' in STATUSES, status
@@ -247,7 +248,7 @@ def _terms(title):
 
 
 #: What makes an error or an obstacle, with the message last.
-NAMING = ('LeftAlone', 'Obstacle', '_of_consumer')
+NAMING = ('LeftAlone', 'obstacle', '_of_consumer')
 
 
 def _raised(module):

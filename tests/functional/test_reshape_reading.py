@@ -69,7 +69,7 @@ def test_both_ways_tell_the_same(client, tables, tmp_path):
     ]
     assert results[0] == results[1]
     differences, statuses = results[1]
-    assert {(deviation.tree, deviation.kind) for deviation in differences} == {
+    assert {(deviation.subject, deviation.kind) for deviation in differences} == {
         ('compute1', 'not-applied'),
         ('compute2', 'misplaced'),
         ('compute3', 'gone'),

@@ -18,7 +18,7 @@ def plan(client):
 
 def rows(client, plan, journal=None):
     deviations = engines.verify(client, plan, journal_path=journal)
-    return [(it.kind, str(it.verdict), it.is_damage) for it in deviations]
+    return [(it.kind, runs.verdict(it), it.is_error) for it in deviations]
 
 
 def status(client, plan):
@@ -88,7 +88,7 @@ def test_what_was_taken_back_is_not_overdue(client, plan, path):
     engines.apply(client, plan, path)
     engines.rollback(client, plan, path)
     (row,) = engines.verify(client, plan, journal_path=path)
-    assert (row.message, row.verdict, row.is_overdue) == (
+    assert (row.reason, runs.verdict(row), row.is_wrong) == (
         'the plan was taken back',
         'pending',
         False,
@@ -119,7 +119,7 @@ def test_trees_that_are_pending_are_no_damage(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=3, servers=2)), 1)
 
     def deviations():
-        return [(d.tree, d.is_damage) for d in engines.verify(client, plan, journal_path=path)]
+        return [(d.subject, d.is_error) for d in engines.verify(client, plan, journal_path=path)]
 
     assert deviations() == [(f'compute{n}', False) for n in range(3)]
     engines.apply(client, plan, path, limit=1)

@@ -233,7 +233,7 @@ class VerifyReshape(_PlanCommand):
                 workers=self.args.workers,
                 progress=show,
             )
-        if any(difference.is_damage or difference.is_overdue for difference in differences):
+        if any(difference.is_wrong for difference in differences):
             self.exit_status = errors.ExitStatus.DIFFERS
         self.ending = runs.verdicts(trees, differences)
         return runs.verification(trees, differences)

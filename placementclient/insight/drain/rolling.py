@@ -40,7 +40,7 @@ class Rolling:
     @property
     def verdict(self) -> DrainVerdict:
         """Return whether all batches can be emptied."""
-        if any(batch.severity is Severity.ERROR for batch in self.blocked):
+        if any(batch.is_error for batch in self.blocked):
             return DrainVerdict.NO
         if self.blocked:
             return DrainVerdict.UNDETERMINED

@@ -6,11 +6,12 @@ from uuid import UUID, uuid5
 
 from msgspec.structs import replace
 
+from placementclient.changes.obstacles import sentence
 from placementclient.changes.operations import Operation
 from placementclient.changes.simulation import simulate
 from placementclient.changes.tree_rebase import rebase_change, unmade
 from placementclient.client import errors
-from placementclient.client.wording import counted, first, listed, suggestion
+from placementclient.client.wording import counted, listed, suggestion
 from placementclient.files.cursors import Cursor
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.selecting import ProviderSelector
@@ -175,7 +176,7 @@ def carry_out(cloud: Assumed, at: Cursor, plan: Plan) -> None:
         if rebased.obstacles:
             raise at.inside('plan').error(
                 f'the plan does not suit the cloud any more: '
-                f'{first(rebased.obstacles)}. Make the plan again'
+                f'{sentence(rebased.obstacles)}. Make the plan again'
             )
         operations += rebased.operations
     cloud.snapshot = simulate(cloud.snapshot, operations)

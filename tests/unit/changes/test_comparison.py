@@ -32,7 +32,7 @@ def test_who_holds_something_else_was_resized_unless_it_is_where_it_was(
 ):
     live = cloud([host, GPU], [consumer('s', **allocated)])
     [deviation] = [item for item in comparison.deviations(TREE, live) if item.kind != 'inventory']
-    assert (deviation.kind, deviation.is_damage) == (kind, is_damage)
+    assert (deviation.kind, deviation.is_error) == (kind, is_damage)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_type_that_others_have_set_is_no_damage(planned, live, is_damage):
     )
     tree = Change({'host': 'host'}, before, after, is_atomic=True)
     [deviation] = comparison.deviations(tree, now)
-    assert (deviation.kind, deviation.is_damage) == ('owner', is_damage)
+    assert (deviation.kind, deviation.is_error) == ('owner', is_damage)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_change_beside_any_other_change_ends(seed):
     listed = [state for state in live.providers.values() if random.random() < 0.8]
     with ends_within(5):
         rebased = rebase(before, after, Snapshot(listed, live.consumers.values()))
-    names = [obstacle.name for obstacle in rebased.obstacles]
+    names = [obstacle.subject for obstacle in rebased.obstacles]
     refused = [name for name in names if name.startswith('consumer')]
     assert len(refused) == len(set(refused))
 
@@ -66,7 +66,7 @@ def cloud(*states, **allocated):
 
 
 def obstacles(rebased):
-    return [str(obstacle) for obstacle in rebased.obstacles]
+    return [obstacle.reason for obstacle in rebased.obstacles]
 
 
 def test_other_fields_and_classes_of_others_stay():

@@ -30,7 +30,7 @@ CONSUMERS = TREE.before.consumers.values()
 )
 def test_others_have_made_or_moved_a_provider(states, message):
     rebased = rebase_change(TREE, cloud(states, CONSUMERS))
-    assert [str(obstacle) for obstacle in rebased.obstacles] == [message]
+    assert [obstacle.reason for obstacle in rebased.obstacles] == [message]
     assert rebased.operations == ()
 
 

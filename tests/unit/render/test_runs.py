@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
+from placementclient.model.findings import Finding
 from placementclient.model.outcomes import (
-    Deviation,
     Outcome,
     Rehearsal,
     State,
@@ -14,6 +14,7 @@ from placementclient.model.outcomes import (
 )
 from placementclient.render import runs
 
+CHANGED = Finding('inventory', 'gpu1', reason='VGPU is 3')
 STATUSES = [
     TreeStatus('1', 'gpu1', Status.DIFFERS, 'changed'),
     TreeStatus('2', 'gpu2', Status.APPLIED),
@@ -31,7 +32,7 @@ def test_trees_that_differ_come_last():
 
 def test_differences_come_after_the_trees_that_are_as_planned():
     trees: list[Any] = [SimpleNamespace(root_provider_name=name) for name in ('gpu1', 'gpu2')]
-    _, rows = runs.verification(trees, [Deviation('gpu1', 'inventory', 'VGPU is 3')])
+    _, rows = runs.verification(trees, [CHANGED])
     assert rows == [
         ('gpu2', 'as planned', '', False, 'applied'),
         ('gpu1', 'inventory', 'VGPU is 3', True, 'damaged'),
@@ -43,7 +44,7 @@ def test_the_last_line_of_a_rehearsal_counts_both_ways():
         [TreeResult('1', 'gpu1', State.APPLIED), TreeResult('2', 'gpu2', State.FAILED)]
     )
     backward = Outcome([TreeResult('1', 'gpu1', State.ROLLED_BACK)])
-    rehearsal = Rehearsal(forward, [Deviation('gpu1', 'inventory', 'VGPU is 3')], backward, [])
+    rehearsal = Rehearsal(forward, [CHANGED], backward, [])
     assert runs.rehearsal_ending(rehearsal) == (
         'apply: 1 applied, 1 failed: gpu2; rollback: 1 rolled back; 1 difference'
     )
