@@ -139,7 +139,7 @@ class Carrier(Inspector):
         if not tree.is_atomic:
             return
         live = ScopeReader(self.client, [tree]).read_reshaped(tree)
-        deviations = list(comparison.deviations(tree, live, is_fresh=True))
+        deviations = list(comparison.deviations(tree, live, is_strict=True))
         for deviation in deviations:
             if deviation.is_error:
                 raise VerificationFailed(f'verification: {deviation.reason}')

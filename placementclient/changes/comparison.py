@@ -1,7 +1,8 @@
 """The live state of a change compared with its plan: its status, and the deviations. Pure.
 
-A deviation is an error if the change is incomplete or wrong, a warning if it is not made yet, and
-information if others have changed something since, as they may.
+A deviation is an error if the change is incomplete or wrong, a warning if it is not begun although
+it should be, and information if it is still to come, or if others have changed something since, as
+they may.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 def status_of(tree: Change, live: Snapshot) -> tuple[Status, str]:
-    """Return the status of an atomic change, and the reason if it is on neither side.
+    """Return the status of an atomic change, and the reason if it differs from both sides.
 
     :param live: what :func:`placementclient.reading.scope.showing` names
     """
@@ -29,7 +30,7 @@ def status_of(tree: Change, live: Snapshot) -> tuple[Status, str]:
     if not phases.has_happened(tree, live):
         reasons = [f'not applied, and {change.reason}' for change in before_apply(tree, live)]
         return (Status.DIFFERS, reasons[0]) if reasons else (Status.PENDING, '')
-    unlike = list(of_inventories(tree, live, is_fresh=True)) if phase is not Phase.AFTER else []
+    unlike = list(of_inventories(tree, live, is_strict=True)) if phase is not Phase.AFTER else []
     for change in tree.providers:
         lost = change.content_before.traits - change.content_after.traits
         if change.uuid not in live.providers:
@@ -45,7 +46,8 @@ def status_of(tree: Change, live: Snapshot) -> tuple[Status, str]:
 def not_applied(name: str, record: Record | None, has_journal: bool) -> Finding:
     """Return the deviation of a tree that is as before the plan.
 
-    It is damage if the journal says that it was applied, and information if it is still to come.
+    It is an error if the journal says that the tree was applied. It is information if the tree is
+    still to come or was rolled back; else a warning.
 
     :param name: of its root
     :param record: of the tree, if the journal has one
@@ -70,18 +72,18 @@ def before_apply(tree: Change, live: Snapshot) -> Iterator[Finding]:
         provider = live.providers.get(part.change.uuid)
         if provider and not part.change.is_created and part.live != part.before:
             planned = 'what the plan starts from'
-            yield _of_inventory(tree, part, part.before, planned, is_damage=False)
+            yield _inventory_deviation(tree, part, part.before, planned, is_damage=False)
 
 
-def deviations(tree: Change, live: Snapshot, *, is_fresh: bool = False) -> Iterator[Finding]:
+def deviations(tree: Change, live: Snapshot, *, is_strict: bool = False) -> Iterator[Finding]:
     """Return the deviations of a tree from its change, which is made, wholly or in part.
 
     An atomic change is compared with all that its providers have; another one with what it changes.
 
-    :param is_fresh: whether the change was granted just now, so that no client had time to change
-        anything
+    :param is_strict: whether another inventory of a class that moves is an error in any case, as
+        right after the request
     """
-    yield from of_inventories(tree, live, is_fresh=is_fresh)
+    yield from of_inventories(tree, live, is_strict=is_strict)
     for change in tree.providers:
         state = live.providers.get(change.uuid)
         if state is not None and change.after is not None:
@@ -91,7 +93,7 @@ def deviations(tree: Change, live: Snapshot, *, is_fresh: bool = False) -> Itera
         yield from _of_consumer(tree, consumer, live)
 
 
-def of_inventories(tree: Change, live: Snapshot, *, is_fresh: bool = False) -> Iterator[Finding]:
+def of_inventories(tree: Change, live: Snapshot, *, is_strict: bool = False) -> Iterator[Finding]:
     """Return the deviations of inventories, and the providers that are missing, or still exist."""
     local = {change.uuid for change in tree.local_providers()}
     created = {change.uuid for change in tree.created()}
@@ -102,8 +104,8 @@ def of_inventories(tree: Change, live: Snapshot, *, is_fresh: bool = False) -> I
             if state is not None:
                 yield _deviation(tree, 'exists', f'{change.name} still exists')
         elif state is not None:
-            yield from _of_inventories(tree, change, state, change.uuid in local, is_fresh)
-        # No reshape deletes a provider that it does not make; a host that goes takes its children.
+            yield from _of_provider(tree, change, state, change.uuid in local, is_strict)
+        # It is damage only while the hosts exist: a host takes its children along.
         elif change.after.inventories or not change.is_created or not tree.is_atomic:
             yield _missing(tree, change, is_damage=change.is_created and is_whole)
 
@@ -117,8 +119,8 @@ def _of_position(tree: Change, change: ProviderChange, live: ProviderState) -> I
             yield _deviation(tree, kind, message, is_damage=now == was)
 
 
-def _of_inventories(
-    tree: Change, change: ProviderChange, live: ProviderState, is_local: bool, is_fresh: bool
+def _of_provider(
+    tree: Change, change: ProviderChange, live: ProviderState, is_local: bool, is_strict: bool
 ) -> Iterator[Finding]:
     names = change.changed_classes
     if tree.is_atomic:
@@ -133,8 +135,8 @@ def _of_inventories(
             is_undone = (part.live is None) != (after is None) or part.live == before
             # Other plans change a sharing provider too.
             is_moved = is_local and part.before != part.after
-            is_damage = is_moved and (is_fresh or is_undone)
-            yield _of_inventory(tree, part, after, 'that of the plan', is_damage=is_damage)
+            is_damage = is_moved and (is_strict or is_undone)
+            yield _inventory_deviation(tree, part, after, 'that of the plan', is_damage=is_damage)
 
 
 def _with_others(part: InventoryPart, side: Inventory | None) -> Inventory | None:
@@ -145,7 +147,7 @@ def _with_others(part: InventoryPart, side: Inventory | None) -> Inventory | Non
     return part.live.with_fields({key: fields[key] for key in fields if before[key] != after[key]})
 
 
-def _of_inventory(
+def _inventory_deviation(
     tree: Change, part: InventoryPart, expected: Inventory | None, planned: str, is_damage: bool
 ) -> Finding:
     """Return the deviation from an inventory; ``planned`` has the words for the expected one."""
@@ -169,8 +171,8 @@ def _difference(live: Inventory | None, planned: Inventory | None) -> str:
 def _of_names(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Finding]:
     """Compare traits and aggregates: those that the plan changes, and those of others."""
     for kind, names, before, after in phases.name_sets(change, live):
-        changed = before ^ after
-        for name in sorted((names ^ after) & (names | after if tree.is_atomic else changed)):
+        changed, different = before ^ after, names ^ after
+        for name in sorted(different if tree.is_atomic else different & changed):
             message = f'{change.name} {"has" if name in names else "lacks"} the {kind} {name}'
             yield _deviation(tree, kind, message, is_damage=name in changed)
 
@@ -199,7 +201,7 @@ def _of_allocations(
         return 'gone', 'has gone since', is_new
     if together(allocated.values()) != together(desired.values()):
         # A consumer with other amounts was resized since, unless amounts that had to move are left.
-        is_damage = _is_untouched(consumer, allocated)
+        is_damage = _retains_moved_class(consumer, allocated)
         return 'amount', 'holds other amounts than it was given', is_damage
     names = {change.uuid: change.name for change in tree.providers}
     names |= {uuid: state.name for uuid, state in live.providers.items()}
@@ -210,7 +212,7 @@ def _of_allocations(
     return 'misplaced', f'is not where the plan put it, but on {", ".join(places)}', is_damage
 
 
-def _is_untouched(consumer: ConsumerChange, allocated: Allocations) -> bool:
+def _retains_moved_class(consumer: ConsumerChange, allocated: Allocations) -> bool:
     """Return True if a consumer still has a class where the plan took it away."""
     return any(
         name in allocated.get(uuid, {})

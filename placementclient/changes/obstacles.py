@@ -8,11 +8,11 @@ from placementclient.model.findings import Finding, Severity
 
 
 def obstacle(name: str, message: str, *, is_drift: bool = False) -> Finding:
-    """Return a part of a change that another client has changed since the decision.
+    """Return the finding that another client has changed a part of a change since the plan.
 
     :param name: of the provider; ``consumer UUID``
     :param message: a clause about it
-    :param is_drift: whether a new plan may take it into account: it is a warning then
+    :param is_drift: whether apply may plan again and so take it into account: a warning
     """
     severity = Severity.WARNING if is_drift else Severity.ERROR
     return Finding('obstacle', name, reason=message, severity=severity)
@@ -24,13 +24,13 @@ def sentence(obstacles: Sequence[Finding]) -> str:
 
 
 class LeftAlone(errors.Differs):
-    """The tree has changed since the plan, and the plan no longer fits."""
+    """The plan does not fit the tree as it is now."""
 
 
 class Obstructed(LeftAlone):
-    """Another client has changed parts of the change since the review."""
+    """Another client has changed parts of the change since the plan."""
 
     def __init__(self, obstacles: Sequence[Finding]) -> None:
         super().__init__(sentence(obstacles))
-        #: Whether a new plan may take all obstacles into account.
+        #: Whether apply may plan again, as a new plan may take all obstacles into account.
         self.is_drift = not any(obstacle.is_error for obstacle in obstacles)

@@ -1,4 +1,7 @@
-"""Retries after lost answers and temporary refusals (5xx, 429), with pauses."""
+"""Retries of one request after lost answers and temporary refusals (5xx, 429), with pauses.
+
+After a conflict, :mod:`placementclient.api.attempts` decides and writes again.
+"""
 
 import logging
 import random

@@ -11,7 +11,7 @@ from placementclient.model.repairs import Remedy, Repair
 class Severity(enum.Enum):
     """The severity of a finding."""
 
-    #: Something is counted or promised wrongly.
+    #: Something is wrong: counted or promised wrongly, damaged, in the way.
     ERROR = 'error'
     #: It works, but not as it was meant to, or not for long.
     WARNING = 'warning'
@@ -24,12 +24,12 @@ class Finding:
     """Something that is not right.
 
     :param kind: stable, for programs: the ID of a check of the audit, ``unsettled``, ``misplaced``
-    :param subject: the name of a provider, of a class, …, or the UUID of a consumer
+    :param subject: the name of a provider, of a root or of a class, the UUID of a consumer, …
     :param facts: the facts that show it, if ``reason`` does not
     :param roots: the UUIDs of the roots of the trees that it concerns
     :param remedy: what fixes it; ``None`` where only the operator can know that
-    :param reason: how the subject differs, or why it stays: the remedy is not safe to carry out as
-        it is, or a command cannot change the subject; empty: the remedy is safe
+    :param reason: in words: how the subject differs, or why a command does not change it. With a
+        remedy: why that is not safe to carry out as it is; empty: it is safe
     :param passed_over: why it may be none at this moment, so that it is counted only; empty: it is
         one
     """

@@ -7,7 +7,7 @@ from placementclient.client.wording import counted
 from placementclient.insight.candidates.explanation import Explanation, Host, Offer, Relaxation
 from placementclient.insight.candidates.requirements import Kind, Requirement
 from placementclient.insight.candidates.shortages import Reason, Shortage
-from placementclient.placing.counting import CandidateCount
+from placementclient.placing.candidate_count import CandidateCount
 
 #: More candidates of one tree make the service slow.
 _MANY = 1000

@@ -1,4 +1,4 @@
-"""The results of a run as rows."""
+"""The results of a run as rows and sentences."""
 
 import shlex
 from collections.abc import Iterable, Iterator
@@ -47,12 +47,15 @@ def ending(run: Outcome) -> str:
 
 def planning_anew(
     plan: Plan,
-    path: str,
+    plan_path: str,
     trees: Iterable[TreeResult | TreeStatus],
     new_path: str,
     program: str,
 ) -> Iterator[str]:
-    """Return the commands that plan the trees again that were left alone."""
+    """Return how to plan the trees again that were left alone: a command, and advice.
+
+    :param plan_path: the file of the plan, which serves as specification
+    """
     if plan.recipe is None:
         yield (
             'Others have changed trees that were left alone: review them, and plan again with '
@@ -60,19 +63,19 @@ def planning_anew(
         )
         return
     roots: list[str] = []
-    are_impossible: set[bool] = set()
+    impossible: list[bool] = []
     for tree in trees:
         planned = plan.tree(tree.root_provider_uuid)
         roots += planned.roots.values() if planned else [tree.root_provider_name]
-        are_impossible.add(f'{errors.Infeasible.TITLE}: ' in tree.reason)
+        impossible.append(f'{errors.Infeasible.TITLE}: ' in tree.reason)
     options = ['--allow-inferred'] if plan.recipe.options.allow_inferred else []
-    if True in are_impossible:
+    if any(impossible):
         yield _IMPOSSIBLE
-        options += ['--skip-infeasible'] if False in are_impossible else []
+        options += ['--skip-infeasible'] if not all(impossible) else []
     options += [f'--tree {shlex.quote(name)}' for name in roots]
     yield (
         f'Plan again for the trees that were left alone: {program} resource provider reshape plan '
-        f'--spec {shlex.quote(path)} {" ".join(options)} -o {shlex.quote(new_path)}'
+        f'--spec {shlex.quote(plan_path)} {" ".join(options)} -o {shlex.quote(new_path)}'
     )
 
 
@@ -82,7 +85,7 @@ def statuses(trees: Iterable[TreeStatus]) -> Output:
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in ordered]
 
 
-def verdicts(trees: Iterable[Change], differences: Iterable[Finding]) -> str:
+def verification_ending(trees: Iterable[Change], differences: Iterable[Finding]) -> str:
     """Return how many trees are as planned, and the names of the others."""
     different = {difference.subject for difference in differences}
     names = [tree.root_provider_name for tree in trees]

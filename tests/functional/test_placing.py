@@ -24,7 +24,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.placing import counting
+from placementclient.placing import candidate_count
 from placementclient.placing.options import OptionSearch, PartSearch
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import parsed
@@ -266,7 +266,7 @@ def check(snapshot, request, candidates, case):
     assert explained.is_met == bool(granted) or not certain, case
     topology = Topology(snapshot)
     if not any(map(is_sharing, snapshot.providers.values())):
-        number = counting.counted(topology, request)
+        number = candidate_count.counted(topology, request)
         assert (number.total, number.is_exact) == (len(granted), True), case
     counts = fits.by_tree(topology, [request])
     names = {snapshot.providers[root].name for root in roots}

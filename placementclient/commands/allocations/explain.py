@@ -142,7 +142,7 @@ class ExplainCandidate(DocumentCommand):
     def _of_snapshot(self) -> tuple[Explanation, NovaRequest | None]:
         from placementclient.insight import owners, unknown_names
         from placementclient.insight.candidates import explanation, matching
-        from placementclient.placing import counting
+        from placementclient.placing import candidate_count
 
         snapshot = reading.cloud(self).snapshot
         # Nothing is sent: it only knows what each option needs.
@@ -162,7 +162,7 @@ class ExplainCandidate(DocumentCommand):
             if nova_request is None or not result.is_met:
                 return result
             limited = request._replace(limit=nova_request.first.limit)
-            return replace(result, count=counting.counted(index.topology, limited))
+            return replace(result, count=candidate_count.counted(index.topology, limited))
 
         return self._either(map(explained, requests)), nova_request
 

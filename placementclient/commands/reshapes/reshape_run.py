@@ -211,7 +211,7 @@ class VerifyReshape(_PlanCommand):
 
     The command reads allocations, inventories and traits, and everything that the plan must not
     touch. Each difference has a verdict: pending, changed later (by others, which is allowed),
-    damaged. If the journal lists a tree as still to come, the tree is not pending.
+    damaged. Trees that the journal lists as still to come do not change the exit status.
     """
 
     examples = ('plan.json',)
@@ -235,5 +235,5 @@ class VerifyReshape(_PlanCommand):
             )
         if any(difference.is_wrong for difference in differences):
             self.exit_status = errors.ExitStatus.DIFFERS
-        self.ending = runs.verdicts(trees, differences)
+        self.ending = runs.verification_ending(trees, differences)
         return runs.verification(trees, differences)

@@ -12,7 +12,7 @@ from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
 from placementclient.model.repairs import AddTrait, advice
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
-from placementclient.placing import counting
+from placementclient.placing import candidate_count
 from placementclient.placing.providers import is_sharing
 
 _WIDE = (
@@ -193,7 +193,7 @@ def wide_tree(cloud: Cloud) -> Iterator[Finding]:
     flavors = list(cloud.answers.scheduling.accepted(cloud.answers.flavors or ()))
     requests = [request for _, request in flavors]
     counters = [
-        (flavor.name, request.limit, counting.counter(cloud.topology, request))
+        (flavor.name, request.limit, candidate_count.counter(cloud.topology, request))
         for flavor, request in flavors
         if request.limit is not None
     ]

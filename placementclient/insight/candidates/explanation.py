@@ -21,7 +21,7 @@ from placementclient.insight.candidates.requirements import (
 from placementclient.insight.candidates.shortages import Reason, Shortage, shortages
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
-from placementclient.placing.counting import CandidateCount
+from placementclient.placing.candidate_count import CandidateCount
 from placementclient.placing.providers import is_sharing
 
 #: How many trees with few shortages are examined to find the nearest ones.

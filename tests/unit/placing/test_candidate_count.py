@@ -8,7 +8,7 @@ import pytest
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.placing.counting import TreeCandidates, counted
+from placementclient.placing.candidate_count import TreeCandidates, counted
 from placementclient.placing.topology import Topology
 from tests.unit.insight.clouds import cloud, consumer, provider
 
