@@ -28,6 +28,7 @@ from sqlalchemy import URL, Engine, event, inspect, text
 from placementclient.client import errors
 from placementclient.embedded import database_url, tables
 from placementclient.embedded.transactions import Transactions, translated
+from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Snapshot
 
 LOG = logging.getLogger(__name__)
@@ -262,6 +263,11 @@ class Service:
         self._turn.writes = False
         with translated():
             return tables.snapshot(self._engine, roots, types=types)
+
+    def providers(self, roots: Collection[str]) -> list[Provider]:
+        self._turn.writes = False
+        with translated():
+            return tables.providers(self._engine, roots)
 
     def close(self) -> None:
         """Close the database and reset the server's modules."""

@@ -4,6 +4,7 @@ The joins are those of the server's own queries, as only the database knows whic
 in MariaDB, capitals equal small letters, in SQLite and PostgreSQL they do not.
 """
 
+import contextlib
 import itertools
 import operator
 from collections.abc import Collection, Container, Iterator, Mapping
@@ -34,12 +35,25 @@ def snapshot(engine: Engine, roots: Collection[str] | None, *, types: bool) -> S
         ``None``: everything
     :param types: whether consumers have types, as from microversion 1.38 on
     """
+    with _one_moment(engine) as connection:
+        return _TableReading(connection, roots, types).snapshot()
+
+
+def providers(engine: Engine, roots: Collection[str]) -> list[Provider]:
+    """Return the providers of some trees, by the UUIDs of their roots."""
+    with engine.connect() as connection:
+        return list(_TableReading(connection, roots, False).providers().values())
+
+
+@contextlib.contextmanager
+def _one_moment(engine: Engine) -> Iterator[Connection]:
+    """Open a transaction of which all statements see the same moment."""
     with engine.connect() as connection:
         if connection.dialect.name != 'sqlite':
             # Else each statement may see another moment; SQLite always shows one moment.
             connection.execution_options(isolation_level='REPEATABLE READ')
         with connection.begin():
-            return _TableReading(connection, roots, types).snapshot()
+            yield connection
 
 
 class _TableReading:
@@ -52,7 +66,7 @@ class _TableReading:
         self._root_ids: list[int] | None = None
 
     def snapshot(self) -> Snapshot:
-        providers = self._providers()
+        providers = self.providers()
         classes, traits = self._names(models.ResourceClass), self._names(models.Trait)
         inventories = self._inventories(classes)
         traits_of = self._sets(models.ResourceProviderTrait, 'trait_id', traits)
@@ -75,7 +89,7 @@ class _TableReading:
             self._consumers(allocated, {provider.uuid for provider in providers.values()}),
         )
 
-    def _providers(self) -> dict[int, Provider]:
+    def providers(self) -> dict[int, Provider]:
         rp = models.ResourceProvider
         root, parent = aliased(rp), aliased(rp)
         query = (

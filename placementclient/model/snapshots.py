@@ -231,3 +231,6 @@ class SnapshotReader(Protocol):
             ``None``: everything
         :param types: whether to read the consumers' types, as from microversion 1.38 on
         """
+
+    def providers(self, roots: Collection[str]) -> Iterable[Provider]:
+        """Return the providers of some trees alone, by the UUIDs of their roots."""

@@ -41,15 +41,12 @@ class ScopeReader:
 
     def __init__(self, client: Client, changes: Iterable[Change]) -> None:
         self._client = client
-        roots = {root for change in changes for root in change.concerned_roots}
+        self._roots = {root for change in changes for root in change.concerned_roots}
+        #: The content of the tables, once it is read.
         self._whole: Snapshot | None = None
         self._trees: dict[str, list[Provider]] = {}
-        if client.snapshot_reader is not None:
-            types = client.microversion >= TYPED
-            self._whole = client.snapshot_reader.snapshot(roots, types=types)
-        elif len(roots) >= _MANY:
-            for provider in resource_provider.list(client):
-                self._trees.setdefault(provider.root_uuid, []).append(provider)
+        if client.snapshot_reader is None and len(self._roots) >= _MANY:
+            self._add(resource_provider.list(client))
 
     def listed(self, change: Change) -> dict[str, Provider]:
         """Return all providers of the trees of a change, by UUID."""
@@ -60,6 +57,7 @@ class ScopeReader:
 
         :param is_begun: whether the providers that the change makes may exist
         """
+        whole = self._whole = self._whole or self._read_whole()
         listed, before, after = self.listed(change), change.before.providers, change.after.providers
         expected = {*before, *(after if is_begun else ())}
         missing = expected - listed.keys()
@@ -69,9 +67,9 @@ class ScopeReader:
             # Others have moved a provider to another tree.
             wider = dataclasses.replace(change, roots={**change.roots, **moved})
             return ScopeReader(self._client, [wider]).read(wider, facets, is_begun=is_begun)
-        if self._whole is not None:
-            states = (self._whole.providers[uuid] for uuid in listed)
-            consumers = self._consumers(change, self._whole, listed) if facets.has_consumers else ()
+        if whole is not None:
+            states = (whole.providers[uuid] for uuid in listed)
+            consumers = self._consumers(change, whole, listed) if facets.has_consumers else ()
             return Snapshot(states, consumers)
         planned = (
             replace(before.get(uuid) or after.get(uuid) or ProviderState(item), provider=item)
@@ -101,7 +99,7 @@ class ScopeReader:
         """
         states, consumers = change.after.providers, change.after.consumers
         live = change.after
-        if self._whole is not None:
+        if self._client.snapshot_reader is not None:
             live = self.read(change, content(change))
         elif not change.consumers:
             live = read_states(
@@ -131,10 +129,23 @@ class ScopeReader:
             map(allocated, consumers.values()),
         )
 
+    def _read_whole(self) -> Snapshot | None:
+        reader, types = self._client.snapshot_reader, self._client.microversion >= TYPED
+        return None if reader is None else reader.snapshot(self._roots, types=types)
+
+    def _add(self, providers: Iterable[Provider]) -> None:
+        for provider in providers:
+            self._trees.setdefault(provider.root_uuid, []).append(provider)
+
     def _tree(self, root_uuid: str) -> Iterable[Provider]:
         if self._whole is not None:
             exists = root_uuid in self._whole.providers
             return (state.provider for state in self._whole.tree(root_uuid)) if exists else ()
+        if self._client.snapshot_reader is not None:
+            if not self._trees:
+                self._trees = {root: [] for root in self._roots}
+                self._add(self._client.snapshot_reader.providers(self._roots))
+            return self._trees.get(root_uuid, ())
         if root_uuid not in self._trees:
             matching = Filter(in_tree=root_uuid)
             self._trees[root_uuid] = resource_provider.list(self._client, matching=matching)

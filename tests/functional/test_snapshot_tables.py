@@ -151,6 +151,8 @@ def test_many_trees_are_picked_out_of_everything(tables, url, monkeypatch):
     picked = reader.snapshot(roots[2:5])
     assert picked.providers == by_endpoints.providers
     assert picked.consumers == by_endpoints.consumers
+    alone = {provider.uuid: provider for provider in reader.providers(roots[2:5])}
+    assert alone == {uuid: state.provider for uuid, state in picked.providers.items()}
 
 
 def test_a_tree_that_does_not_exist_is_passed_over_or_an_error(tables):
