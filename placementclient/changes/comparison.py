@@ -56,10 +56,11 @@ def not_applied(name: str, record: Record | None, has_journal: bool) -> Finding:
     ended = record.ended if record is not None else None
     is_back = ended == State.ROLLED_BACK
     message = 'the plan was taken back' if is_back else 'the plan is not applied to this tree'
-    is_overdue = not has_journal or (record is not None and not is_back)
-    severity = Severity.WARNING if is_overdue else Severity.INFO
+    severity = Severity.WARNING
     if ended == State.APPLIED:
         severity = Severity.ERROR
+    elif is_back or (has_journal and record is None):
+        severity = Severity.INFO
     return Finding('not-applied', name, reason=message, severity=severity)
 
 

@@ -1,1 +1,1 @@
-"""The program ``placement``: the commands of the plugin, without the rest of OpenStackClient."""
+"""The program ``placement``, completion, and the hooks that OpenStackClient calls."""

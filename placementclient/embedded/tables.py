@@ -41,7 +41,7 @@ def snapshot(engine: Engine, roots: Collection[str] | None, *, types: bool) -> S
 
 def providers(engine: Engine, roots: Collection[str]) -> list[Provider]:
     """Return the providers of some trees, by the UUIDs of their roots."""
-    with engine.connect() as connection:
+    with _one_moment(engine) as connection:
         return list(_TableReading(connection, roots, False).providers().values())
 
 

@@ -14,7 +14,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.plans import Change, ConsumerChange
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import ProviderState, Snapshot, SnapshotReader
 from placementclient.reading.facets import ALLOCATIONS, CONTENT, read_states
 
 #: From how many trees on one list of all providers takes less than a list of each tree.
@@ -41,11 +41,12 @@ class ScopeReader:
 
     def __init__(self, client: Client, changes: Iterable[Change]) -> None:
         self._client = client
+        self._tables: SnapshotReader | None = client.snapshot_reader
         self._roots = {root for change in changes for root in change.concerned_roots}
         #: The content of the tables, once it is read.
         self._whole: Snapshot | None = None
         self._trees: dict[str, list[Provider]] = {}
-        if client.snapshot_reader is None and len(self._roots) >= _MANY:
+        if self._tables is None and len(self._roots) >= _MANY:
             self._add(resource_provider.list(client))
 
     def listed(self, change: Change) -> dict[str, Provider]:
@@ -57,7 +58,9 @@ class ScopeReader:
 
         :param is_begun: whether the providers that the change makes may exist
         """
-        whole = self._whole = self._whole or self._read_whole()
+        if self._whole is None and self._tables is not None:
+            types = self._client.microversion >= TYPED
+            self._whole = self._tables.snapshot(self._roots, types=types)
         listed, before, after = self.listed(change), change.before.providers, change.after.providers
         expected = {*before, *(after if is_begun else ())}
         missing = expected - listed.keys()
@@ -67,9 +70,9 @@ class ScopeReader:
             # Others have moved a provider to another tree.
             wider = dataclasses.replace(change, roots={**change.roots, **moved})
             return ScopeReader(self._client, [wider]).read(wider, facets, is_begun=is_begun)
-        if whole is not None:
-            states = (whole.providers[uuid] for uuid in listed)
-            consumers = self._consumers(change, whole, listed) if facets.has_consumers else ()
+        if self._whole is not None:
+            states = (self._whole.providers[uuid] for uuid in listed)
+            consumers = self._consumers(change, self._whole, listed) if facets.has_consumers else ()
             return Snapshot(states, consumers)
         planned = (
             replace(before.get(uuid) or after.get(uuid) or ProviderState(item), provider=item)
@@ -99,7 +102,7 @@ class ScopeReader:
         """
         states, consumers = change.after.providers, change.after.consumers
         live = change.after
-        if self._client.snapshot_reader is not None:
+        if self._tables is not None:
             live = self.read(change, content(change))
         elif not change.consumers:
             live = read_states(
@@ -129,10 +132,6 @@ class ScopeReader:
             map(allocated, consumers.values()),
         )
 
-    def _read_whole(self) -> Snapshot | None:
-        reader, types = self._client.snapshot_reader, self._client.microversion >= TYPED
-        return None if reader is None else reader.snapshot(self._roots, types=types)
-
     def _add(self, providers: Iterable[Provider]) -> None:
         for provider in providers:
             self._trees.setdefault(provider.root_uuid, []).append(provider)
@@ -141,10 +140,10 @@ class ScopeReader:
         if self._whole is not None:
             exists = root_uuid in self._whole.providers
             return (state.provider for state in self._whole.tree(root_uuid)) if exists else ()
-        if self._client.snapshot_reader is not None:
+        if self._tables is not None:
             if not self._trees:
                 self._trees = {root: [] for root in self._roots}
-                self._add(self._client.snapshot_reader.providers(self._roots))
+                self._add(self._tables.providers(self._roots))
             return self._trees.get(root_uuid, ())
         if root_uuid not in self._trees:
             matching = Filter(in_tree=root_uuid)

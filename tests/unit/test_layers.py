@@ -37,6 +37,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     'testing': {'producers', 'embedded'},
     '__main__': {'cli'},
 }
+#: The parts of ``cli`` that OpenStackClient or a key press loads: they do without the others.
+HOOKS = ('cli.plugin', 'cli.command_help', 'cli.entry_points', 'cli.completion')
 #: The most folders in a chain, from the top of the table to its bottom.
 LONGEST_CHAIN = 9
 #: Folders and modules that must be testable without a service, and so usable on a file.
@@ -122,6 +124,12 @@ def reached(module):
 def test_every_module_imports_what_the_row_of_its_folder_allows(module):
     folders = {folder(other) for other in ours(NAMES[module])} - {''}
     assert folders <= (allowed(folder(module)) if folder(module) else set())
+
+
+@pytest.mark.parametrize('module', [name for name in NAMES if is_in(name, HOOKS)])
+def test_hooks_do_without_the_program(module):
+    others = GRAPH[module] - {'placementclient', 'placementclient.cli'}
+    assert [other for other in others if not is_in(other, (*HOOKS, 'client'))] == []
 
 
 def test_the_walk_sees_what_functions_and_types_import():
