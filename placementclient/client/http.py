@@ -196,7 +196,7 @@ class Client:
         :param answer: the type of the body of the answer; without it, there is none
         :param query: the query parameters; those that are ``None`` are left out
         :param version: the microversion of this request, where it must not be the one in use; an
-            older service is asked at its highest, where the version in use is still open
+            older service is asked at its highest, unless the operator chose the version
         :param parts: the parts of the path: ``provider='…'``
         :raises errors.HTTPError: if the answer's status is 400 or more
         :raises errors.NoAnswer: if the service says nothing: a write may be carried out or not
@@ -204,19 +204,21 @@ class Client:
         :raises errors.UnsupportedVersion: if the service lacks the version or the endpoint
         """
         path = endpoint.path(**parts)
-        sent_at = version or self.assumed_microversion
+        # Read once: another thread may settle the version while this request is under way.
+        settled = self._settled
+        sent_at = version or settled or microversion.HIGHEST
+        if settled is not None and not self.version_is_chosen:
+            sent_at = min(sent_at, settled)
         _check(sent_at, str(endpoint), endpoint.since)
         try:
             response = self._request(endpoint, path, answer, query, body, sent_at)
         except errors.NotAcceptable as refusal:
-            if self._settled is not None:
+            if settled is not None:
                 raise self._unsupported(sent_at, refusal) from refusal
             # Nothing was carried out: the service looks at the version first.
-            highest = microversion.negotiate(*self.supported())
-            self._settle(highest)
-            lower = min(version, highest) if version else None
+            self._settle(microversion.negotiate(*self.supported()))
             return self.send(
-                endpoint, answer=answer, query=query, body=body, version=lower, **parts
+                endpoint, answer=answer, query=query, body=body, version=version, **parts
             )
         if self._settled is None and version is None:
             self._settle(microversion.HIGHEST)

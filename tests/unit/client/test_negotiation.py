@@ -1,6 +1,12 @@
 """The client: how the microversion is settled, without asking where that is not needed."""
 
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from keystoneauth1.session import Session
+from keystoneauth1.token_endpoint import Token
 
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
@@ -108,6 +114,40 @@ def test_a_version_of_its_own_gives_way_to_an_older_service_alone(
     service.answer(fault(406, 'No'), version_document(highest), LIST)
     client.send(endpoints.LIST_TRAITS, answer=dict, version=V20)
     assert lines(service) == ['1.20 GET /traits', 'None GET /', f'{sent_at} GET /traits']
+
+
+@pytest.mark.parametrize('version', [None, Microversion(1, 37)], ids=['assumed', 'of its own'])
+def test_requests_that_are_refused_together_are_all_repeated_at_the_settled_version(serve, version):
+    both_are_sent, is_settled = threading.Barrier(2), threading.Event()
+
+    def answer(request, connection):
+        status, body = '200 OK', {'traits': []}
+        if request.startswith(b'GET / '):
+            body = {'versions': [{'min_version': '1.0', 'max_version': '1.36'}]}
+        elif b'placement 1.36' in request:
+            is_settled.set()
+        else:
+            if both_are_sent.wait(20):  # the later refusal
+                is_settled.wait(20)
+            status, body = '406 Not Acceptable', {'errors': [{'status': 406, 'detail': 'No'}]}
+        head = f'HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n'
+        connection.sendall(head.encode() + json.dumps(body).encode())
+
+    client = Client(Session(Token(serve(answer).url, 'a-token')))
+    with ThreadPoolExecutor(2) as pool:
+        requests = [
+            pool.submit(client.send, endpoints.LIST_TRAITS, answer=dict, version=version)
+            for _ in range(2)
+        ]
+        assert [request.result().body for request in requests] == [{'traits': []}] * 2
+    assert client.microversion == (1, 36)
+
+
+def test_a_version_of_its_own_is_not_above_the_settled_one(client, service):
+    service.answer(fault(406, 'No'), version_document('1.36'), LIST, LIST)
+    client.send(endpoints.LIST_TRAITS, answer=dict)
+    client.send(endpoints.LIST_TRAITS, answer=dict, version=Microversion(1, 37))
+    assert lines(service)[2:] == ['1.36 GET /traits'] * 2
 
 
 GARBAGE = {
