@@ -57,11 +57,12 @@ class Hypervisor(ListRecord, frozen=True):
         'hypervisor_type': 'type',
         'running_vms': 'servers',
     }
-    lower = ('id',)
+    lower = ('id', 'state')
 
     node: String
     id: String | int | None = None
     type: OptionalString = None
+    state: OptionalString = None
     service: HypervisorService = HypervisorService()
     vcpus: Quantity | None = None
     vcpus_used: Quantity | None = None
@@ -75,6 +76,11 @@ class Hypervisor(ListRecord, frozen=True):
     def uuid(self) -> str | None:
         """Return the UUID of the node and of its provider."""
         return self.id if isinstance(self.id, str) and not self.id.isdigit() else None
+
+    @property
+    def is_up(self) -> bool | None:
+        """Return whether its nova-compute is up; ``None`` if the list does not say it."""
+        return {'up': True, 'down': False}.get(self.state or '')
 
     @property
     def host(self) -> str | None:

@@ -11,6 +11,7 @@ from placementclient.client.http import Client
 from placementclient.client.wording import first
 from placementclient.insight.unknown_names import Names
 from placementclient.model.inventories import Inventory
+from placementclient.model.nova import DISABLED
 from placementclient.model.plans import Notice
 from placementclient.model.providers import Provider
 from placementclient.model.shortfalls import shortfalls
@@ -19,11 +20,15 @@ from placementclient.producers.declarations import Declared, all_of
 from placementclient.producers.producer import Producer
 from placementclient.reading.capture import capture_any
 
+#: The traits of hosts that nova-compute sets and takes away by itself.
+_COMPUTE = 'COMPUTE_'
+
 
 class Declaring(Producer):
     """The producer of declared trees.
 
     :param prune: delete the providers below that are not declared and have no consumers
+    :param reparent: let a root become a child, and a provider in use come into another tree
     :param previous: what the file added before; what it does not name any more is taken away
     """
 
@@ -35,10 +40,12 @@ class Declaring(Producer):
         declarations: Sequence[Declared],
         *,
         prune: bool = False,
+        reparent: bool = False,
         previous: Sequence[Declared] = (),
     ) -> None:
         super().__init__(client)
-        self._declarations, self._prune, self._previous = declarations, prune, previous
+        self._declarations, self._previous = declarations, previous
+        self._prune, self._reparent = prune, reparent
 
     def read(self, roots: Sequence[str]) -> Snapshot:
         """Read the existing trees of all declared providers."""
@@ -52,7 +59,10 @@ class Declaring(Producer):
         return capture_any(self.client, list(existing))
 
     def desired(self, live: Snapshot) -> Snapshot:
-        return declared(live, self._declarations, prune=self._prune, previous=self._previous)
+        after = declared(live, self._declarations, prune=self._prune, previous=self._previous)
+        if not self._reparent:
+            check_trees(live, after)
+        return after
 
 
 class InUse(errors.PlacementError):
@@ -66,6 +76,24 @@ class InUse(errors.PlacementError):
             f'"- {{from_resource_provider: {facts["provider"]}, to_resource_provider: NAME, '
             f'moved_resources: {{{facts["resource_class"]}: AMOUNT}}}}" in the specification of '
             '"resource provider reshape plan"'
+        )
+
+
+def check_trees(before: Snapshot, after: Snapshot) -> None:
+    """Refuse a root that becomes a child, and a provider in use that comes into another tree."""
+    moved = []
+    for uuid in before.providers.keys() & after.providers.keys():
+        state = before.providers[uuid]
+        *_, root_uuid = uuid, *after.ancestors(uuid)
+        is_used = any(state.usages.values()) or before.consumers_on(uuid)
+        is_root = state.provider.parent_provider_uuid is None
+        if root_uuid != state.provider.root_uuid and (is_root or is_used):
+            kind = 'which is a root' if is_root else 'which is in use'
+            moved.append(f'{state.name}, {kind}, below {after.providers[root_uuid].name}')
+    if moved:
+        raise errors.BadArgument(
+            f'The file puts {first(sorted(moved))}. Check the indentation of the file; --reparent '
+            'moves it'
         )
 
 
@@ -139,8 +167,8 @@ class _DeclaredState:
             state,
             provider=replace(state.provider, name=name, parent_provider_uuid=parent),
             inventories=_desired_inventories(name, declared, state.inventories),
-            traits=_names(declared, declared.traits, state.traits),
-            aggregates=_names(declared, declared.aggregates, state.aggregates),
+            traits=_desired_traits(declared, live),
+            aggregates=(state.aggregates if declared.aggregates is None else declared.aggregates),
         )
         for child in declared.children:
             self.place(child, uuid)
@@ -195,12 +223,15 @@ def _desired_inventories(
     return after
 
 
-def _names(
-    declared: Declared, names: frozenset[str] | None, live: frozenset[str]
-) -> frozenset[str]:
-    if names is None:
-        return live
-    return live | names if declared.adds else names
+def _desired_traits(declared: Declared, live: ProviderState | None) -> frozenset[str]:
+    traits = live.traits if live else frozenset()
+    if declared.traits is None or live is None:
+        return declared.traits or traits
+    if declared.adds:
+        return traits | declared.traits
+    # Nova takes away what its driver does not support any more, or what an operator enables again.
+    of_nova = {name for name in traits if name.startswith(_COMPUTE)}
+    return declared.traits - {DISABLED} | of_nova
 
 
 def _surplus(

@@ -9,6 +9,7 @@ from placementclient.client.wording import counted, first
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider, original, temporary_name
 from placementclient.model.servers import same_host
+from placementclient.model.services import Hypervisor
 from placementclient.model.shortfalls import check_accounted
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -41,6 +42,51 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> Sna
         if uuid not in heirs
     )
     return Snapshot(moved, _consumers(snapshot, states, heirs), snapshot.origin)
+
+
+def check_compute_nodes(
+    nodes: Iterable[Hypervisor], old_uuid: str, new_uuid: str, name: str
+) -> None:
+    """Refuse to join two hosts of Nova, and a UUID with which nova-compute would not start.
+
+    :param nodes: all compute nodes of Nova
+    :param name: that the new provider gets
+    :raises Irreplaceable: if the compute nodes do not prove that the two are one host
+    """
+    by_uuid = {node.uuid: node for node in nodes}
+    if None in by_uuid:
+        raise Irreplaceable(
+            'The IDs of the hypervisors are numbers, which do not tell hosts apart: list them at '
+            'compute API 2.53 or above ("openstack --os-compute-api-version 2.53 hypervisor list '
+            '-f json")'
+        )
+    old, new = by_uuid.get(old_uuid), by_uuid.get(new_uuid)
+    if old and not new:
+        raise Irreplaceable(
+            f'Nova has the compute node {old.node} with the UUID {old_uuid}: nova-compute does not '
+            f'start with another one ("Duplicate compute node record"). Write {old_uuid} into its '
+            'file compute_id, and replace nothing. Or take all servers off the host, and delete '
+            'the compute node first: openstack compute service delete. --compute-node-exists goes '
+            'on all the same'
+        )
+    if new and new.node != name:
+        raise Irreplaceable(
+            f'Nova has the UUID {new_uuid} as {new.node}, not as {name}: check that both are the '
+            f'same host, then give --name {new.node}'
+        )
+    if old and new and (old.node, old.host) == (new.node, new.host):
+        raise Irreplaceable(
+            f'Nova has two compute nodes called {old.node}, {old_uuid} and {new_uuid}: two hosts, '
+            'as each cell may have one of this name. If one of them is gone, delete its compute '
+            'service first: openstack compute service delete'
+        )
+    if old and old.is_up is not False:
+        seen = 'is up' if old.is_up else 'may be up (the list has no state)'
+        raise Irreplaceable(
+            f'Nova has the compute node {old.node} with the UUID {old_uuid}, which {seen}: it is '
+            f'another host than {name}. If it is not, stop the nova-compute of {old.node} first; '
+            'Nova says after a minute that it is down'
+        )
 
 
 def check_related(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> None:

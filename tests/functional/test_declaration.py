@@ -113,6 +113,25 @@ def test_what_is_used_does_not_go(placement, client, declared):
     assert before.providers == after.providers
 
 
+def test_a_host_comes_below_another_one_with_reparent_alone(placement, client, declared):
+    hosts = declared('[{name: a, inventories: {VCPU: {total: 4}}}, {name: b, inventories: {}}]')
+    placement(*TREE, 'apply', hosts, '--yes')
+    before = capture(client)
+    slip = declared('{name: b, children: [{name: a, inventories: {VCPU: {total: 4}}}]}')
+
+    refused = placement(*TREE, 'apply', slip, '--yes')
+
+    assert (refused.status, refused.stdout, refused.stderr) == (
+        1,
+        '',
+        'The file puts a, which is a root, below b. Check the indentation of the file; --reparent '
+        'moves it\n',
+    )
+    assert capture(client).providers == before.providers
+    moved = placement(*TREE, 'apply', slip, '--reparent', '--yes', '-f', 'json')
+    assert (moved.status, changes(moved)) == (0, [('a', 'parent')])
+
+
 def test_a_new_name_overwrites_nobody(placement, client, declared):
     """What another writer sets beside a rename is seen, and decided anew."""
     placement(*TREE, 'apply', declared(DECLARED), '--yes')

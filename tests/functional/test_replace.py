@@ -119,50 +119,101 @@ def test_two_hosts_in_use_are_joined_with_merge_alone(client, placement):
     assert after.providers[uuid_of('compute1')].usages == {'VCPU': 5, 'MEMORY_MB': 512}
 
 
-def hypervisor(uuid):
-    return {'id': uuid, 'hypervisor_hostname': 'compute0'}
+def node(uuid, state='up', name='compute0', host=None):
+    service_ = {'service': {'host': host}} if host else {}
+    return {'id': uuid, 'hypervisor_hostname': name, 'state': state, **service_}
+
+
+OLD = uuid_of('compute0')
+
+
+def _listed(monkeypatch, path, source, *nodes):
+    """Options of a command that compares with these compute nodes."""
+    path.write_text(json.dumps({'hypervisors': nodes}))
+    monkeypatch.setattr(service, 'hypervisors', lambda client: list(nodes))
+    return f'--hypervisors {path}' if source == 'file' else ''
 
 
 @pytest.mark.parametrize('source', ['nova', 'file'])
-def test_a_compute_node_of_nova_keeps_its_uuid(client, placement, tmp_path, monkeypatch, source):
+@pytest.mark.parametrize(
+    ('nodes', 'message'),
+    [
+        # nova-compute does not start with another UUID.
+        ([node(OLD)], f'Nova has the compute node compute0 with the UUID {OLD}: '),
+        ([node(OLD, 'down')], f'Write {OLD} into its file compute_id'),
+        # Two hosts that are up; one of them may be.
+        (
+            [node(OLD, name='compute0.site-a'), node(NEW)],
+            f'Nova has the compute node compute0.site-a with the UUID {OLD}, which is up: it is '
+            'another host than compute0. If it is not, stop the nova-compute of compute0.site-a',
+        ),
+        ([node(OLD, None, 'former'), node(NEW)], 'which may be up (the list has no state)'),
+        # The UUID of another host, typed by mistake.
+        (
+            [node(NEW, name='compute9')],
+            f'Nova has the UUID {NEW} as compute9, not as compute0: check that both are the same '
+            'host, then give --name compute9',
+        ),
+        # Each cell may have a host of one name.
+        (
+            [node(OLD, 'down'), node(NEW)],
+            f'Nova has two compute nodes called compute0, {OLD} and {NEW}: two hosts',
+        ),
+        ([node(7), node(8)], 'The IDs of the hypervisors are numbers, which do not tell hosts'),
+    ],
+)
+def test_replace_joins_no_two_hosts_of_nova(
+    client, placement, tmp_path, monkeypatch, source, nodes, message
+):
     build(client, SERVER)
-    path, old = tmp_path / 'hypervisors.json', uuid_of('compute0')
-    command = f'{REPLACE} --uuid {NEW} --yes'
-
-    def list_(*uuids):
-        records = list(map(hypervisor, uuids))
-        path.write_text(json.dumps({'hypervisors': records}))
-        if source == 'file':
-            return f'{command} --hypervisors {path}'
-        monkeypatch.setattr(service, 'hypervisors', lambda client: records)
-        return command
-
     before = content(clouds.captured(client))
-    refused = placement(list_(old))
+    listed = _listed(monkeypatch, tmp_path / 'hypervisors.json', source, *nodes)
 
-    assert (refused.status, refused.stdout) == (1, '')
-    assert refused.stderr.startswith(f'Nova has the compute node compute0 with the UUID {old}: ')
-    assert f'Write {old} into its file compute_id' in refused.stderr
+    for option in ('', '--merge', f'--plan {tmp_path / "plan.json"}'):
+        refused = placement(f'{REPLACE} --uuid {NEW} --yes {listed} {option}')
+        assert (refused.status, refused.stdout) == (1, '')
+        assert message in refused.stderr
     assert content(clouds.captured(client)) == before
-    for uuids in ([old, NEW], [NEW], []):
-        assert placement(f'{list_(*uuids)} --dry-run').status == 3
-    assert placement(f'{list_(old)} --compute-node-exists').status == 0
-    assert placement(list_(old)).status == 0
+
+    assert placement(f'{REPLACE} --uuid {NEW} --yes {listed} --compute-node-exists').status == 0
 
 
-def test_a_nova_that_refuses_its_compute_nodes_is_named(client, placement, monkeypatch):
+@pytest.mark.parametrize('source', ['nova', 'file'])
+@pytest.mark.parametrize(
+    'nodes',
+    [
+        [],
+        [node(NEW)],
+        [node(OLD, 'down', 'former'), node(NEW)],
+        [node(OLD, 'down', host='former'), node(NEW, host='compute0')],
+    ],
+)
+def test_replace_goes_ahead_where_nova_has_the_new_host_alone(
+    client, placement, tmp_path, monkeypatch, source, nodes
+):
+    build(client, SERVER)
+    listed = _listed(monkeypatch, tmp_path / 'hypervisors.json', source, *nodes)
+
+    assert placement(f'{REPLACE} --uuid {NEW} --yes {listed}').status == 0
+    # All is done, whatever the list says.
+    assert placement(f'{REPLACE} --uuid {NEW} --yes {listed}').status == 0
+
+
+def test_replace_does_not_go_ahead_where_nova_cannot_be_asked(client, placement, monkeypatch):
     def refuse(client):
         raise service.ServiceRefusal('Forbidden (HTTP 403)')
 
     build(client, SERVER)
     monkeypatch.setattr(service, 'hypervisors', refuse)
 
-    result = placement(f'{REPLACE} --uuid {NEW} --dry-run')
-
-    message = 'Not compared with the compute nodes of Nova: Forbidden (HTTP 403)\n'
-    assert (result.status, result.stderr.startswith(message)) == (3, True)
-    named = placement(f'{REPLACE} --uuid {NEW} --dry-run --hypervisors nova')
-    assert (named.status, named.stderr) == (1, 'Forbidden (HTTP 403)\n')
+    for option in ('', '--hypervisors nova'):
+        result = placement(f'{REPLACE} --uuid {NEW} --dry-run {option}')
+        assert (result.status, result.stderr) == (
+            1,
+            'Forbidden (HTTP 403). Give the list with --hypervisors FILE; --compute-node-exists '
+            'goes on without it\n',
+        )
+    assert placement(f'{REPLACE} --uuid {NEW} --dry-run --compute-node-exists').status == 3
 
 
 @pytest.mark.parametrize(('new', 'kill_at'), [(f'--uuid {NEW}', 2), ('--with compute1', 3)])

@@ -35,6 +35,7 @@ class ReplaceProvider(Changing):
       * a provider above or below the old one,
       * a consumer with the same class on both,
       * a provider with the name of another host and consumers of its own, unless you give --merge,
+      * an old host that is up in Nova, and a new one that Nova has under another name,
       * another UUID while Nova has the compute node under the old one: nova-compute would not
         start.
 
@@ -54,7 +55,7 @@ class ReplaceProvider(Changing):
             '--hypervisors <file>|nova',
             help='The compute nodes of Nova: a list as JSON; default: nova, if the catalog has it',
         ),
-        Flag('--compute-node-exists', help='Go on, whatever UUID Nova has; do not ask Nova'),
+        Flag('--compute-node-exists', help='Go on, whatever hosts Nova has; do not ask Nova'),
         *changing.OPTIONS,
     )
 
@@ -67,31 +68,24 @@ class ReplaceProvider(Changing):
             self.args.old, self.args.uuid, self.args.twin, self.args.name, self.args.merge
         )
         replacing = Replacing(self.client, request, is_journaled=bool(self.args.plan))
-        if not self.args.compute_node_exists:
+        if not (self.args.compute_node_exists or replacing.finished):
             self._check_compute_node(replacing, self.args.hypervisors)
         self.nothing = replacing.finished or self.nothing
         return self.change(replacing)
 
     def _check_compute_node(self, replacing: Replacing, source: str | None) -> None:
-        """Refuse a new UUID while Nova, or a list of its nodes, has the old one."""
+        """Refuse to join hosts that Nova, or a list of its compute nodes, tells apart."""
         from placementclient.nova import service
+        from placementclient.producers.replaced import check_compute_nodes
 
         try:
             nodes = compute.records(self, 'hypervisors', source)
             nodes = service.compute_nodes(self.client) if nodes is None else nodes
         except service.NoCompute as reason:
-            if source:
-                raise
-            if not isinstance(reason, service.NoCatalog):
-                self.log.warning(f'Not compared with the compute nodes of Nova: {reason}')
-            return
-        names = {node.uuid: node.node for node in nodes}
-        old, new = replacing.old_uuid, replacing.new_uuid
-        if old in names and new not in names:
+            if source is None and isinstance(reason, service.NoCatalog):
+                return
             raise errors.BadArgument(
-                f'Nova has the compute node {names[old]} with the UUID {old}: nova-compute does '
-                f'not start with another one ("Duplicate compute node record"). Write {old} into '
-                'its file compute_id, and replace nothing. Or take all servers off the host, and '
-                'delete the compute node first: openstack compute service delete. '
-                '--compute-node-exists goes on all the same'
-            )
+                f'{reason}. Give the list with --hypervisors FILE; --compute-node-exists goes on '
+                'without it'
+            ) from None
+        check_compute_nodes(nodes, replacing.old_uuid, replacing.new_uuid, replacing.name)

@@ -12,14 +12,17 @@ class ApplyTree(Changing):
 
     The file is a provider or a list of providers, as YAML or JSON: name, and optionally uuid,
     inventories, traits, aggregates, children. The command sets what the file names and leaves
-    everything else alone, but with --prune. It refuses to delete an inventory in use, before it
-    writes anything. A provider configuration file of Nova adds to the present state.
+    everything else alone, but with --prune. Before it writes anything, it refuses to delete an
+    inventory in use. It needs --reparent to make a root a child, or to move a provider in use to
+    another tree. The traits COMPUTE_* of an existing provider are Nova's, and stay as they are.
+    A provider configuration file of Nova adds to the present state.
     """
 
     examples = ('trees.yaml --dry-run',)
     options = (
         Option('file', help='The declaration; - for stdin'),
         Flag('--prune', help='Delete providers of the trees that are not named and not in use'),
+        Flag('--reparent', help='Let roots become children, and used providers change their tree'),
         Option(
             '--previous <file>',
             help='The configuration file of Nova that was applied before: remove what it added',
@@ -39,6 +42,7 @@ class ApplyTree(Changing):
                 self.client,
                 declarations,
                 prune=self.args.prune,
+                reparent=self.args.reparent,
                 previous=previous[0] if previous else (),
             )
         )

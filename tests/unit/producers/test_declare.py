@@ -7,7 +7,7 @@ from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.summary import ChangeRow, rows
 from placementclient.client import errors
 from placementclient.producers.declarations import Declared
-from placementclient.producers.declare import InUse, declared
+from placementclient.producers.declare import InUse, check_trees, declared
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 HOST = provider('host', VCPU=8)
@@ -79,3 +79,46 @@ def test_a_file_of_nova_does_not_prune():
     with pytest.raises(errors.UsageError, match='names no children'):
         changes(Declared('host', adds=True), prune=True)
     assert changes(Declared('host', adds=True)) == []
+
+
+HELD = consumer('s', gpu={'VGPU': 1})
+OTHER = provider('other', VCPU=8)
+
+
+@pytest.mark.parametrize(
+    ('declaration', 'message'),
+    [
+        # A slip of indentation: one host below another, also without servers.
+        (Declared('other', children=(Declared('host'),)), 'gpu, which is in use, below other'),
+        (Declared('host', children=(Declared('other'),)), 'other, which is a root, below host'),
+        (Declared('fresh', children=(Declared('other'),)), 'other, which is a root, below fresh'),
+        (Declared('other', children=(Declared('gpu'),)), 'gpu, which is in use, below other'),
+        # Along with the one above it.
+        (Declared('other', children=(Declared('numa'),)), 'gpu, which is in use, below other'),
+    ],
+)
+def test_indentation_alone_joins_no_trees(declaration, message):
+    live = cloud([HOST, NUMA, GPU, OTHER], [HELD])
+    with pytest.raises(errors.BadArgument, match=f'^The file puts {message}.*--reparent'):
+        check_trees(live, declared(live, [declaration]))
+
+
+@pytest.mark.parametrize(
+    ('declaration', 'consumers'),
+    [
+        # Within its tree, and to another one while nobody uses it.
+        (Declared('host', children=(Declared('gpu'),)), [HELD]),
+        (Declared('other', children=(Declared('numa'),)), []),
+    ],
+)
+def test_providers_move_within_their_tree_and_unused_ones_anywhere(declaration, consumers):
+    live = cloud([HOST, NUMA, GPU, OTHER], consumers)
+    check_trees(live, declared(live, [declaration]))
+
+
+@pytest.mark.parametrize('live_traits', [(), ('COMPUTE_STATUS_DISABLED', 'COMPUTE_RESCUE_BFV')])
+def test_traits_that_nova_sets_and_takes_stay_as_they_are(live_traits):
+    live = cloud([provider('host', traits=['CUSTOM_OLD', *live_traits])])
+    traits = frozenset({'CUSTOM_NEW', 'COMPUTE_STATUS_DISABLED'})
+    after = declared(live, [Declared('host', traits=traits)])
+    assert after.providers['host'].traits == {'CUSTOM_NEW', *live_traits}
