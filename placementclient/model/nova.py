@@ -13,6 +13,8 @@ OWNER_NOVA = 'OWNER_NOVA'
 OWNER_CYBORG = 'OWNER_CYBORG'
 #: Marks a device that one server may use; Nova leaves it reserved afterwards.
 ONE_TIME_USE = 'HW_PCI_ONE_TIME_USE'
+#: Mark the provider of a PCI device that Nova hands to servers, and one that can move with them.
+MANAGED_PCI_DEVICE, LIVE_MIGRATABLE = 'COMPUTE_MANAGED_PCI_DEVICE', 'HW_PCI_LIVE_MIGRATABLE'
 #: Marks the root of a host that runs nova-compute.
 COMPUTE_NODE = 'COMPUTE_NODE'
 #: Keeps the scheduler, since Train, from a host whose nova-compute an operator has disabled.

@@ -96,6 +96,7 @@ class ServerGroup(msgspec.Struct, frozen=True, gc=False):
     policy: str
     members: tuple[str, ...]
     most: int = 1
+    name: str | None = None
 
 
 class ServerMigration(ListRecord, frozen=True, gc=False):
@@ -129,6 +130,11 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
     @property
     def is_over(self) -> bool:
         return self.status in _SUCCESS | _FAILURE
+
+    @property
+    def is_finished(self) -> bool:
+        """Return whether it waits to be confirmed or reverted."""
+        return self.status == 'finished'
 
     @property
     def has_failed(self) -> bool:

@@ -1,6 +1,7 @@
 """The groups of a request, from the flavor, the image and the ports of a server. Pure."""
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 
 import os_resource_classes
 
@@ -91,21 +92,29 @@ def _pci_aliases(draft: Draft) -> None:
         draft.lack(f'{ALIAS}={text}', 'nova.conf')
         return
     aliases = draft.settings.pci_aliases()
-    for number, item in enumerate(text.split(',')):
-        name, _, count = item.partition(':')
-        name = name.strip()
+    for number, (name, amount) in enumerate(alias_counts(draft.specs)):
         if name not in aliases:
             raise Refusal(f'no PCI alias is called {name}{suggestion(name, aliases)}')
-        try:
-            amount = int(count)
-        except ValueError:
-            raise Refusal(f'{ALIAS}={text}: {item} is not NAME:COUNT') from None
         if draft.settings.pci_in_placement:
             alias = aliases[name]
             for device in range(amount):
                 group = OpenGroup(dict(alias.resources), set(alias.required))
                 draft.pci_groups.append(f'pci_request_{number}-{device}')
                 draft.add_group(draft.pci_groups[-1], group)
+
+
+def alias_counts(specs: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Return the PCI aliases of a flavor, each with the number of devices.
+
+    :raises Refusal: if Nova cannot read them
+    """
+    text = specs.get(ALIAS)
+    for item in text.split(',') if text is not None else ():
+        name, _, count = item.partition(':')
+        try:
+            yield name.strip(), int(count)
+        except ValueError:
+            raise Refusal(f'{ALIAS}={text}: {item} is not NAME:COUNT') from None
 
 
 def _device_profile(draft: Draft) -> None:

@@ -101,6 +101,7 @@ class _ServerGroupRecord(ListRecord, frozen=True):
 
     id: String
     members: list[String]
+    name: OptionalString = None
     policy: OptionalString = None
     policies: tuple[String, ...] = ()
     rules: Values = msgspec.field(default_factory=dict)
@@ -233,7 +234,7 @@ def server_groups(document: Any, path: str) -> list[ServerGroup]:
         if not isinstance(most, int) or most < 1:
             raise place.error(f'max_server_per_host is {most!r}, not a number from 1 on')
         members = tuple(member.lower() for member in record.members)
-        groups.append(ServerGroup(record.id, policy, members, most))
+        groups.append(ServerGroup(record.id, policy, members, most, record.name))
     return groups
 
 

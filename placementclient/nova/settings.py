@@ -1,7 +1,7 @@
 """The options of ``nova.conf`` that change Nova's requests to Placement."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -11,6 +11,7 @@ from placementclient.client import errors
 from placementclient.model.requests import Filter
 from placementclient.nova import configuration, pci
 from placementclient.nova.server_parts import Refusal
+from placementclient.nova.wishes import is_true
 
 _BOOLEANS = {
     **dict.fromkeys(('true', '1', 'on', 'yes'), True),
@@ -75,15 +76,7 @@ class Settings:
             an alias
         """
         records: dict[str, _AliasRecord] = {}
-        for text in self.aliases:
-            try:
-                value = json.loads(text)
-                # A null is no value of any field.
-                if None in value.values():
-                    raise ValueError('null')
-                record = msgspec.convert(value, _AliasRecord)
-            except (AttributeError, ValueError) as reason:
-                raise Refusal(f'[pci] alias has {text}: {reason}') from None
+        for record in self._aliases():
             name = record.name.strip()
             other = records.setdefault(name, record)
             if other is not record:
@@ -96,6 +89,23 @@ class Settings:
             if not has_ids and not (self.pci_in_placement and record.resource_class):
                 raise Refusal(f'[pci] alias has {name} without vendor_id and product_id')
         return {name: record.devices for name, record in records.items()}
+
+    def migratable_aliases(self) -> set[str]:
+        """Return the names of the aliases whose devices move with a running server."""
+        records = list(self._aliases())
+        bound = {record.name.strip() for record in records if not is_true(record.live_migratable)}
+        return {record.name.strip() for record in records} - bound
+
+    def _aliases(self) -> Iterator[_AliasRecord]:
+        for text in self.aliases:
+            try:
+                value = json.loads(text)
+                # A null is no value of any field.
+                if None in value.values():
+                    raise ValueError('null')
+                yield msgspec.convert(value, _AliasRecord)
+            except (AttributeError, ValueError) as reason:
+                raise Refusal(f'[pci] alias has {text}: {reason}') from None
 
 
 def settings(files: Iterable[tuple[str, str]]) -> Settings:

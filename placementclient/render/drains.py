@@ -3,20 +3,22 @@
 Hosts are named by the UUIDs of the roots of their trees.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from placementclient.client.wording import counted, listed
-from placementclient.insight.drain.cloud import DrainCloud, zone
+from placementclient.insight.drain.cloud import DrainCloud, affinity, zone
+from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.host_failure import HostFailures
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
 from placementclient.insight.drain.rolling import Rolling
 from placementclient.model import patterns
-from placementclient.model.consumers import gained, together
+from placementclient.model.consumers import Allocations, gained, together
 from placementclient.model.findings import Finding
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
@@ -25,7 +27,7 @@ from placementclient.render.facts import Facts, sizes
 from placementclient.render.units import sized
 
 #: The columns of a plan; ``from`` and ``to`` are the names of hosts.
-MOVES = ('wave', 'server', 'from', 'to', 'allocations', 'command')
+MOVES = ('wave', 'server', 'from', 'to', 'allocations', 'state', 'reason', 'command')
 FAILURES = ('hosts', 'servers', 'with_a_place', 'at_most', 'verdict')
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
@@ -33,10 +35,14 @@ _REQUESTS = 'Add --requests nova to read what they require'
 
 
 class DrainAnswer(NamedTuple):
-    """An answer, also in sentences, and what else the file has of it."""
+    """An answer, also in sentences, and what else the file has of it.
+
+    :param unsettled: what no plan can move
+    """
 
     verdict: DrainVerdict
     moves: Sequence[ServerMove]
+    unsettled: Sequence[Finding]
     messages: Sequence[str]
     facts: Mapping[str, Any]
 
@@ -47,7 +53,7 @@ def decided(
     """Return the answer to a drain."""
     strict, left = decision.strict, [server.server for server in decision.strict.left()]
     messages = [_summary(cloud.snapshot, emptied, decision), *_unsettled(decision.unsettled)]
-    messages += _unlike(cloud, decision.moves)
+    messages += [*_cold(cloud, decision.moves), *_unlike(cloud, decision.moves)]
     if not strict.is_complete:
         is_no = decision.verdict is DrainVerdict.NO
         messages += _left(cloud, decision.lax or strict if is_no else strict)
@@ -67,7 +73,7 @@ def decided(
         'enough': remedies,
         'free': free,
     }
-    return DrainAnswer(decision.verdict, decision.moves, messages, facts)
+    return DrainAnswer(decision.verdict, decision.moves, decision.unsettled, messages, facts)
 
 
 def rolled(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> DrainAnswer:
@@ -88,8 +94,8 @@ def rolled(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> Drain
         messages.append(f'… and {len(blocked) - _NAMED} more batches')
     if rolling.verdict is DrainVerdict.UNDETERMINED:
         messages.append(f'{_REQUESTS}, or make smaller batches (--batch)')
-    messages += _unsettled(rolling.unsettled)
     moves = () if blocked else rolling.moves
+    messages += [*_unsettled(rolling.unsettled), *_cold(cloud, moves)]
     facts = {
         'order': [_names(snapshot, batch) for batch in order],
         'blocked': [
@@ -102,7 +108,7 @@ def rolled(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> Drain
         ],
         'free': _free(cloud, moves, emptied),
     }
-    return DrainAnswer(rolling.verdict, moves, messages, facts)
+    return DrainAnswer(rolling.verdict, moves, rolling.unsettled, messages, facts)
 
 
 def failures(snapshot: Snapshot, checked: HostFailures) -> Output:
@@ -188,11 +194,23 @@ def _unsettled(findings: Sequence[Finding]) -> Iterator[str]:
         first = f': first {command}' if command else ''
         yield f'{finding.facts["host"]}: {finding.subject} {finding.facts["reason"]}{first}'
     if len(findings) > _NAMED:
-        yield f'… and {len(findings) - _NAMED} more that no plan can move'
+        yield (
+            f'… and {len(findings) - _NAMED} more: the rows with the state '
+            f'"{MoveState.CANNOT_MOVE}" name all of them'
+        )
     if any(finding.facts['command'] for finding in findings):
-        yield 'Nova does not move servers in these states: run the commands, then plan again'
-    if not all(finding.facts['command'] for finding in findings):
-        yield 'A host is empty only without these: resource provider audit says what to do'
+        yield 'Run the commands, then plan again'
+
+
+def _cold(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
+    """Return why Nova stops servers to move them, with the number of servers."""
+    leaving = [cloud.departure(move.server) for move in moves]
+    reasons = [way.reason for way in leaving if way.state is MoveState.COLD and way.reason]
+    for reason, number in sorted(Counter(reasons).items()):
+        yield (
+            f'{counted(number, "server")} cannot move while running: each {reason}. Confirm '
+            'each with openstack server resize confirm SERVER'
+        )
 
 
 def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
@@ -227,7 +245,9 @@ def _words(cloud: DrainCloud, request: Request) -> str:
     """Return what a server asks for, without what every host has."""
     words = sizes(request.totals)
     required = {*request.root_required, *(n for part in request.parts for n in part.required)}
-    rare = sorted(name for names in required if len(names) == 1 for name in names & cloud.rare)
+    single = {name for names in required if len(names) == 1 for name in names}
+    rare = sorted(single & cloud.rare)
+    words += ''.join(f' in the {name}' for name in single if name.startswith(affinity('')))
     if rare:
         words += f' with {listed(rare, _NAMED)}'
     places = sorted(name for names in request.root_member_of for name in names)
@@ -268,26 +288,44 @@ def _headroom(rooms: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         yield f'Free afterwards{f" in zone {place}" if place else ""}: {"; ".join(parts)}'
 
 
-def rows(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Output:
-    names = {uuid: state.name for uuid, state in cloud.snapshot.providers.items()}
-    return MOVES, [
-        (
-            move.wave,
-            move.server,
-            names[move.source],
-            target := names[move.target] if move.target else '',
-            Facts(move.after, lambda allocations: sizes(together(allocations.values()))),
-            cloud.knowledge.departure(move.server).command.format(server=move.server, host=target),
-        )
-        for move in moves
-    ]
+def rows(cloud: DrainCloud, answer: DrainAnswer) -> Output:
+    """Return a row for each move, and for each consumer that no plan can move."""
+    moves = [_row(cloud, move) for move in answer.moves]
+    planned = {(row[1], row[2]) for row in moves}
+    consumers = cloud.snapshot.consumers
+    stuck = [
+        (None, finding.subject, host, '', _held(holder.allocations), str(MoveState.CANNOT_MOVE),
+         finding.facts['reason'], finding.facts['command'])
+        for finding in answer.unsettled
+        if (holder := consumers.get(finding.subject))
+        and (finding.subject, host := finding.facts['host']) not in planned
+    ]  # fmt: skip
+    return MOVES, [*moves, *stuck]
+
+
+def _row(cloud: DrainCloud, move: ServerMove) -> tuple[Any, ...]:
+    providers, leaving = cloud.snapshot.providers, cloud.departure(move.server)
+    target = providers[move.target].name if move.target else ''
+    return (
+        move.wave,
+        move.server,
+        providers[move.source].name,
+        target,
+        _held(move.after),
+        str(leaving.state),
+        leaving.reason,
+        leaving.command.format(server=move.server, host=target),
+    )
+
+
+def _held(allocations: Allocations) -> Facts:
+    return Facts(allocations, lambda held: sizes(together(held.values())))
 
 
 def document(
     cloud: DrainCloud, emptied: Sequence[str], answer: DrainAnswer, assuming: Sequence[str]
 ) -> dict[str, Any]:
     """Return an answer as data, with the files of assumptions."""
-    names, cells = rows(cloud, answer.moves)
     return {
         'format': 'placementclient/drain-plan',
         'version': 1,
@@ -297,8 +335,9 @@ def document(
         'assuming': assuming,
         **answer.facts,
         'moves': [
-            dict(zip(names, (*row[:4], row[4].machine_readable(), row[5]), strict=True))
-            for row in cells
+            dict(zip(MOVES, row, strict=True)) | {'allocations': move.after}
+            for move in answer.moves
+            if (row := _row(cloud, move))
         ],
     }
 

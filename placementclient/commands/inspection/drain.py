@@ -34,6 +34,9 @@ class PlanDrain(base.Lister):
     Placement has the allocations of the server twice: each wave has room for that. Hosts with the
     trait COMPUTE_STATUS_DISABLED receive nothing.
 
+    The column state says how Nova moves the server: move (live), cold, or cannot move, with the
+    reason, and the command that comes first.
+
     Placement does not know the request of a server. Without --requests, a new host needs all traits
     and aggregates of the old one, and as many providers of the same kind. If a server then has no
     place, the amounts alone decide if the drain is impossible.
@@ -51,7 +54,8 @@ class PlanDrain(base.Lister):
         (ExitStatus.INFEASIBLE, 'impossible: not every server can have a place, which is proved'),
         (
             ExitStatus.UNDECIDED,
-            'not known, because some requirements of the servers are not; stderr names them',
+            'not known, because some requirements of the servers are not, or some consumers cannot '
+            'move; stderr names them',
         ),
     )
     options = (
@@ -66,8 +70,8 @@ class PlanDrain(base.Lister):
             '--requests <file>|nova',
             help='Count the requests of the servers: flavors with traits and groups, availability'
             ' zone and server group. The file has the answer of GET /servers/detail, and may'
-            ' have aggregates and server_groups of GET /os-aggregates and /os-server-groups '
-            'beside it; nova: ask Nova',
+            ' have aggregates, server_groups and migrations of GET /os-aggregates, '
+            '/os-server-groups and /os-migrations beside it; nova: ask Nova',
         ),
         scheduling.NOVA_CONF,
         scheduling.PROFILES,
@@ -149,7 +153,7 @@ class PlanDrain(base.Lister):
             document = drains.document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{json_text(document)}\n')
         self.ending, *self.next_steps = answer.messages
-        return drains.rows(cloud, answer.moves)
+        return drains.rows(cloud, answer)
 
     def _check_combination(self) -> None:
         if self.args.rolling and self.args.lose:
@@ -174,7 +178,7 @@ class PlanDrain(base.Lister):
 
         source = self.args.requests
         if source == NOVA:
-            lists = ('servers', 'aggregates', 'server_groups')
+            lists = ('servers', 'aggregates', 'server_groups', 'migrations')
             document: Any = {name: getattr(service, name)(self.client) for name in lists}
         else:
             document = disk.read_document(source)

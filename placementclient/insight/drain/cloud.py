@@ -12,55 +12,27 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from placementclient.client import errors
-from placementclient.insight.drain import requests
+from placementclient.insight.drain import departures, requests
+from placementclient.insight.drain.departures import (
+    GONE,
+    Departure,
+    MoveState,
+    Obstacle,
+    Restriction,
+    audit_of,
+)
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.packing import Load, PackingProblem, TargetHost
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.findings import Finding, Severity
-from placementclient.model.nova import COMPUTE_NODE, DISABLED, MIGRATION
+from placementclient.model.nova import COMPUTE_NODE, DISABLED, INSTANCE, MIGRATION
+from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import HostProvider, is_sharing
 from placementclient.placing.requests import Pool, Request
 from placementclient.placing.shapes import Shape
 from placementclient.placing.topology import Topology
-
-
-class Departure(NamedTuple):
-    """The command that moves a server in some state off its host.
-
-    :param command: the command to run now, with the places ``{server}`` and ``{host}``
-    :param obstacle: why Nova does not move the server yet; empty: the command moves it
-    :param needs_place: False if the command frees all that the server holds
-    """
-
-    command: str
-    obstacle: str = ''
-    needs_place: bool = True
-
-
-#: Every state of ``nova/compute/vm_states.py`` (34), and the status that the API has for it. Nova
-#: migrates servers live that are active or paused, and cold that are active or stopped.
-_DEPARTURES = {
-    ('', 'active', 'paused'): Departure(
-        'openstack server migrate --live-migration --host {host} {server}'
-    ),
-    ('stopped', 'shutoff'): Departure('openstack server migrate --host {host} {server}'),
-    # "openstack server shelve --offload" passes over a server that is shelved already.
-    ('shelved',): Departure('nova shelve-offload {server}', needs_place=False),
-    ('suspended',): Departure('openstack server resume {server}', 'is suspended'),
-    ('rescued', 'rescue'): Departure('openstack server unrescue {server}', 'is rescued'),
-    ('resized', 'verify_resize'): Departure(
-        'openstack server resize confirm {server}', 'waits for its resize to end'
-    ),
-    ('error',): Departure('openstack server set --state active {server}', 'is in error'),
-    ('building', 'build'): Departure('openstack server show {server}', 'is being built'),
-    ('soft-delete', 'soft_deleted'): Departure(
-        'openstack server restore {server}', 'is deleted and can be restored'
-    ),
-}
-#: Servers in these states are on no host: their allocations on hosts are left over.
-GONE = frozenset({'deleted', 'shelved_offloaded'})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +47,10 @@ class Knowledge:
     :param zones: the availability zones by the name of the host
     :param limits: how many servers of a server group one host may have, by its name
     :param groups: the server groups by the UUID of the server
+    :param restrictions: why Nova does not live-migrate servers whose flavor is known; ``None``: it
+        does
+    :param migrations: by the UUID of the consumer that holds the old host; ``None`` if they are
+        not known
     """
 
     requests: Mapping[str, Request] = field(default_factory=dict)
@@ -84,21 +60,17 @@ class Knowledge:
     zones: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def departure(self, server_uuid: str) -> Departure:
-        """Return the command that moves a server off its host; of an active one if not known."""
-        state = self.states.get(server_uuid, '')
-        chosen = (leaving for states, leaving in _DEPARTURES.items() if state in states)
-        return next(chosen, Departure('openstack server show {server}', f'is {state}'))
+    restrictions: Mapping[str, Restriction | None] = field(default_factory=dict)
+    migrations: Mapping[str, ServerMigration] | None = None
 
 
 class Occupants(NamedTuple):
     """The consumers of hosts.
 
     :param offloaded: shelved servers, which free their allocations and need no place
-    :param unsettled: the consumers, or providers with unknown consumers, that no plan can move;
-        ``command`` among the facts is the one after which a plan moves it. A server that Nova does
-        not move yet is among ``servers``, too.
+    :param unsettled: the servers, other consumers, or providers with unknown consumers that no plan
+        can move; ``command`` among the facts is the one after which a plan moves it. A server that
+        Nova does not move yet is among ``servers``, too.
     """
 
     servers: list[ServerMove]
@@ -109,6 +81,11 @@ class Occupants(NamedTuple):
 def zone(name: str) -> str:
     """Return the name for an availability zone among the aggregates of a host."""
     return f'zone {name}'
+
+
+def affinity(name: str) -> str:
+    """Return the name for an affinity group, which keeps its servers on their host."""
+    return f'affinity group {name}'
 
 
 class DrainCloud:
@@ -129,6 +106,7 @@ class DrainCloud:
         self.hosts = [root.uuid for root in computes or roots if self._is_host(root)]
         #: Requests by themselves, and by their input.
         self._distinct: dict[object, Request] = {}
+        self._departures: dict[str, Departure] = {}
 
     @cached_property
     def rare(self) -> frozenset[str]:
@@ -195,48 +173,77 @@ class DrainCloud:
         servers, offloaded, unsettled = occupants = Occupants([], [], [])
         for uuid in hosts:
             for consumer in self.snapshot.consumers_in(uuid):
-                reason, command = self._reason(consumer, uuid), ''
-                if reason is None:
-                    leaving = self.knowledge.departure(consumer.uuid)
-                    move = ServerMove(consumer.uuid, uuid, consumer.allocations, {})
-                    (servers if leaving.needs_place else offloaded).append(move)
-                    reason = leaving.obstacle
-                    command = leaving.command.format(server=consumer.uuid, host='')
-                if reason:
-                    unsettled.append(self._unsettled(consumer.uuid, uuid, reason, command))
+                obstacle = self._obstacle(consumer, uuid)
+                if obstacle is None:
+                    leaving = self.departure(consumer.uuid)
+                    is_stuck = leaving.state is MoveState.CANNOT_MOVE
+                    if leaving.needs_place or not is_stuck:
+                        move = ServerMove(consumer.uuid, uuid, consumer.allocations, {})
+                        (servers if leaving.needs_place else offloaded).append(move)
+                    if is_stuck:
+                        command = leaving.command.format(server=consumer.uuid)
+                        obstacle = Obstacle(consumer.uuid, leaving.reason, command)
+                if obstacle:
+                    unsettled.append(self._unsettled(obstacle, uuid))
             for state in self.tree(uuid):
                 if unlisted := self.snapshot.unlisted(state.uuid):
                     amounts = ', '.join(f'{name}={n}' for name, n in unlisted.items())
                     reason = f'{amounts} of it is used by consumers without a record'
-                    unsettled.append(self._unsettled(state.name, uuid, reason))
+                    obstacle = Obstacle(state.name, reason, audit_of(state.reference))
+                    unsettled.append(self._unsettled(obstacle, uuid))
         return occupants
 
-    def _unsettled(self, subject: str, root_uuid: str, reason: str, command: str = '') -> Finding:
-        host = self.snapshot.providers[root_uuid].name
-        facts = {'host': host, 'reason': reason, 'command': command}
-        return Finding('unsettled', subject, facts, (root_uuid,), severity=Severity.WARNING)
+    def departure(self, server_uuid: str) -> Departure:
+        """Return how a server leaves its host."""
+        if server_uuid not in self._departures:
+            restrictions = self.knowledge.restrictions
+            if server_uuid in restrictions:
+                restricted = restrictions[server_uuid]
+            else:
+                allocations = self.snapshot.consumers[server_uuid].allocations
+                restricted = departures.restriction(self.snapshot, allocations)
+            state = self.knowledge.states.get(server_uuid, '')
+            self._departures[server_uuid] = departures.departure(state, restricted)
+        return self._departures[server_uuid]
 
-    def _reason(self, consumer: Consumer, root_uuid: str) -> str | None:
+    def _unsettled(self, obstacle: Obstacle, root_uuid: str) -> Finding:
+        host = self.snapshot.providers[root_uuid].name
+        facts = {'host': host, 'reason': obstacle.reason, 'command': obstacle.command}
+        return Finding(
+            'unsettled', obstacle.subject, facts, (root_uuid,), severity=Severity.WARNING
+        )
+
+    def _obstacle(self, consumer: Consumer, root_uuid: str) -> Obstacle | None:
         """Return why a consumer is no server on a host; ``None``: it is one."""
-        roots: set[str] = set()
-        for uuid in consumer.allocations:
-            state = self.snapshot.providers.get(uuid)
-            if state is None:
-                return 'holds something on a provider that is not in the snapshot'
-            if not is_sharing(state):
-                roots.add(state.provider.root_uuid)
+        states = list(map(self.snapshot.providers.get, consumer.allocations))
+        roots = {s.provider.root_uuid for s in states if s is not None and not is_sharing(s)}
+        if None in states:
+            reason = 'holds something on a provider that is not in the snapshot'
+            return Obstacle(consumer.uuid, reason)
         if root_uuid not in roots:
-            return 'is on another host, and uses storage that this one shares'
-        if len(roots) > 1:
-            return 'holds something on several hosts: a migration, or a leaked allocation'
+            reason = 'is on another host, and uses storage that this one shares'
+            return Obstacle(consumer.uuid, reason)
+        migrations = self.knowledge.migrations or {}
+        if migration := migrations.get(consumer.uuid):
+            return departures.migration_obstacle(consumer.uuid, migration)
+        if consumer.type not in (None, INSTANCE, MIGRATION):
+            return Obstacle(consumer.uuid, f'is no server, but a consumer of type {consumer.type}')
+        if reason := self._leftover(consumer, roots):
+            return Obstacle(consumer.uuid, reason, departures.audit_of(consumer.uuid))
+        return None
+
+    def _leftover(self, consumer: Consumer, roots: Collection[str]) -> str:
+        """Return why a consumer may be a migration or leaked; an empty string: it is a server."""
+        knowledge = self.knowledge
         if consumer.type == MIGRATION:
             return 'is a migration'
-        consumers = self.knowledge.consumers
-        if consumers is not None and consumer.uuid not in consumers:
-            return 'is no server that Nova knows: a migration, or a leaked allocation'
-        if self.knowledge.states.get(consumer.uuid) in GONE:
-            return 'is on no host: a leaked allocation'
-        return None
+        if len(roots) > 1:
+            return 'holds something on several hosts: a migration, or a leaked allocation'
+        if knowledge.consumers is not None and consumer.uuid not in knowledge.consumers:
+            either = 'a migration, or ' if knowledge.migrations is None else ''
+            return f'is no server that Nova knows: {either}a leaked allocation'
+        is_gone = knowledge.states.get(consumer.uuid) in GONE
+        return 'is on no host: a leaked allocation' if is_gone else ''
 
     def strict(self, server: ServerMove) -> Request:
         """Return a request that is certainly sufficient for a server; equal ones are one object."""

@@ -1,14 +1,20 @@
 """The requests of servers, from lists of Nova."""
 
+import contextlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from placementclient.client.wording import counted
 from placementclient.insight import owners
 from placementclient.insight.drain import requests
-from placementclient.insight.drain.cloud import Knowledge, zone
+from placementclient.insight.drain.cloud import Knowledge, affinity, zone
+from placementclient.insight.drain.departures import (
+    Restriction,
+    migrations_by_consumer,
+    restriction,
+)
 from placementclient.model.consumers import Allocations, together
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.servers import HostAggregate, Image, Server, ServerGroup, same_host
@@ -16,7 +22,9 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
 from placementclient.nova.server_parts import Refusal, ServerRequest
 from placementclient.nova.server_request import Scheduling
-from placementclient.placing.requests import NOWHERE, Request, parsed
+from placementclient.nova.settings import Settings
+from placementclient.nova.wishes import Wishes
+from placementclient.placing.requests import Request, parsed
 
 #: The policies of server groups that Nova's scheduler enforces.
 _APART, _TOGETHER = 'anti-affinity', 'affinity'
@@ -37,13 +45,16 @@ def learn(
     """Return the requests of servers from lists of Nova, and sentences on what is not counted.
 
     :param document: what ``GET /servers/detail`` answers, as a list or an object with ``servers``;
-        the object may have ``aggregates`` and ``server_groups``, too
+        the object may have ``aggregates``, ``server_groups`` and ``migrations``, too
     :raises errors.BadFile: if it is something else
     """
     lists = document if isinstance(document, Mapping) else {}
     servers = records.server_details(document, path, {})
     aggregates = records.aggregates(lists, path) if 'aggregates' in lists else []
     server_groups = records.server_groups(lists, path) if 'server_groups' in lists else []
+    migrations = None
+    if 'migrations' in lists:
+        migrations = migrations_by_consumer(records.migrations(lists, path))
     scheduling = replace(
         scheduling,
         # The zone of a server is its own.
@@ -53,6 +64,7 @@ def learn(
     is_owned = owners.is_owner_required(snapshot)
     zones = {aggregate.zone for aggregate in aggregates if aggregate.zone}
     groups, affine = _groups(snapshot, server_groups)
+    restrictions = dict(_restrictions(snapshot, servers, scheduling.settings))
     certain: dict[str, Request] = {}
     least: dict[str, Request] = {}
     unknown, uncounted = Counter[str](), Counter({_IMAGES: 0, _FILTERS: 0})
@@ -72,7 +84,8 @@ def learn(
             limits=groups.get(server.uuid, ()),
         )
         if server.uuid in affine:
-            request = request._replace(root_required=NOWHERE)
+            # No root has such a trait: no host may have it.
+            request = request._replace(root_required=(frozenset({affine[server.uuid]}),))
         certain[server.uuid] = request
         if stays and server.is_pinned is None:
             # It may have been booted without a zone, and may go to another one then.
@@ -94,6 +107,8 @@ def learn(
         _zones(snapshot, aggregates) if zones else {},
         {group.uuid: group.most for group in server_groups if group.policy == _APART},
         groups,
+        restrictions,
+        migrations,
     )
     return knowledge, remarks
 
@@ -125,18 +140,33 @@ def _requested(
     return request.first
 
 
+def _restrictions(
+    snapshot: Snapshot, servers: Iterable[Server], settings: Settings
+) -> Iterator[tuple[str, Restriction | None]]:
+    """Return why Nova does not live-migrate each server with a flavor that Nova accepts."""
+    for server in servers:
+        if server.flavor is None or server.uuid not in snapshot.consumers:
+            continue
+        properties = server.image_properties
+        image = None if properties is None else Image(properties)
+        allocations = snapshot.consumers[server.uuid].allocations
+        with contextlib.suppress(Refusal):
+            wishes = Wishes(server.flavor, image)
+            yield server.uuid, restriction(snapshot, allocations, wishes, settings)
+
+
 def _groups(
     snapshot: Snapshot, server_groups: Iterable[ServerGroup]
-) -> tuple[dict[str, tuple[str, ...]], set[str]]:
-    """Return the groups of each server that keep it apart, and the servers that stay together."""
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Return the groups that keep each server apart, and the one that keeps it where it is."""
     groups: dict[str, tuple[str, ...]] = {}
-    affine: set[str] = set()
+    affine: dict[str, str] = {}
     for group in server_groups:
         members = [uuid for uuid in group.members if uuid in snapshot.consumers]
         if group.policy == _APART:
             groups |= {uuid: (*groups.get(uuid, ()), group.uuid) for uuid in members}
         elif group.policy == _TOGETHER and len(members) > 1:
-            affine.update(members)
+            affine |= dict.fromkeys(members, affinity(group.name or group.uuid))
     return groups, affine
 
 

@@ -51,14 +51,14 @@ def test_a_disabled_host():
 
 def test_a_host_that_is_left_as_it_is():
     states = [host('a', CUSTOM_X=4), host('b', CUSTOM_X=4), host('c', CUSTOM_X=4)]
-    servers = [consumer('s', a={'CUSTOM_X': 3}), consumer('t', b={'CUSTOM_X': 4})]
+    servers = [consumer('s', a={'CUSTOM_X': 2}), consumer('t', b={'CUSTOM_X': 4})]
     assert sentences(states, servers, 'a', 'b')[1:] == ['leave a out']
 
 
 def test_nothing_that_is_known_is_enough():
     # More than a host has, since its inventory was cut.
-    states = [host('old', CUSTOM_X=1), host('new', CUSTOM_X=1)]
-    assert sentences(states, [consumer('s', old={'CUSTOM_X': 2})], 'old') == []
+    states = [host('old', CUSTOM_X=2), host('new', CUSTOM_X=2)]
+    assert sentences(states, [consumer('s', old={'CUSTOM_X': 3})], 'old') == []
 
 
 @pytest.mark.parametrize('numbers', [range(1, 2), range(3, 40), range(11, 64)])

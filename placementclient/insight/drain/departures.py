@@ -1,0 +1,237 @@
+"""How a server leaves its host, by its state and by what Nova does not live-migrate."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from placementclient.model.consumers import Allocations
+from placementclient.model.nova import LIVE_MIGRATABLE, MANAGED_PCI_DEVICE, OWNER_CYBORG
+from placementclient.model.servers import ServerMigration
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.nova.group_rules import PROFILE, alias_counts
+from placementclient.nova.settings import Settings
+from placementclient.nova.wishes import Wishes
+
+_MEMORY = 'MEM_ENCRYPTION_CONTEXT'
+#: Classes that every host of virtual machines has.
+_OF_MACHINES = frozenset({'VCPU', 'PCPU', 'MEMORY_MB'})
+_LIVE = 'openstack server migrate --live-migration --host {host} {server}'
+_COLD = 'openstack server migrate --host {host} {server}'
+
+
+class MoveState(enum.StrEnum):
+    """How Nova moves a server, as in the column ``state``."""
+
+    MOVE = 'move'
+    COLD = 'cold'
+    CANNOT_MOVE = 'cannot move'
+
+
+class Departure(NamedTuple):
+    """The command that moves a server off its host.
+
+    :param command: with the places ``{server}`` and ``{host}``; of a server that cannot move the
+        one after which it can, or an empty string
+    :param reason: why Nova does not live-migrate the server
+    :param needs_place: False if the command frees all that the server holds, or if there is none
+    """
+
+    state: MoveState
+    command: str
+    reason: str = ''
+    needs_place: bool = True
+
+
+def _waiting(reason: str, command: str) -> Departure:
+    return Departure(MoveState.CANNOT_MOVE, f'openstack server {command} {{server}}', reason)
+
+
+#: Every state of ``nova/compute/vm_states.py`` (34), and the status that the API has for it. Nova
+#: migrates servers live that are active or paused, and cold that are active or stopped.
+_DEPARTURES = {
+    ('', 'active', 'paused'): Departure(MoveState.MOVE, _LIVE),
+    ('stopped', 'shutoff'): Departure(MoveState.COLD, _COLD),
+    # "openstack server shelve --offload" passes over a server that is shelved already.
+    ('shelved',): Departure(MoveState.MOVE, 'nova shelve-offload {server}', needs_place=False),
+    ('suspended',): _waiting('is suspended', 'resume'),
+    ('rescued', 'rescue'): _waiting('is rescued', 'unrescue'),
+    ('resized', 'verify_resize'): _waiting('waits for its resize to end', 'resize confirm'),
+    ('error',): _waiting('is in error', 'set --state active'),
+    ('building', 'build'): _waiting('is being built', 'show'),
+    ('soft-delete', 'soft_deleted'): _waiting('is deleted and can be restored', 'restore'),
+}
+#: Servers in these states are on no host: their allocations on hosts are left over.
+GONE = frozenset({'deleted', 'shelved_offloaded'})
+
+
+class Occupant(NamedTuple):
+    """What is known about a server.
+
+    :param allocated: a provider and a class for each of its allocations
+    :param wishes: ``None`` if its flavor is not known
+    """
+
+    snapshot: Snapshot
+    allocated: Sequence[tuple[ProviderState, str]]
+    wishes: Wishes | None
+    settings: Settings
+
+
+class Restriction(NamedTuple):
+    """A kind of servers that Nova (34) does not live-migrate.
+
+    :param source: the code of Nova that refuses it
+    :param is_cold: whether Nova migrates them cold
+    """
+
+    reason: str
+    source: str
+    is_cold: bool
+    applies: Callable[[Occupant], bool]
+
+
+def _is_baremetal(server: Occupant) -> bool:
+    """Return whether the server holds a node: Ironic reports one unit of one class."""
+    return any(
+        state.provider.parent_provider_uuid is None
+        and len(state.inventories) == 1
+        and state.inventories[name].total == 1
+        and name not in _OF_MACHINES
+        and not server.snapshot.children(state.uuid)
+        for state, name in server.allocated
+        if name in state.inventories
+    )
+
+
+def _has_accelerator(server: Occupant) -> bool:
+    if server.wishes is not None and server.wishes.specs.get(PROFILE):
+        return True
+    return any(name == 'FPGA' or OWNER_CYBORG in state.traits for state, name in server.allocated)
+
+
+def _has_encrypted_memory(server: Occupant) -> bool:
+    if server.wishes is not None and server.wishes.flag('mem_encryption'):
+        return True
+    return any(name == _MEMORY for _, name in server.allocated)
+
+
+def _has_bound_device(server: Occupant) -> bool:
+    """Return whether it has a PCI device of an alias that is not live-migratable."""
+    counts = alias_counts(server.wishes.specs) if server.wishes else ()
+    aliases = {name for name, count in counts if count}
+    if aliases and server.settings.is_read:
+        return not aliases <= server.settings.migratable_aliases()
+    devices = [
+        state
+        for state, name in server.allocated
+        if MANAGED_PCI_DEVICE in state.traits or name.startswith('CUSTOM_PCI_')
+    ]
+    return any(LIVE_MIGRATABLE not in state.traits for state in devices) or bool(
+        aliases and not devices
+    )
+
+
+def _has_bound_tpm(server: Occupant) -> bool:
+    wishes = server.wishes
+    if wishes is None or wishes.choice('tpm_version') is None:
+        return False
+    return wishes.specs.get('hw:tpm_secret_security', 'user') != 'host'
+
+
+#: What Nova does not live-migrate. Placement does not show file shares (``compute/api.py``,
+#: ``block_shares_not_supported``), nor ports of accelerators without their allocations.
+RESTRICTIONS = (
+    Restriction(
+        'is on bare metal, which Nova does not migrate',
+        'virt/ironic/driver.py: neither live_migration nor migrate_disk_and_power_off',
+        False,
+        _is_baremetal,
+    ),
+    Restriction(
+        'has an accelerator of Cyborg, with which Nova does not migrate it',
+        'compute/api.py: block_accelerators, block_port_accelerators',
+        False,
+        _has_accelerator,
+    ),
+    Restriction(
+        'has encrypted memory', 'compute/api.py: reject_mem_enc_instances', True,
+        _has_encrypted_memory,
+    ),
+    Restriction(
+        'has a PCI device that is not live-migratable',
+        'conductor/tasks/live_migrate.py: _check_can_migrate_pci',
+        True,
+        _has_bound_device,
+    ),
+    Restriction(
+        'has a TPM whose secret does not move with it',
+        'compute/api.py: reject_legacy_vtpm_live_migration',
+        True,
+        _has_bound_tpm,
+    ),
+)  # fmt: skip
+
+
+def restriction(
+    snapshot: Snapshot,
+    allocations: Allocations,
+    wishes: Wishes | None = None,
+    settings: Settings = Settings(),  # noqa: B008 (immutable)
+) -> Restriction | None:
+    """Return why Nova does not live-migrate a server; ``None``: it does."""
+    allocated = [
+        (snapshot.providers[uuid], name)
+        for uuid, resources in allocations.items()
+        if uuid in snapshot.providers
+        for name in resources
+    ]
+    server = Occupant(snapshot, allocated, wishes, settings)
+    return next((kind for kind in RESTRICTIONS if kind.applies(server)), None)
+
+
+def departure(state: str, restricted: Restriction | None) -> Departure:
+    """Return how a server leaves its host; an active one if its state is not known."""
+    chosen = (departure for states, departure in _DEPARTURES.items() if state in states)
+    of_state = next(chosen, _waiting(f'is {state}', 'show'))
+    if restricted is None or MoveState.CANNOT_MOVE is of_state.state or not of_state.needs_place:
+        return of_state
+    if not restricted.is_cold:
+        return Departure(MoveState.CANNOT_MOVE, '', restricted.reason, needs_place=False)
+    if state == 'paused':
+        return _waiting(f'is paused and {restricted.reason}', 'unpause')
+    return Departure(MoveState.COLD, _COLD, restricted.reason)
+
+
+class Obstacle(NamedTuple):
+    """Why a consumer on a host is no server that a plan can move, and the next command.
+
+    :param subject: the server that the consumer belongs to, or the consumer
+    """
+
+    subject: str
+    reason: str
+    command: str = ''
+
+
+def migration_obstacle(consumer_uuid: str, migration: ServerMigration) -> Obstacle:
+    """Return what a migration that holds a host waits for."""
+    server = migration.server_uuid
+    if migration.is_finished:
+        reason = 'was resized or migrated to another host: confirm or revert that'
+        return Obstacle(server, reason, f'openstack server resize confirm {server}')
+    if not migration.is_over:
+        reason = f'is being migrated ({migration.status})'
+        return Obstacle(server, reason, f'openstack server migration list --server {server}')
+    reason = f'left allocations here by a migration that is over ({migration.status})'
+    return Obstacle(server, reason, audit_of(consumer_uuid))
+
+
+def audit_of(subject: str) -> str:
+    return f'openstack resource provider audit --subject {subject}'
+
+
+def migrations_by_consumer(migrations: Sequence[ServerMigration]) -> Mapping[str, ServerMigration]:
+    """Return the migrations by the UUIDs of the consumers that hold their old hosts."""
+    return {migration.uuid: migration for migration in migrations if migration.uuid}
