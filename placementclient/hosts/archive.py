@@ -25,7 +25,7 @@ LARGEST = 64 * 2**20
 _COMPRESSED: dict[bytes, Any] = {b'\x1f\x8b': gzip, b'BZ': bz2, b'\xfd7': lzma}
 #: The last file of an archive: how many files the collector has written into each folder.
 _COUNT = 'count'
-_COUNTED = re.compile(rb'domains ([0-9]{1,6})\nnodedevs ([0-9]{1,6})\n')
+_COUNTED = re.compile(rb'domains ([0-9]{1,6})\r?\nnodedevs ([0-9]{1,6})\r?\n')
 _AGAIN = 'run the script of "resource provider reshape collector" again'
 
 
@@ -74,6 +74,7 @@ def read(path: str) -> HostFacts:
     domains: dict[str, Domain] = {}
     mdevs = defaultdict[str, list[MediatedDevice]](list)
     cells: dict[int, int] = {}
+    parents: frozenset[str] | None = None
     written = Counter[str]()
     for name, whole, content in _members(path):
         folder, _, file = name.rpartition('/')
@@ -84,6 +85,8 @@ def read(path: str) -> HostFacts:
             counted = _counted(content, whole)
         elif name == 'capabilities.xml':
             cells = libvirt.cells(content, whole)
+        elif name == 'mdev_types':
+            parents = libvirt.parents(content, whole)
         elif folder == 'domains' and file.endswith('.xml'):
             domain = libvirt.domain(content, whole)
             if (other := domains.setdefault(domain.uuid, domain)) is not domain:
@@ -100,14 +103,16 @@ def read(path: str) -> HostFacts:
         tuple(sorted(domains.values(), key=lambda domain: domain.uuid)),
         {uuid: tuple(devices) for uuid, devices in sorted(mdevs.items())},
         cells,
+        parents,
     )
 
 
 def _devices(name: str, content: bytes, path: str) -> Iterable[MediatedDevice | None]:
     if name.startswith('nodedevs/') and name.endswith('.xml'):
         return [libvirt.mediated_device(content, path)]
-    is_of_mdevctl = name in ('mdevctl.json', 'mdevctl-defined.json')
-    return libvirt.mdevctl(content, path) if is_of_mdevctl else ()
+    if name not in ('mdevctl.json', 'mdevctl-defined.json'):
+        return ()
+    return libvirt.mdevctl(content, path, is_active=name == 'mdevctl.json')
 
 
 def _counted(content: bytes, path: str) -> tuple[int, ...]:
@@ -175,6 +180,9 @@ def _of_tar(path: str) -> Iterator[Member]:
         raw.seek(0)
         with _COMPRESSED[start].open(raw) if start in _COMPRESSED else raw as stream:
             content = _content(stream, path)
+    if len(content) % tarfile.BLOCKSIZE:
+        # A terminal, as of "ssh -t", writes CR LF for each LF; libvirt writes no CR.
+        content = content.replace(b'\r\n', b'\n')
     # A copy that was cut off would read as a shorter one; the end has two empty blocks.
     if content[-2 * tarfile.BLOCKSIZE :] != bytes(2 * tarfile.BLOCKSIZE):
         raise errors.BadFile(path, 'not a tar archive, or not complete')

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from placementclient.hosts.libvirt import Domain, HostFacts
@@ -23,9 +23,13 @@ Results = Iterator[AssignmentRow | Finding]
 _Allocated = Mapping[str, Mapping[str, int]]
 
 
-def misfit(subject: str, reason: str, path: str) -> Finding:
-    """Return a contradiction between facts and allocations; there is no row for it."""
-    return Finding('misfit', subject, {'file': path}, reason=reason)
+def misfit(subject: str, reason: str, path: str, consumer_uuid: str = '') -> Finding:
+    """Return a contradiction between facts and allocations; there is no row for it.
+
+    :param consumer_uuid: of the server that it is about, if the subject is a device
+    """
+    facts = {'file': path, 'consumer': consumer_uuid or subject}
+    return Finding('misfit', subject, facts, reason=reason)
 
 
 def divided(results: Iterable[T | Finding]) -> tuple[list[T], list[Finding]]:
@@ -52,13 +56,15 @@ def of_mediated_devices(
     :param classes: the resource class of each mdev type, as Nova's ``mdev_class`` says
     """
     by_type = classes or {}
+    names = {default, *by_type.values()}
     for facts, domains, allocated in _single(hosts, snapshot):
         for domain in domains:
             rows, misfits = divided(_of_domain(facts, domain, by_type, default))
             if snapshot is not None and rows and not misfits:
                 misfits += _compared(allocated, facts, domain, rows)
+            if not domain.mdevs and names & allocated.get(domain.uuid, {}).keys():
+                misfits.append(_without_device(allocated[domain.uuid], facts, domain, names))
             yield from misfits or rows
-        yield from _without_device(allocated, facts, domains, {default, *by_type.values()})
     yield from _on_several(hosts)
 
 
@@ -120,7 +126,7 @@ def _single(
         yield (
             facts,
             [domain for domain in facts.domains if domain.uuid not in several],
-            {uuid: resources for uuid, resources in allocated.items() if uuid not in several},
+            allocated,
         )
 
 
@@ -147,23 +153,44 @@ def _of_domain(
     placed: dict[tuple[str, str], list[str]] = {}
     for uuid in domain.mdevs:
         devices = facts.mdevs.get(uuid, ())
-        parents = sorted({device.parent for device in devices if device.parent})
-        if len(parents) == 1:
-            kind = next((device.type for device in devices if device.type), '')
-            key = (classes.get(kind, default), f'{facts.hostname}_{parents[0]}')
-            placed.setdefault(key, []).append(uuid)
-        elif parents:
-            reason = (
-                f'is on several devices of {facts.hostname}: {", ".join(parents)}; it is attached '
-                f'to server {domain.uuid}'
+        if reason := _contradiction(facts, domain, uuid):
+            path = (
+                devices[0].path if len({device.parent for device in devices}) > 1 else domain.path
             )
-            yield misfit(uuid, reason, devices[0].path)
+            yield misfit(uuid, reason, path, domain.uuid)
         else:
-            reason = f'is attached to server {domain.uuid}, and nothing says where it is'
-            yield misfit(uuid, reason, domain.path)
+            [parent] = {device.parent for device in devices if device.parent}
+            kind = next((device.type for device in devices if device.type), '')
+            key = (classes.get(kind, default), f'{facts.hostname}_{parent}')
+            placed.setdefault(key, []).append(uuid)
     for (name, provider), mdevs in placed.items():
         evidence = f'mdev {", ".join(mdevs)} on {facts.hostname}'
         yield AssignmentRow(domain.uuid, name, len(mdevs), provider, evidence)
+
+
+def _contradiction(facts: HostFacts, domain: Domain, mdev: str) -> str:
+    """Return why the device of a mediated device is not known; empty if it is."""
+    devices = facts.mdevs.get(mdev, ())
+    parents = sorted({device.parent for device in devices if device.parent})
+    types = sorted({device.type for device in devices if device.type})
+    owners = [other.uuid for other in facts.domains for uuid in other.mdevs if uuid == mdev]
+    attached = f'is attached to server {domain.uuid}'
+    if len(owners) > 1:
+        owners.remove(domain.uuid)
+        others = 'twice' if domain.uuid in owners else f'and to server {", ".join(owners)}'
+        return f'{attached} {others}: one of them has another device'
+    if not parents:
+        return f'{attached}, and nothing says where it is'
+    if len(parents) > 1:
+        several = f'is on several devices of {facts.hostname}: {", ".join(parents)}'
+        return f'{several}; it {attached}'
+    if len(types) > 1:
+        return f'has several types: {", ".join(types)}; it {attached}'
+    is_gone = facts.parents is not None and parents[0] not in facts.parents
+    if is_gone and not any(device.is_active for device in devices):
+        has = f'a device that {facts.hostname} does not have now'
+        return f'{attached}, and is only defined, on {parents[0]}, {has}'
+    return ''
 
 
 def _unknown(facts: HostFacts, domain: Domain) -> Finding:
@@ -191,18 +218,16 @@ def _compared(
 
 
 def _without_device(
-    allocated: _Allocated, facts: HostFacts, domains: Iterable[Domain], names: set[str]
-) -> Iterator[Finding]:
-    """Return the consumers that hold such a class on a host, and have no device there."""
-    equipped = {domain.uuid for domain in domains if domain.mdevs}
-    for uuid in sorted(allocated.keys() - equipped):
-        resources = allocated[uuid]
-        amounts = ', '.join(
-            f'{resources[name]} {name}' for name in sorted(names & resources.keys())
-        )
-        if amounts:
-            reason = (
-                f'holds {amounts} on {facts.hostname}, where no mediated device of it is known: it '
-                'may be shut off, or be a migration'
-            )
-            yield misfit(uuid, reason, facts.path)
+    resources: Mapping[str, int], facts: HostFacts, domain: Domain, names: set[str]
+) -> Finding:
+    """Return a server that holds such a class, and has no mediated device."""
+    state = 'is running' if domain.is_running else 'is shut off'
+    if domain.functions:
+        state = f'has the PCI devices {", ".join(domain.functions)}'
+        state += ', as with a VFIO variant driver'
+    holds = f'holds {_amounts(resources, names)} on {facts.hostname}'
+    return misfit(domain.uuid, f'{holds}, {state}, and has no mediated device', domain.path)
+
+
+def _amounts(resources: Mapping[str, int], names: Collection[str]) -> str:
+    return ', '.join(f'{resources[name]} {name}' for name in sorted({*names} & resources.keys()))

@@ -66,6 +66,9 @@ ask capabilities > "$work/capabilities.xml" || fail "virsh capabilities failed"
 # Before the loop: there, a command that fails would be taken for a host that has none.
 domains=$(ask list --all --uuid) || fail "virsh list failed"
 devices=$(ask nodedev-list --cap mdev) || fail "virsh nodedev-list --cap mdev failed"
+# The devices that can have mediated devices: one that is defined may name a device that is gone.
+ask nodedev-list --cap mdev_types > "$work/mdev_types" ||
+    fail "virsh nodedev-list --cap mdev_types failed"
 
 for domain in $domains; do
     check_plain "$domain" list
@@ -83,7 +86,7 @@ for device in $devices; do
     fi
 done
 
-set -- hostname capabilities.xml domains nodedevs
+set -- hostname capabilities.xml mdev_types domains nodedevs
 if command -v mdevctl > /dev/null 2>&1; then
     mdevctl list --dumpjson > "$work/mdevctl.json" || fail "mdevctl list failed"
     # Those that are only defined: the answer for servers that are off.

@@ -18,6 +18,7 @@ from placementclient.nova.cpus import cpu_bits
 
 #: Before libvirt 7.3 only the name has the UUID; from 7.7 on the parent's address follows it.
 _NAME = re.compile(r'mdev_([0-9a-f]{8}(?:[_-][0-9a-f]{4}){3}[_-][0-9a-f]{12})(?:_.*)?')
+_PARENT = re.compile(r'[A-Za-z0-9_.-]+')
 _HOSTNAME = re.compile(r'[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?')
 #: A host has no CPU and no cell beyond this; ``0-4294967295`` is not to be written out.
 _MOST = 8_192
@@ -28,6 +29,7 @@ class Domain:
     """A server, as libvirt defines it.
 
     :param mdevs: the UUIDs of the mediated devices that are attached to it
+    :param functions: the addresses of the PCI devices that are attached to it
     :param nodeset: the NUMA cells that its memory is bound to; empty where nothing says it
     :param cpus: the host's CPUs that its virtual CPUs are pinned to
     """
@@ -37,6 +39,8 @@ class Domain:
     mdevs: tuple[str, ...] = ()
     nodeset: frozenset[int] = frozenset()
     cpus: frozenset[int] = frozenset()
+    functions: tuple[str, ...] = ()
+    is_running: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +49,14 @@ class MediatedDevice:
 
     :param parent: the name of the node device that it is made on: ``pci_0000_84_00_0``
     :param type: such as ``nvidia-699``; empty where nothing says it
+    :param is_active: whether the host has it now; else it is defined, for the next start
     """
 
     uuid: str
     parent: str
     type: str
     path: str
+    is_active: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,8 @@ class HostFacts:
     :param hostname: the hypervisor's, which Nova names the host's resource provider after
     :param mdevs: all facts about each UUID: more than one parent is a contradiction
     :param cells: the NUMA cell of each CPU, by the CPU's number
+    :param parents: the names of the devices that can have mediated devices; ``None`` if the
+        collector did not ask for them
     """
 
     hostname: str
@@ -67,6 +75,7 @@ class HostFacts:
     domains: tuple[Domain, ...] = ()
     mdevs: Mapping[str, tuple[MediatedDevice, ...]] = field(default_factory=dict)
     cells: Mapping[int, int] = field(default_factory=dict)
+    parents: frozenset[str] | None = None
 
 
 class _MdevRecord(msgspec.Struct):
@@ -87,7 +96,8 @@ def hostname(content: bytes, path: str) -> str:
 def domain(content: bytes, path: str) -> Domain:
     """Parse the output of ``virsh dumpxml``."""
     root = _parsed(content, path, 'domain')
-    devices = root.findall("devices/hostdev[@mode='subsystem'][@type='mdev']/source/address")
+    hostdevs = "devices/hostdev[@mode='subsystem'][@type='{}']/source/address"
+    devices = root.findall(hostdevs.format('mdev'))
     memory = root.find('numatune/memory')
     # Without a binding of the whole, that of each guest cell.
     bound = [memory] if memory is not None else root.findall('numatune/memnode')
@@ -98,6 +108,8 @@ def domain(content: bytes, path: str) -> Domain:
         tuple(_uuid(device.get('uuid'), path) for device in devices),
         _numbers(bound, 'nodeset', path),
         _numbers(pins, 'cpuset', path),
+        tuple(_address(function, path) for function in root.findall(hostdevs.format('pci'))),
+        'id' in root.attrib,
     )
 
 
@@ -120,7 +132,7 @@ def mediated_device(content: bytes, path: str) -> MediatedDevice | None:
     )
 
 
-def mdevctl(content: bytes, path: str) -> Iterator[MediatedDevice]:
+def mdevctl(content: bytes, path: str, *, is_active: bool = True) -> Iterator[MediatedDevice]:
     """Parse the output of ``mdevctl list --dumpjson``: devices by the address of the parent."""
     try:
         document = strict_json.decoded(content or b'[]', _MDEVCTL)
@@ -131,7 +143,16 @@ def mdevctl(content: bytes, path: str) -> Iterator[MediatedDevice]:
             parent = f'pci_{re.sub("[:.]", "_", address)}'
             for device in devices:
                 for uuid, facts in device.items():
-                    yield MediatedDevice(_uuid(uuid, path), parent, facts.mdev_type, path)
+                    mdev_type = facts.mdev_type
+                    yield MediatedDevice(_uuid(uuid, path), parent, mdev_type, path, is_active)
+
+
+def parents(content: bytes, path: str) -> frozenset[str]:
+    """Parse the output of ``virsh nodedev-list --cap mdev_types``."""
+    names = content.decode('utf-8', 'replace').split()
+    if not all(map(_PARENT.fullmatch, names)):
+        raise errors.BadFile(path, 'has a line that is no name of a node device')
+    return frozenset(names)
 
 
 def cells(content: bytes, path: str) -> dict[int, int]:
@@ -158,6 +179,17 @@ def _numbers(elements: Iterable[Element], name: str, path: str) -> frozenset[int
         except ValueError:
             raise errors.BadFile(path, f'{text[:80]!r} is no set of numbers') from None
     return frozenset(number for number in range(every.bit_length()) if every >> number & 1)
+
+
+def _address(element: Element, path: str) -> str:
+    """Return the address of a PCI device: ``0000:84:00.4``."""
+    try:
+        domain, bus, slot, function = (
+            int(element.attrib[name], 16) for name in ('domain', 'bus', 'slot', 'function')
+        )
+    except (KeyError, ValueError):
+        raise errors.BadFile(path, 'has a PCI device without its address') from None
+    return f'{domain:04x}:{bus:02x}:{slot:02x}.{function:x}'
 
 
 def _parsed(content: bytes, path: str, tag: str) -> Element:

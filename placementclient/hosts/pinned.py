@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from placementclient.client import errors
 from placementclient.hosts.assignments import Results, misfit
@@ -11,6 +12,15 @@ from placementclient.model.snapshots import Snapshot
 
 SHARED, DEDICATED = 'VCPU', 'PCPU'
 _FLAVOR, _IMAGE = 'hw:cpu_policy', 'hw_cpu_policy'
+#: The class that each policy asks for.
+_CLASSES = {'shared': SHARED, 'dedicated': DEDICATED}
+_MIXED, _VOLUME, _UNKNOWN = 'mixed', 'volume', 'unknown'
+#: Why a server with another policy has no row.
+_REASONS = {
+    _MIXED: 'has the CPU policy "mixed" ({}): some of its VCPU are PCPU, say which',
+    _VOLUME: 'boots from a volume, and only the volume says if its image has {}',
+    _UNKNOWN: 'may have an image with {}: list the servers at compute API 2.98 or later',
+}
 
 
 def of_servers(
@@ -21,6 +31,8 @@ def of_servers(
 ) -> Results:
     """Return the rows of servers with dedicated CPUs, and of their migrations.
 
+    The rows of servers with shared CPUs leave VCPU as it is.
+
     :raises errors.BadFile: if the list does not say the extra specs of flavors
     """
     moving = defaultdict[str, list[str]](list)
@@ -29,18 +41,20 @@ def of_servers(
             moving[migration.server_uuid].append(migration.uuid)
     for uuid, server in servers.items():
         policy, source = _policy(server, path)
-        if policy == 'mixed':
-            reason = f'has the CPU policy "mixed" ({source}): some of its VCPU are PCPU, say which'
-            yield misfit(uuid, reason, path)
-        elif policy == 'dedicated':
-            yield from _rows(snapshot, uuid, source)
-            evidence = f'{source}, migration of server {uuid}'
-            for migration_uuid in moving[uuid]:
-                yield from _rows(snapshot, migration_uuid, evidence)
+        consumers = [(uuid, source)]
+        consumers += [(m, f'{source}, migration of server {uuid}') for m in moving[uuid]]
+        for consumer_uuid, evidence in consumers:
+            if policy in _CLASSES:
+                yield from _rows(snapshot, consumer_uuid, _CLASSES[policy], evidence)
+            elif any(_rows(snapshot, consumer_uuid, SHARED, evidence)):
+                yield misfit(consumer_uuid, _REASONS[policy].format(evidence), path)
 
 
 def _policy(server: Server, path: str) -> tuple[str, str]:
-    """Return the CPU policy of a server, and its source; the flavor counts before the image."""
+    """Return the CPU policy of a server, and its source; the flavor counts before the image.
+
+    The policy is a key of :data:`_CLASSES` or of :data:`_REASONS`.
+    """
     if server.flavor is None:
         raise errors.BadFile(
             path,
@@ -53,15 +67,19 @@ def _policy(server: Server, path: str) -> tuple[str, str]:
         (server.image_properties or {}, _IMAGE),
     ):
         if key in values:
-            return values[key], f'{key}={values[key]}'
-    return '', ''
+            policy = values[key].strip().lower()
+            return policy if policy in _CLASSES else _MIXED, f'{key}={values[key]}'
+    if server.image_properties is None:
+        return _VOLUME if server.boots_from_volume else _UNKNOWN, _IMAGE
+    return 'shared', 'no CPU policy'
 
 
-def _rows(snapshot: Snapshot, consumer_uuid: str, evidence: str) -> Iterator[AssignmentRow]:
+def _rows(
+    snapshot: Snapshot, consumer_uuid: str, resource_class: str, evidence: str
+) -> Iterator[AssignmentRow]:
     consumer = snapshot.consumers.get(consumer_uuid)
     for provider_uuid, resources in (consumer.allocations if consumer else {}).items():
         state = snapshot.providers.get(provider_uuid)
         if state is not None and SHARED in resources:
-            yield AssignmentRow(
-                consumer_uuid, SHARED, None, state.name, evidence, to_resource_class=DEDICATED
-            )
+            row = AssignmentRow(consumer_uuid, SHARED, None, state.name, evidence)
+            yield replace(row, to_resource_class=resource_class)

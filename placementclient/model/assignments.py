@@ -8,6 +8,8 @@ from placementclient.client.strict_json import Integer
 COLUMNS = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'evidence')
 #: The column for targets that get a class under several names.
 TO_CLASS = 'to_resource_class'
+#: The evidence of a row without a provider: nothing says where the consumer is.
+UNEXPLAINED = 'unexplained'
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,7 @@ class AssignmentRow:
 
     :param resource_class: its name on the source
     :param amount: ``None``: all of it
+    :param to_provider: empty in a row with the evidence :data:`UNEXPLAINED`
     :param line: in the file ``path``, from 1
     :param to_resource_class: the name of the class on the target; ``None``: there is only one
     """
@@ -28,6 +31,11 @@ class AssignmentRow:
     path: str = ''
     line: Integer | None = None
     to_resource_class: str | None = None
+
+    @property
+    def is_unexplained(self) -> bool:
+        """True until the operator writes a provider into the row."""
+        return not self.to_provider
 
     def error(self, reason: str) -> errors.BadFile:
         return errors.BadFile(self.path, reason, self.line)

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -89,6 +89,8 @@ class ServiceList:
 
 #: With soft-deleted servers, which keep their allocations.
 servers = ServiceList('/servers/detail?all_tenants=1&soft_deleted=1', 'servers')
+#: From 2.98 on with the properties of their images.
+servers_with_images = replace(servers, service=_NOVA._replace(microversion='2.98'))
 migrations = ServiceList('/os-migrations', 'migrations')
 aggregates = ServiceList('/os-aggregates', 'aggregates')
 #: The nova-compute of all hosts.

@@ -82,12 +82,13 @@ def make(
     maker.raise_faults(partial=bool(trees))
     if not skip_infeasible:
         maker.raise_left_out()
-    if maker.undecided and not allow_inferred:
+    undecided = maker.rows_to_decide(allow_inferred)
+    if undecided:
         warnings = (
             (tree.root_provider_name, notice) for tree in maker.changes for notice in tree.warnings
         )
         raise errors.Undecided(
-            maker.undecided, [*grouped((name, notice.message) for name, notice in warnings)]
+            undecided, [*grouped((name, notice.message) for name, notice in warnings)]
         )
     if maker.unproved and not allow_inferred:
         raise errors.Undetermined(maker.unproved)
@@ -176,6 +177,20 @@ class _Maker:
                 name, seconds = listed(list(tree.roots.values()), 8), self._solver_timeout
                 cause = Cause('undetermined', name, unproved=unproved, seconds=seconds)
                 self.unproved.append(cause)
+
+    def rows_to_decide(self, allow_inferred: bool) -> list[OpenRow]:
+        """Return the undecided rows; those that say "unexplained" are no choice of the plan."""
+        planned = {name for change in self.changes for name in change.roots.values()}
+        unexplained = self._assignments.unexplained.values()
+        rows = [row for row in unexplained if row.tree in planned]
+        if not allow_inferred:
+            known = {(row.consumer_uuid, row.resource_class, row.from_provider) for row in rows}
+            rows += (
+                row
+                for row in self.undecided
+                if (row.consumer_uuid, row.resource_class, row.from_provider) not in known
+            )
+        return rows
 
     def _refused(self, root: ProviderState) -> Refused | None:
         """Return the reason why a tree cannot be planned even alone."""

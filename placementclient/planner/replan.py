@@ -40,7 +40,10 @@ def replan(live: Snapshot, plan: Plan, tree: Change) -> Change:
         _refuse_occupied(live, tree)
         planned = {change.name for change in tree.providers}
         target_state = build_target_state(live, recipe.spec, roots, planned)
-        assigned = AssignedRows(recipe.spec, recipe.assignments).match(live, target_state)
+        rows = AssignedRows(recipe.spec, recipe.assignments)
+        assigned = rows.match(live, target_state)
+        if rows.unexplained:
+            raise errors.Undecided([*rows.unexplained.values()])
         assigned |= _retained(live, target_state, tree)
         return _planned(live, target_state, recipe.spec, assigned)
     except errors.BadFile as reason:

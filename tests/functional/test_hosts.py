@@ -43,6 +43,7 @@ def host(folder, name, servers, parents):
         'list --all --uuid': '\n'.join([*servers, '']),
         'nodedev-list': '\n'.join(f'mdev_{mdev}' for mdev in parents),
         'nodedev-list --cap mdev': '\n'.join(f'mdev_{mdev}' for mdev in parents),
+        'nodedev-list --cap mdev_types': '\n'.join({*parents.values()}),
         **{f'dumpxml {uuid}': domain(uuid, *mdevs) for uuid, mdevs in servers.items()},
         **{f'nodedev-dumpxml mdev_{m}': nodedev(m, parent) for m, parent in parents.items()},
         **{f'nodedev-dumpxml {parent}': pci(parent) for parent in parents.values()},
@@ -98,6 +99,7 @@ def test_the_collector(shell, placement, tmp_path):
     assert names == {
         'hostname',
         'capabilities.xml',
+        'mdev_types',
         'domains',
         f'domains/{server}.xml',
         'nodedevs',
@@ -107,7 +109,8 @@ def test_the_collector(shell, placement, tmp_path):
         'mdevctl-defined.json',
         'count',
     }
-    assert archive.read(str(tmp_path / 'gpu1.tar')).hostname == 'gpu1'
+    facts = archive.read(str(tmp_path / 'gpu1.tar'))
+    assert (facts.hostname, facts.parents) == ('gpu1', {GPU0})
     assert b'do-not-tell' not in (tmp_path / 'gpu1.tar').read_bytes()
     assert not [
         path for path in tmp_path.iterdir() if path.name not in ('answers', 'bin', 'gpu1.tar')
@@ -135,6 +138,7 @@ FAILURES = {
     'capabilities': 'virsh capabilities failed',
     'list --all --uuid': 'virsh list failed',
     'nodedev-list --cap mdev': 'virsh nodedev-list --cap mdev failed',
+    'nodedev-list --cap mdev_types': 'virsh nodedev-list --cap mdev_types failed',
     'mdevctl': 'mdevctl list failed',
 }
 
@@ -250,7 +254,8 @@ def test_from_two_hosts_to_a_plan(placement, tmp_path, monkeypatch):
     assignments = f'{reshape} assignments -f json -o map.csv {facts}'
     assert 'nothing is compared with what is allocated' in placement(assignments).stderr
     result = placement(f'{assignments} --snapshot cloud.json')
-    assert (json.loads(result.stdout), result.stderr) == ([], 'wrote map.csv\n')
+    message = 'VGPU: 4 consumers, 4 explained, 0 unexplained\nwrote map.csv\n'
+    assert (json.loads(result.stdout), result.stderr) == ([], message)
     Path('spec.yaml').write_text(SPEC)
     options = '--spec spec.yaml --snapshot cloud.json --assignments map.csv'
     placement(f'{reshape} plan {options} -o plan.json')
@@ -264,6 +269,34 @@ def test_from_two_hosts_to_a_plan(placement, tmp_path, monkeypatch):
         first, second = local
         assert rows_of[first] == (f'{name}_{GPU1}', 'mapped', f'mdev {local[first][0]} on {name}')
         assert rows_of[second] == (f'{name}_{GPU0}', 'mapped', f'mdev {local[second][0]} on {name}')
+
+
+def test_a_server_that_the_facts_do_not_explain_keeps_its_tree_from_a_plan(
+    placement, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    local = [clouds.uuid_of(f'gpu1 server{index}') for index in range(2)]
+    placement('resource provider create gpu1')
+    placement('resource provider inventory set gpu1 --resource VGPU=8')
+    for uuid in local:
+        placement(f'resource provider allocation set {uuid} --allocation rp=gpu1,VGPU=1 {OWNER}')
+    programs = host(tmp_path / 'gpu1', 'gpu1', {local[0]: (MDEVS[0],)}, {MDEVS[0]: GPU1})
+    collected(placement, programs, tmp_path / 'gpu1.tar')
+    placement('resource provider snapshot save cloud.json')
+    reshape = 'resource provider reshape'
+    facts = '--host-facts gpu1.tar --snapshot cloud.json'
+    result = placement(f'{reshape} assignments {facts} -o map.csv -f value -c subject')
+    assert (result.status, result.stdout) == (3, f'{local[1]}\n')
+    assert 'VGPU: 2 consumers, 1 explained, 1 unexplained\n' in result.stderr
+    Path('spec.yaml').write_text(SPEC)
+    plan = f'{reshape} plan --spec spec.yaml --snapshot cloud.json --assignments map.csv -o p.json'
+    for options in '', ' --allow-inferred':
+        refused = placement(plan + options)
+        assert (refused.status, Path('p.json').exists()) == (5, False)
+        assert f'1 VGPU of {local[1]} may go to gpu1_{GPU0}, gpu1_{GPU1}' in refused.stderr
+    rows = Path('map.csv').read_text()
+    Path('map.csv').write_text(rows.replace('VGPU,,,', f'VGPU,,gpu1_{GPU0},'))
+    assert placement(plan).status == 0
 
 
 DEVICES = """\

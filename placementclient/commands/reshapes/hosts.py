@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placementclient.hosts.assignments import Results
+    from placementclient.hosts.balance import Scope
     from placementclient.model.findings import Finding
     from placementclient.model.snapshots import Snapshot
 
@@ -54,6 +55,7 @@ class _Fitting(base.Lister):
         if self.args.snapshot:
             return disk.read_snapshot(self.args.snapshot)
         self.log.warning('Without --snapshot nothing is compared with what is allocated')
+        self.nothing = 'The facts do not contradict each other'
         return None
 
 
@@ -63,6 +65,10 @@ class AssignmentsReshape(_Fitting):
     From --host-facts: the physical GPU of each virtual GPU, by the mediated devices of servers;
     with --numa, the NUMA cell of each server. From --servers with --pinned: the servers with
     dedicated CPUs. The command writes the rows that are certain, and prints the contradictions.
+
+    It ends with the consumers of each class, explained and unexplained. Unexplained ones are rows
+    with the evidence "unexplained", and "reshape plan" refuses their trees: write the provider into
+    each, or delete it to leave the allocation to the plan.
     """
 
     examples = ('--host-facts facts --snapshot cloud.json -o gpu-map.csv',)
@@ -78,7 +84,7 @@ class AssignmentsReshape(_Fitting):
         Flag('--numa', help='With --host-facts: write the NUMA cells of servers'),
         Option(
             '--servers <file>|nova',
-            help='Answer of GET /servers/detail, from compute API 2.47 on; or nova: ask Nova',
+            help='Answer of GET /servers/detail, from compute API 2.98 on; or nova: ask Nova',
         ),
         Flag('--pinned', help='With --servers: write the servers with dedicated CPUs'),
         Option('--migrations <file>|nova', help='With --pinned: the migrations; or nova: ask Nova'),
@@ -94,36 +100,52 @@ class AssignmentsReshape(_Fitting):
     def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.hosts import assignments
+        from placementclient.hosts.balance import balance
 
         if bool(self.args.host_facts) == bool(self.args.servers):
             raise errors.UsageError('Either --host-facts or --servers is needed')
         if bool(self.args.servers) != self.args.pinned:
             raise errors.UsageError('--servers and --pinned go together')
-        results = self._pinned() if self.args.pinned else self._of_hosts()
-        rows, misfits = assignments.divided(results)
+        if self.args.pinned and not self.args.snapshot:
+            raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
+        snapshot = self.snapshot()
+        results, scope = self._pinned(snapshot) if self.args.pinned else self._of_hosts(snapshot)
+        if snapshot is None:
+            rows, misfits = assignments.divided(results)
+        else:
+            rows, misfits, balances = balance(results, snapshot, scope)
+            for line in balances:
+                self.log.warning(str(line))
         disk.write_text(self.args.output, assignments.written(rows))
         return self.misfits(misfits)
 
-    def _of_hosts(self) -> Results:
+    def _of_hosts(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
         from placementclient.hosts import archive, assignments
+        from placementclient.hosts.balance import Scope
 
-        hosts, snapshot = archive.read_all(self.args.host_facts), self.snapshot()
+        hosts = archive.read_all(self.args.host_facts)
+        names = {facts.hostname for facts in hosts}
         if self.args.numa:
-            return assignments.of_cells(hosts, snapshot)
+            scope = Scope(assignments.CELL_CLASSES, names)
+            return assignments.of_cells(hosts, snapshot), scope
         pairs = [text.rpartition('=') for text in self.args.classes]
         by_type = {kind: name for kind, _, name in pairs}
         default = by_type.pop('', assignments.VGPU)
-        return assignments.of_mediated_devices(hosts, snapshot, by_type, default)
+        scope = Scope({default, *by_type.values()}, names)
+        return assignments.of_mediated_devices(hosts, snapshot, by_type, default), scope
 
-    def _pinned(self) -> Results:
+    def _pinned(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
         from placementclient.hosts import pinned
+        from placementclient.hosts.balance import Scope
 
-        snapshot = self.args.snapshot and self.snapshot()
-        if not snapshot:
-            raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
-        migrations = compute.records(self, 'migrations', self.args.migrations) or ()
-        servers = compute.records(self, 'servers', self.args.servers)
-        return pinned.of_servers(servers, self.args.servers, snapshot, migrations)
+        assert snapshot is not None
+        migrations = compute.records(self, 'migrations', self.args.migrations)
+        servers = compute.records(self, 'servers_with_images', self.args.servers)
+        results = pinned.of_servers(servers, self.args.servers, snapshot, migrations or ())
+        unlisted = 'it may be of another project, or deleted'
+        if migrations is None:
+            unlisted += ', or a migration (--migrations)'
+        return results, Scope([pinned.SHARED], unlisted=unlisted)
 
 
 class DevicesReshape(_Fitting):

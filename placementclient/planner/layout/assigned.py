@@ -13,6 +13,7 @@ from placementclient.model.patterns import MAX_HINTS, similar_uuids
 from placementclient.model.plans import Change, Label, PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
+from placementclient.planner.infeasibility import OpenRow
 from placementclient.planner.layout.target_state import HoldingKey, Target, TargetState
 
 
@@ -33,8 +34,16 @@ class AssignedRows:
         self._moves = [index for index, _ in inline]
         #: by consumer and class, the indexes of the rows
         self._by_holding: dict[tuple[str, str], list[int]] = {}
+        #: by consumer and class, whose rows say that nothing explains them
+        self._open = set[tuple[str, str]]()
+        #: of the trees that were matched, the allocations that no row explains
+        self.unexplained: dict[HoldingKey, OpenRow] = {}
         for index, row in enumerate(self._rows):
-            self._by_holding.setdefault((row.consumer_uuid, row.resource_class), []).append(index)
+            holding = row.consumer_uuid, row.resource_class
+            if row.is_unexplained:
+                self._open.add(holding)
+            else:
+                self._by_holding.setdefault(holding, []).append(index)
         #: indexes of the used rows
         self._used: set[int] = set()
         #: by class and consumer on a source of a tree: the targets. The consumers of a tree share
@@ -64,6 +73,8 @@ class AssignedRows:
                         if pairs:
                             at = target_state.providers[source].name
                             result[holding] = self._planned(pairs, amount, at)
+                        elif (consumer.uuid, name) in self._open:
+                            self.unexplained[holding] = _open_row(target_state, holding, amount)
         faults.raise_any()
         return result
 
@@ -77,7 +88,11 @@ class AssignedRows:
         :param left_out: roots of trees that could not be laid out, so that rows may be theirs
         """
         consumers = snapshot.consumers
-        unused = [row for index, row in enumerate(self._rows) if index not in self._used]
+        unused = [
+            row
+            for index, row in enumerate(self._rows)
+            if index not in self._used and not row.is_unexplained
+        ]
         unknown = [row for row in unused if row.consumer_uuid not in consumers]
         for number, row in enumerate(() if partial else unknown):
             near = similar_uuids(row.consumer_uuid, consumers) if number < MAX_HINTS else ()
@@ -155,6 +170,19 @@ class AssignedRows:
                 f'the {allocated} are divided, but the specification lacks split: true'
             )
         return planned
+
+
+def _open_row(target_state: TargetState, holding: HoldingKey, amount: int) -> OpenRow:
+    """Return an allocation that no row explains, with its possible places."""
+    source, targets = target_state.providers[holding.provider_uuid], target_state.targets
+    choices = [(t.provider, t.key.resource_class) for t in targets[holding.inventory]]
+    names = tuple(dict.fromkeys(name for name, _ in choices))
+    classes = tuple(dict.fromkeys(name for _, name in choices)) if len(choices) > len(names) else ()
+    roots = {root.uuid: root.name for root in target_state.roots}
+    tree = roots.get(source.root_provider_uuid, target_state.name)
+    return OpenRow(
+        tree, holding.consumer_uuid, holding.resource_class, amount, source.name, names, classes
+    )
 
 
 def _matching(row: AssignmentRow, provider: str, targets: Sequence[Target]) -> Sequence[Target]:

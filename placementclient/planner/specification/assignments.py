@@ -8,7 +8,7 @@ from typing import Any
 from placementclient.client import errors
 from placementclient.client.wording import counted, lines_of
 from placementclient.files.cursors import Cursor, Faults, read
-from placementclient.model.assignments import COLUMNS, TO_CLASS, AssignmentRow
+from placementclient.model.assignments import COLUMNS, TO_CLASS, UNEXPLAINED, AssignmentRow
 from placementclient.model.inventories import UNLIMITED
 from placementclient.planner.infeasibility import OpenRow
 
@@ -17,7 +17,7 @@ _NEEDED = COLUMNS[:2]
 
 
 def parse(text: str, path: str) -> list[AssignmentRow]:
-    """Parse assignments. Rows without ``to_provider`` are skipped.
+    """Parse assignments. Rows without ``to_provider`` are skipped, except unexplained ones.
 
     :param text: CSV with the header of :data:`COLUMNS`, or JSON or YAML with the same fields
     :raises errors.BadFile: if it is none, or has a row twice; with all faults and their lines
@@ -120,14 +120,15 @@ def _row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
     for name in _NEEDED:
         if name not in cells:
             raise errors.BadFile(first.path, f'{name} is empty', first.line)
-    if 'to_provider' not in cells:
+    evidence = cells.get('evidence')
+    if 'to_provider' not in cells and (evidence is None or evidence.value != UNEXPLAINED):
         return None
     faults, values = Faults(), dict[str, Any]()
     for name, cursor in cells.items():
         with faults.collected():
             values[name] = _READERS[name](cursor)
     faults.raise_any()
-    values.setdefault('amount', None)
+    values = {'amount': None, 'to_provider': ''} | values
     return AssignmentRow(**values, path=first.path, line=first.line)
 
 

@@ -15,6 +15,7 @@ FILES = {
     f'domains/{SERVERS[0]}.xml': domain(SERVERS[0], MDEVS[0]),
     'nodedevs/mdev.xml': nodedev(MDEVS[0], GPU0),
     'mdevctl.json': mdevctl(('0000:84:00.0', MDEVS[0])),
+    'mdev_types': f'{GPU0}\n',
     'count': 'domains 1\nnodedevs 1\n',
 }
 
@@ -51,6 +52,28 @@ def test_a_host(form, tmp_path):
     assert [domain.mdevs for domain in facts.domains] == [(MDEVS[0],)]
     assert {device.parent for device in facts.mdevs[MDEVS[0]]} == {GPU0}
     assert len(facts.mdevs[MDEVS[0]]) == 2
+    assert facts.parents == {GPU0}
+
+
+@pytest.mark.parametrize('form', ['tar', 'folder'])
+def test_facts_that_passed_through_a_terminal_are_read(form, tmp_path):
+    if form == 'tar':
+        path = tar(tmp_path / 'f.tar', FILES)
+        content = Path(path).read_bytes().replace(b'\n', b'\r\n')
+        Path(path).write_bytes(content)
+    else:
+        files = {name: text.replace('\n', '\r\n') for name, text in FILES.items()}
+        path = folder(tmp_path / 'f', files)
+    facts = archive.read(path)
+    assert (facts.hostname, facts.parents) == ('gpu1', {GPU0})
+    assert [domain.mdevs for domain in facts.domains] == [(MDEVS[0],)]
+
+
+def test_devices_that_are_only_defined_are_not_active(tmp_path):
+    files = {**FILES, 'mdevctl-defined.json': FILES['mdevctl.json'], 'mdevctl.json': '[]'}
+    del files['nodedevs/mdev.xml']
+    facts = archive.read(folder(tmp_path, {**files, 'count': 'domains 1\nnodedevs 0\n'}))
+    assert [device.is_active for device in facts.mdevs[MDEVS[0]]] == [False]
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+import pytest
+
 from placementclient.hosts import assignments
 from placementclient.hosts.libvirt import Domain, HostFacts, MediatedDevice
 from placementclient.model.consumers import Consumer
@@ -83,11 +85,6 @@ def test_every_misfit_is_named_and_the_rest_is_written():
     assert misfits == [
         (MDEVS[1], f'is attached to server {SERVERS[1]}, and nothing says where it is'),
         (unknown.uuid, 'is defined on gpu1, and holds nothing there in Placement'),
-        (
-            SERVERS[2],
-            'holds 1 VGPU on gpu1, where no mediated device of it is known: it may be shut off, '
-            'or be a migration',
-        ),
     ]
 
 
@@ -114,6 +111,65 @@ def test_one_device_on_two_cards():
             f'is on several devices of gpu1: {GPU0}, {GPU1}; it is attached to server {SERVERS[0]}',
         )
     ]
+
+
+def test_assignments_name_a_device_that_two_servers_have():
+    one, two = (Domain(server, f'{server}.xml', (MDEVS[0],)) for server in SERVERS[:2])
+    twice = Domain(SERVERS[2], 's2.xml', (MDEVS[1], MDEVS[1]))
+    rows, misfits = outcome(
+        assignments.of_mediated_devices, [facts(one, two, twice, m0=GPU0, m1=GPU1)]
+    )
+    assert rows == []
+    other = 'one of them has another device'
+    assert [reason for _, reason in dict.fromkeys(misfits)] == [
+        f'is attached to server {SERVERS[0]} and to server {SERVERS[1]}: {other}',
+        f'is attached to server {SERVERS[1]} and to server {SERVERS[0]}: {other}',
+        f'is attached to server {SERVERS[2]} twice: {other}',
+    ]
+
+
+def test_assignments_name_a_device_of_two_types():
+    one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
+    devices = tuple(MediatedDevice(MDEVS[0], GPU0, kind, f'{kind}.xml') for kind in ('b', 'a'))
+    host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: devices})
+    rows, misfits = outcome(assignments.of_mediated_devices, [host])
+    assert rows == []
+    reason = f'has several types: a, b; it is attached to server {SERVERS[0]}'
+    assert misfits == [(MDEVS[0], reason)]
+
+
+@pytest.mark.parametrize(
+    ('parents', 'is_active', 'fits'),
+    [(None, False, True), ({GPU0}, False, True), ({GPU1}, False, False), ({GPU1}, True, True)],
+)
+def test_assignments_name_a_defined_device_on_an_address_that_is_gone(parents, is_active, fits):
+    one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
+    device = MediatedDevice(MDEVS[0], GPU0, 'nvidia-699', 'd.json', is_active)
+    present = None if parents is None else frozenset(parents)
+    host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: (device,)}, parents=present)
+    rows, misfits = outcome(assignments.of_mediated_devices, [host])
+    reason = (
+        f'is attached to server {SERVERS[0]}, and is only defined, on {GPU0}, a device that gpu1 '
+        'does not have now'
+    )
+    assert (len(rows), misfits) == ((1, []) if fits else (0, [(MDEVS[0], reason)]))
+
+
+@pytest.mark.parametrize(
+    ('domain', 'state'),
+    [
+        (Domain(SERVERS[0], 's0.xml', is_running=True), 'is running'),
+        (Domain(SERVERS[0], 's0.xml'), 'is shut off'),
+        (
+            Domain(SERVERS[0], 's0.xml', functions=('0000:84:00.4',), is_running=True),
+            'has the PCI devices 0000:84:00.4, as with a VFIO variant driver',
+        ),
+    ],
+)
+def test_assignments_say_the_state_of_a_server_without_a_mediated_device(domain, state):
+    _, misfits = outcome(assignments.of_mediated_devices, [facts(domain)], snapshot(s0={'VGPU': 1}))
+    reason = f'holds 1 VGPU on gpu1, {state}, and has no mediated device'
+    assert misfits == [(SERVERS[0], reason)]
 
 
 def test_a_server_on_two_hosts():

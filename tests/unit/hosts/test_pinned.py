@@ -13,14 +13,15 @@ def servers(*policies):
         uuid: Server(
             uuid,
             flavor=Flavor('m', 4, 64, extra_specs={'hw:cpu_policy': flavor} if flavor else {}),
-            image_properties={'hw_cpu_policy': image} if image else None,
+            image_properties=None if image is None else {'hw_cpu_policy': image} if image else {},
+            boots_from_volume=image is None,
         )
         for uuid, (flavor, image) in zip(SERVERS, policies, strict=False)
     }
 
 
 def test_flavor_image_and_migration():
-    listed = servers(('dedicated', ''), ('', 'dedicated'), ('', ''))
+    listed = servers(('dedicated', None), ('', 'dedicated'), ('', ''))
     migration = ServerMigration(SERVERS[0], 'finished', SERVERS[3], 'gpu1', type='resize')
     allocated = {'VCPU': 4}
     rows, misfits = outcome(
@@ -30,6 +31,8 @@ def test_flavor_image_and_migration():
         snapshot(s0=allocated, s1=allocated, s2=allocated, s3=allocated),
         [migration],
     )
+    *rows, shared = rows
+    assert (shared.consumer_uuid, shared.to_resource_class) == (SERVERS[2], 'VCPU')
     assert [(row.consumer_uuid, row.evidence) for row in rows] == [
         (SERVERS[0], 'hw:cpu_policy=dedicated'),
         (SERVERS[3], f'hw:cpu_policy=dedicated, migration of server {SERVERS[0]}'),
@@ -48,6 +51,30 @@ def test_mixed_is_refused_by_name():
     ((subject, reason),) = misfits
     assert (rows, subject) == ([], SERVERS[0])
     assert '"mixed"' in reason
+
+
+@pytest.mark.parametrize(
+    ('volume', 'reason'),
+    [
+        (True, 'boots from a volume, and only the volume says if its image has hw_cpu_policy'),
+        (
+            False,
+            'may have an image with hw_cpu_policy: list the servers at compute API 2.98 or later',
+        ),
+    ],
+)
+def test_pinned_does_not_take_an_image_that_is_not_known_for_one_without_a_policy(volume, reason):
+    silent = Server(SERVERS[0], flavor=Flavor('m', 4, 64), boots_from_volume=volume)
+    stated = Server(SERVERS[1], flavor=Flavor('m', 4, 64, extra_specs={'hw:cpu_policy': 'shared'}))
+    allocated = {'VCPU': 4}
+    rows, misfits = outcome(
+        pinned.of_servers,
+        {SERVERS[0]: silent, SERVERS[1]: stated},
+        's.json',
+        snapshot(s0=allocated, s1=allocated),
+    )
+    assert [row.consumer_uuid for row in rows] == [SERVERS[1]]
+    assert misfits == [(SERVERS[0], reason)]
 
 
 def test_servers_without_extra_specs_are_refused():

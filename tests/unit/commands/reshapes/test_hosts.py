@@ -26,6 +26,17 @@ def test_pinned_servers_are_assigned_to_their_class(placement, files):
     assert row == 's,VCPU,,host,hw:cpu_policy=dedicated,PCPU'
 
 
+@pytest.mark.parametrize('servers', [[], [detailed('s')]])
+def test_pinned_names_consumers_that_the_list_does_not_explain(placement, files, servers, tmp_path):
+    save(tmp_path, 'servers.json', servers)
+    command = f'{PINNED} --snapshot {{snapshot}} -o {{output}} -f value -c subject'
+    result = placement(command.format(**files))
+    assert (result.status, result.stdout) == (3, 's\n')
+    assert 'VCPU: 1 consumer, 0 explained, 1 unexplained\n' in result.stderr
+    _, row = files['output'].read_text().splitlines()
+    assert row == 's,VCPU,,,unexplained,'
+
+
 @pytest.mark.parametrize(
     ('options', 'reason'),
     [

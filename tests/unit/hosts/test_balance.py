@@ -1,0 +1,55 @@
+from placementclient.hosts import assignments
+from placementclient.hosts.balance import Scope, balance
+from placementclient.hosts.libvirt import Domain
+from placementclient.model.assignments import AssignmentRow
+from placementclient.planner.specification import assignments as rows_of_files
+from tests.unit.hosts.libvirt_output import GPU0, MDEVS, SERVERS
+from tests.unit.hosts.test_assignments import facts, snapshot
+
+
+def settled(results, cloud, scope):
+    rows, misfits, balances = balance(results, cloud, scope)
+    reasons = {misfit.facts['consumer']: misfit.reason for misfit in misfits}
+    return rows, reasons, [str(line) for line in balances]
+
+
+def test_balance_counts_each_class_and_writes_unexplained_rows():
+    certain = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
+    lost = Domain(SERVERS[1], 's1.xml', (MDEVS[1],))
+    cloud = snapshot(s0={'VGPU': 1}, s1={'VGPU': 1}, s2={'VGPU': 1}, s3={'VCPU': 1})
+    results = assignments.of_mediated_devices([facts(certain, lost, m0=GPU0)], cloud)
+    rows, reasons, lines = settled(results, cloud, Scope({'VGPU'}, {'gpu1'}))
+    assert lines == ['VGPU: 3 consumers, 1 explained, 2 unexplained']
+    assert reasons == {
+        SERVERS[1]: f'is attached to server {SERVERS[1]}, and nothing says where it is',
+        SERVERS[2]: 'holds 1 VGPU on gpu1, and no server there has its UUID: it may be a '
+        'migration, or deleted',
+    }
+    read = rows_of_files.parse(assignments.written(rows), 'map.csv')
+    assert [(row.consumer_uuid, row.is_unexplained) for row in read] == [
+        (SERVERS[0], False),
+        (SERVERS[1], True),
+        (SERVERS[2], True),
+    ]
+
+
+def test_balance_names_hosts_without_facts():
+    cloud = snapshot(s0={'VCPU': 4, 'MEMORY_MB': 512})
+    scope = Scope(assignments.CELL_CLASSES, {'gpu2'})
+    rows, reasons, lines = settled([], cloud, scope)
+    assert [row.resource_class for row in rows] == ['MEMORY_MB', 'VCPU']
+    assert reasons == {
+        SERVERS[0]: 'holds 512 MEMORY_MB, 4 VCPU on gpu1, and there are no facts of gpu1'
+    }
+    assert lines == [
+        'MEMORY_MB: 1 consumer, 0 explained, 1 unexplained',
+        'PCPU: 0 consumers, 0 explained, 0 unexplained',
+        'VCPU: 1 consumer, 0 explained, 1 unexplained',
+    ]
+
+
+def test_a_row_that_leaves_a_consumer_as_it_is_explains_it_and_is_not_written():
+    row = AssignmentRow(SERVERS[0], 'VCPU', None, 'gpu1', 'shared', to_resource_class='VCPU')
+    rows, reasons, lines = settled([row], snapshot(s0={'VCPU': 4}), Scope({'VCPU'}))
+    assert (rows, reasons) == ([], {})
+    assert lines == ['VCPU: 1 consumer, 1 explained, 0 unexplained']
