@@ -10,21 +10,24 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from placementclient import DISTRIBUTION
 from placementclient.client import endpoints, errors, microversion
 from placementclient.client.wording import without_credentials
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
 
+LOG = logging.getLogger(__name__)
+
 T = TypeVar('T')
 D = TypeVar('D')
 
 API_NAME = 'placement'
-#: The package whose place this one takes.
+#: The package whose place this one takes, and its module that OpenStackClient imports.
 PEER = 'osc-placement'
+PEER_PLUGIN = 'osc_placement.plugin'
 API_VERSION_OPTION = 'os_placement_api_version'
 RETRIES_OPTION = 'os_placement_retries'
 #: The SDK takes every setting whose name ends with timeout for one of its own.
@@ -52,18 +55,37 @@ _DATABASE = re.compile(r"""(placement[-_]database'?(?:=|: ?| ))("[^"]*"|'[^']*'|
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """Add the options that all commands of the plugin share; OpenStackClient calls it."""
-    try:
-        metadata.distribution(PEER)
-    except metadata.PackageNotFoundError:
-        return add_options(parser)
-    raise SystemExit(
-        f'{PEER} is installed beside python-placementclient, which replaces it: both have the same '
-        f'commands. Remove it: pip uninstall {PEER}'
-    )
+    is_beside_peer = PEER_PLUGIN in sys.modules
+    if is_beside_peer:
+        _take_over_client()
+    # Of osc-placement's options, this one has the default that ours has.
+    return add_options(parser, has_api_version=is_beside_peer)
 
 
-def add_options(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Add the options that all commands share."""
+def _take_over_client() -> None:
+    """Give Placement's commands this package's client, though osc-placement is installed too.
+
+    The commands that both have are also entry points of ``openstack.extension``, the group that
+    OpenStackClient loads last: of two commands with one name, the last counts.
+    """
+    from osc_lib import clientmanager
+
+    cache = clientmanager.ClientCache(_make_client_beside_peer)
+    setattr(clientmanager.ClientManager, API_NAME, cache)
+
+
+def _make_client_beside_peer(instance: Any) -> Client:
+    LOG.warning('%s is installed too: this is the command of %s', PEER, DISTRIBUTION)
+    return make_client(instance)
+
+
+def add_options(
+    parser: argparse.ArgumentParser, *, has_api_version: bool = False
+) -> argparse.ArgumentParser:
+    """Add the options that all commands share.
+
+    :param has_api_version: True if the parser has ``--os-placement-api-version``
+    """
     # OpenStackClient refuses a way to authenticate for which nothing is set, but placement_direct
     # needs no setting. Of two options with one dest the first one's default counts, and
     # OpenStackClient adds --os-placement-roles after this.
@@ -102,14 +124,16 @@ def add_options(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     )
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_without_secrets)
-    parser.add_argument(
-        '--os-placement-api-version',
-        metavar='<placement-api-version>',
-        default=os.environ.get('OS_PLACEMENT_API_VERSION') or DEFAULT_API_VERSION,
-        help='Microversion of the Placement API: 1 for the highest that this client and the '
-        f'service both know, or one of {microversion.LOWEST} to {microversion.HIGHEST}; '
-        f'default={DEFAULT_API_VERSION} (Env: OS_PLACEMENT_API_VERSION)',
-    )
+    logging.getLogger('cliff.commandmanager').addFilter(_is_not_of_two_plugins)
+    if not has_api_version:
+        parser.add_argument(
+            '--os-placement-api-version',
+            metavar='<placement-api-version>',
+            default=os.environ.get('OS_PLACEMENT_API_VERSION') or DEFAULT_API_VERSION,
+            help='Microversion of the Placement API: 1 for the highest that this client and the '
+            f'service both know, or one of {microversion.LOWEST} to {microversion.HIGHEST}; '
+            f'default={DEFAULT_API_VERSION} (Env: OS_PLACEMENT_API_VERSION)',
+        )
     return parser
 
 
@@ -117,6 +141,12 @@ def _without_secrets(record: logging.LogRecord) -> bool:
     message = without_credentials(record.getMessage())
     record.msg, record.args = _DATABASE.sub(r'\1***', message), None
     return True
+
+
+def _is_not_of_two_plugins(record: logging.LogRecord) -> bool:
+    """Return False for cliff's warning that it has found a command of this package twice."""
+    message = record.getMessage()
+    return not ('duplicate' in message and ' placementclient.commands.' in message)
 
 
 def check_direct(argv: Sequence[str]) -> None:

@@ -92,13 +92,51 @@ def test_the_embedded_placement_needs_no_setting(program):
     assert (listed.returncode, listed.stdout) == (0, b'compute1\n')
 
 
-def test_osc_placement_beside_it_is_refused_in_one_line(tmp_path):
-    metadata = tmp_path / 'peer' / 'osc_placement-4.9.1.dist-info'
-    metadata.mkdir(parents=True)
-    (metadata / 'METADATA').write_text(
-        'Metadata-Version: 2.1\nName: osc-placement\nVersion: 4.9.1\n'
+#: A plugin with the name, the option and a command of osc-placement.
+PEER = {
+    'osc_placement-4.9.1.dist-info/METADATA': 'Name: osc-placement\nVersion: 4.9.1\n',
+    'osc_placement-4.9.1.dist-info/entry_points.txt': """
+[openstack.cli.extension]
+placement = osc_placement.plugin
+[openstack.placement.v1]
+resource_class_list = osc_placement.plugin:ListClass
+""",
+    'osc_placement/__init__.py': '',
+    'osc_placement/plugin.py': """
+from osc_lib.command import command
+API_NAME = 'placement'
+API_VERSION_OPTION = 'os_placement_api_version'
+API_VERSIONS = {'1': ''}
+def make_client(instance): raise SystemExit('the client of osc-placement')
+def build_option_parser(parser):
+    parser.add_argument('--os-placement-api-version', default='1')
+    return parser
+class ListClass(command.Lister):
+    def take_action(self, args): raise SystemExit('the command of osc-placement')
+""",
+}
+BESIDE = b'osc-placement is installed too: this is the command of python-placementclient\n'
+
+
+@pytest.mark.parametrize('order', ['insert(0, ', 'append('])
+@pytest.mark.parametrize(
+    ('words', 'stderr'),
+    [
+        (('resource', 'class', 'list', '-f', 'value'), BESIDE),
+        (('server', 'list', '--help'), b''),
+        (('--version',), b''),
+    ],
+)
+def test_the_commands_win_over_those_of_osc_placement_and_others_are_untouched(
+    tmp_path, order, words, stderr
+):
+    for name, content in PEER.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    start = (
+        f'import sys; sys.path.{order}{str(tmp_path)!r}); '
+        'from openstackclient.shell import main; sys.exit(main())'
     )
-    ended = run('openstack', 'resource', 'provider', 'list', PYTHONPATH=str(tmp_path / 'peer'))
-    assert (ended.returncode, ended.stdout) == (1, b'')
-    assert ended.stderr.count(b'\n') == 1
-    assert b'pip uninstall osc-placement' in ended.stderr
+    ended = run(sys.executable, '-c', start, *words, OS_AUTH_TYPE='placement_direct')
+    assert (ended.returncode, ended.stderr) == (0, stderr)
+    assert ended.stdout.strip()
