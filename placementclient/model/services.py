@@ -34,6 +34,11 @@ class ComputeService(ListRecord, frozen=True):
         return {'enabled': True, 'disabled': False}.get(self.status)
 
     @property
+    def is_cell_down(self) -> bool:
+        """Return True if its cell does not answer, so that no list has its hosts and servers."""
+        return self.status == 'unknown'
+
+    @property
     def is_up(self) -> bool:
         """Return True if Nova has heard of it lately and it is not forced down."""
         return self.state == 'up' and not self.forced_down

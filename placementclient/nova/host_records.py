@@ -209,7 +209,12 @@ def agents(document: Any, path: str) -> list[NetworkAgent]:
 def segment_addresses(document: Any, path: str) -> dict[str, int]:
     """Return the number of IPv4 addresses of each segment, by its ID: ``GET /v2.0/subnets``."""
     totals: dict[str, int] = {}
-    for place, record in decoded(document, path, _SubnetRecord):
+    records = list(decoded(document, path, _SubnetRecord))
+    if records and all(place.lacking('segment_id') for place, _ in records):
+        raise RecordPlace(path, 'subnets', {}).error(
+            'has no segment_id, which "openstack subnet list" leaves out: GET /v2.0/subnets has it'
+        )
+    for place, record in records:
         if record.segment_id is not None and record.ip_version == 4 and record.allocation_pools:
             # Neutron counts the gateway too, and reserves it.
             addresses = sum(_size(place, pool) for pool in record.allocation_pools)

@@ -70,8 +70,15 @@ class ServiceSilence(NoCompute):
     """The service in the catalog does not answer."""
 
 
+class _BadRequest(ServiceRefusal):
+    """The service refuses a request as wrong (HTTP 400), which says nothing about an object."""
+
+
 class _Unknown(ServiceRefusal):
     """The service does not have the object."""
+
+
+_REFUSALS = {400: _BadRequest, 404: _Unknown}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +100,10 @@ servers = ServiceList('/servers/detail?all_tenants=1&soft_deleted=1', 'servers')
 servers_with_images = replace(servers, service=_NOVA._replace(microversion='2.98'))
 migrations = ServiceList('/os-migrations', 'migrations')
 aggregates = ServiceList('/os-aggregates', 'aggregates')
-#: The nova-compute of all hosts.
-compute_services = ServiceList('/os-services?binary=nova-compute', 'services')
+#: The nova-compute of all hosts; from 2.69 on also the hosts of cells that do not answer.
+compute_services = ServiceList(
+    '/os-services?binary=nova-compute', 'services', _NOVA._replace(microversion='latest')
+)
 #: All compute nodes, as they are below compute API 2.88.
 hypervisors = ServiceList('/os-hypervisors/detail', 'hypervisors')
 #: With the flavors of single projects; from 2.61 on they have their extra specs.
@@ -159,12 +168,13 @@ def server_groups(client: Client) -> list[Any]:
 def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
     """Return the quotas of some projects that exist: ``GET /os-quota-sets/{project}`` of each."""
     records: list[Any] = []
-    unknown: _Unknown | None = None
+    unknown: ServiceRefusal | None = None
     # IDs in Placement may be any text, and must not lead to another URL.
     for project_id in filter(_ID.fullmatch, project_ids):
         try:
             records += _pages(client, f'/os-quota-sets/{project_id}', 'quota_set')
-        except _Unknown as reason:
+        except (_Unknown, _BadRequest) as reason:
+            # Nova asks Keystone for the project, and answers 400 if that has none.
             unknown = reason
     if unknown is not None and not records:
         raise unknown
@@ -233,7 +243,7 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
     except errors.PlacementError as failure:
         raise NoCompute(f'{service.name} cannot be asked: {failure}') from None
     if response.status_code != 200:
-        refused = _Unknown if response.status_code in (400, 404) else ServiceRefusal
+        refused = _REFUSALS.get(response.status_code, ServiceRefusal)
         advice = _ADVICE.get(response.status_code, '')
         if response.status_code == 403 and (who := caller(client.session)):
             advice += f', and you are {who}'

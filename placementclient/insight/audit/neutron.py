@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from placementclient.insight.audit.cloud import Cloud, fault
+from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
 from placementclient.insight.owners import NEUTRON
 from placementclient.model.consumers import Consumer, together
 from placementclient.model.findings import Finding
@@ -23,6 +23,8 @@ _REBIND = (
     'Nova and Neutron allocate when a port is attached: openstack server remove port, then '
     'openstack server add port, or a cold migration'
 )
+#: OVN's driver names all providers for the former, also those of gateways.
+_OVN, _OVN_GATEWAY = 'OVN Controller agent', 'OVN Controller Gateway agent'
 #: The name of a segment's provider, before the segment's ID.
 _NAME = 'Neutron segment id '
 _IPV4 = 'IPV4_ADDRESS'
@@ -46,13 +48,21 @@ def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
     Safe to fix: Neutron writes these providers itself, so look for the cause in its log. Often
     ``resource_provider_hypervisors`` of the agent has another name than the provider of the host.
 
+    Agents of OVN report no bandwidths. If no agent does, the check is left out.
+
     Look yourself: ``openstack network agent show AGENT -c configuration -c resources_synced`` and
     ``openstack resource provider inventory list PROVIDER``
 
     Example: ``configured (NET_BW_EGR_KILOBIT_PER_SEC 10000000), inventory
     (NET_BW_EGR_KILOBIT_PER_SEC 1000000)``
     """
-    for agent in cloud.answers.agents or ():
+    agents = cloud.answers.agents or ()
+    is_silent = all(agent.bandwidths is None and agent.is_synced is not False for agent in agents)
+    if agents and is_silent and any(NEUTRON.fullmatch(state.name) for state in cloud.states()):
+        raise MissingFields(
+            'no agent reports bandwidths, as those of OVN never do: nothing can be compared'
+        )
+    for agent in agents:
         if agent.is_synced is False:
             roots = tuple(root.uuid for root in cloud.snapshot.roots() if _is_of(agent, root.name))
             subject = f'{agent.host}:{agent.type}'
@@ -95,7 +105,8 @@ def agent_gone(cloud: Cloud) -> Iterator[Finding]:
         agents = [
             agent
             for agent in cloud.answers.agents or ()
-            if agent.type == kind and _is_of(agent, hypervisor)
+            if kind == (_OVN if agent.type == _OVN_GATEWAY else agent.type)
+            and _is_of(agent, hypervisor)
         ]
         is_current = any(
             not device or agent.bandwidths is None or (hypervisor, device[0]) in agent.bandwidths

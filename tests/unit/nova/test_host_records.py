@@ -218,3 +218,10 @@ def test_the_addresses_of_a_segment_are_those_of_its_pools_and_gateways():
     assert host_records.segment_addresses({'subnets': subnets}, '') == {'s': 12}
     with pytest.raises(errors.BadFile, match=r'a to b are no IPv4 addresses'):
         host_records.segment_addresses([subnet(5, 'a', 'b')], '')
+
+
+def test_subnets_that_all_lack_their_segment_are_refused():
+    with pytest.raises(errors.BadFile, match='has no segment_id, .* GET /v2.0/subnets has it'):
+        host_records.segment_addresses([{'ID': 'a', 'Name': 'n'}, {'ID': 'b', 'Name': 'n'}], '')
+    some = [{'id': 'a', 'segment_id': None}, {'id': 'b'}]
+    assert host_records.segment_addresses(some, '') == {}

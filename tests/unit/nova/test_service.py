@@ -68,6 +68,8 @@ def of_version(kind, major):
     [
         (service.migrations, {'service_type': 'compute'}, '2.59'),
         (service.flavors, {'service_type': 'compute'}, '2.61'),
+        # From 2.69 on it tells which cells do not answer.
+        (service.compute_services, {'service_type': 'compute'}, 'latest'),
         (service.projects, of_version('identity', '3'), None),
         (service.nodes, of_version('baremetal', '1'), 'latest'),
         (service.ports_of('s'), of_version('network', '2'), None),
@@ -138,12 +140,14 @@ def test_an_answer_that_nothing_can_hold_is_told(content):
 
 
 def test_one_server_is_asked_for():
-    session = Session({'server': {'id': 'a'}}, 404, 403)
+    session = Session({'server': {'id': 'a'}}, 404, 403, 400)
     client = Client(session)
     assert service.server(client, 'a') == [{'id': 'a'}]
     assert service.server(client, 'a') == []
-    with pytest.raises(service.NoCompute, match='HTTP 403'):
-        service.server(client, 'a')
+    # Only a 404 says that the server is gone.
+    for status in (403, 400):
+        with pytest.raises(service.NoCompute, match=f'HTTP {status}'):
+            service.server(client, 'a')
     assert {url for url, _ in session.requests} == {'/servers/a'}
 
 

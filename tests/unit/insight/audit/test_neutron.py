@@ -3,7 +3,7 @@
 import pytest
 
 from placementclient.model.servers import Server, ServerMigration
-from placementclient.model.services import Port, PortGroup
+from placementclient.model.services import NetworkAgent, Port, PortGroup
 from tests.unit.insight.audit.auditing import audited, findings, typed
 from tests.unit.insight.clouds import consumer, provider
 
@@ -65,3 +65,37 @@ def test_ports_of_a_server_that_moves_are_passed_over(servers):
     moving = [ServerMigration('s', 'running', 'm', 'other')]
     result = audited(NETWORK, [consumer('s', host={'VCPU': 1})], servers, moving, ports=[port()])
     assert (result.findings, sum(result.passed_over.values())) == ([], 1)
+
+
+OVN = [
+    provider('host', VCPU=8),
+    provider('host:OVN Controller agent', 'host'),
+    provider(
+        'host:OVN Controller agent:br-ex', 'host:OVN Controller agent', 'host', **{EGRESS: 1000}
+    ),
+]
+
+
+@pytest.mark.parametrize('kind', ['OVN Controller agent', 'OVN Controller Gateway agent'])
+def test_the_agents_of_ovn_are_there_and_their_bandwidths_are_not_known(kind):
+    result = audited(OVN, agents=[NetworkAgent(kind, 'host', None, None)])
+    assert result.findings == []
+    [reason] = result.left_out['agent-bandwidth']
+    assert reason.startswith('no agent reports bandwidths, as those of OVN never do')
+
+
+@pytest.mark.parametrize(
+    ('agent', 'kinds'),
+    [
+        (NetworkAgent('OVN Controller agent', 'other', None, None), ['agent-gone'] * 2),
+        (NetworkAgent('DHCP agent', 'host', None, None), ['agent-gone'] * 2),
+        (NetworkAgent('DHCP agent', 'host', False, None), ['agent-bandwidth', *['agent-gone'] * 2]),
+    ],
+)
+def test_agents_that_are_gone_are_found_beside_those_without_bandwidths(agent, kinds):
+    assert [finding.kind for finding in findings(OVN, agents=[agent])] == kinds
+
+
+def test_a_cloud_without_providers_of_agents_compares_all():
+    result = audited([provider('host')], agents=[NetworkAgent('DHCP agent', 'host', None, None)])
+    assert 'agent-bandwidth' not in result.left_out
