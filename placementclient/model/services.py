@@ -1,6 +1,6 @@
 """Hosts, bare metal nodes and ports of other services."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -42,6 +42,11 @@ class ComputeService(ListRecord, frozen=True):
     def is_up(self) -> bool:
         """Return True if Nova has heard of it lately and it is not forced down."""
         return self.state == 'up' and not self.forced_down
+
+
+def hosts_of_cells_down(services: Iterable[ComputeService]) -> list[str]:
+    """Return the names of the hosts whose cells do not answer Nova."""
+    return sorted({service.host for service in services if service.is_cell_down})
 
 
 class HypervisorService(msgspec.Struct, frozen=True):

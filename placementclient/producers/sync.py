@@ -29,23 +29,30 @@ class Sync(Producer):
     """The producer of Nova's aggregates.
 
     :param remove: take hosts out of the aggregates of Nova in which Nova does not have them
+    :param notes: on hosts of which nothing is known
     """
 
     command = 'resource provider aggregate sync'
     has_notes = True
 
     def __init__(
-        self, client: Client, aggregates: Sequence[HostAggregate], *, remove: bool = False
+        self,
+        client: Client,
+        aggregates: Sequence[HostAggregate],
+        *,
+        remove: bool = False,
+        notes: Sequence[Finding] = (),
     ) -> None:
         super().__init__(client)
-        self._aggregates, self._remove = aggregates, remove
+        self._aggregates, self._remove, self._known_notes = aggregates, remove, notes
         self._members = Snapshot((), ())
 
     def read(self, roots: Sequence[str]) -> Snapshot:
         """Read all hosts, and all aggregates of those that change."""
         if not roots:
             self._members = _members(self.client, self._aggregates)
-            after, self.notes[:] = self._synced(self._members)
+            after, notes = self._synced(self._members)
+            self.notes[:] = [*self._known_notes, *notes]
             before = self._members.providers
             roots = [uuid for uuid, state in after.providers.items() if state != before[uuid]]
         states = dict(self._members.providers)

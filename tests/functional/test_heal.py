@@ -64,6 +64,7 @@ def source(request, tmp_path, monkeypatch):
         return ['--servers', servers, '--migrations', file(tmp_path, 'm.json', MIGRATIONS)]
     monkeypatch.setattr(compute, 'servers', lambda client: SERVERS)
     monkeypatch.setattr(compute, 'migrations', lambda client: MIGRATIONS)
+    monkeypatch.setattr(compute, 'compute_services', lambda client: [])
     # As it was listed: nothing has happened to a server since.
     monkeypatch.setattr(
         compute, 'server', lambda client, uuid: [s for s in SERVERS if s['id'] == uuid]
@@ -164,6 +165,21 @@ def test_an_audit_finds_what_is_mended(placement, client, tmp_path):
     for row in first.values():
         placement(*shlex.split(row['command'])[1:], '--yes')
     assert audited().keys() == {GPU, STRAY}
+
+
+def test_hosts_of_a_cell_that_is_down_are_named_with_the_exit_status(
+    placement, client, monkeypatch
+):
+    loaded(client, cloud())
+    down = {'host': 'compute7', 'binary': 'nova-compute', 'status': 'UNKNOWN'}
+    for name, records in (('servers', []), ('migrations', []), ('compute_services', [down])):
+        monkeypatch.setattr(compute, name, lambda client, records=records: records)
+
+    result = placement(*HEAL, '--yes', '-f', 'json')
+
+    reason = 'its cell does not answer Nova: its servers are in no list'
+    assert (result.status, states(result)) == (1, {'compute7': ('not known', reason)})
+    assert result.stderr.startswith('A cell of Nova does not answer: 1 host (compute7)')
 
 
 @pytest.mark.parametrize('since', [None, {'OS-EXT-STS:task_state': 'deleting'}])

@@ -17,6 +17,7 @@ AGGREGATES: list[dict[str, Any]] = [
     {'uuid': AZ, 'name': 'az', 'hosts': ['in', 'short', 'gone']},
     {'uuid': EMPTY, 'name': 'empty', 'hosts': []},
 ]
+UNANSWERED = {'host': 'compute7', 'binary': 'nova-compute', 'status': 'UNKNOWN'}
 UNKNOWN = ('gone', None, 'not known')
 
 
@@ -53,6 +54,7 @@ def source(request, tmp_path, monkeypatch):
     if request.param == 'a file':
         return written(tmp_path)
     monkeypatch.setattr(compute, 'aggregates', lambda client: AGGREGATES)
+    monkeypatch.setattr(compute, 'compute_services', lambda client: [])
     return []
 
 
@@ -102,3 +104,13 @@ def test_without_a_compute_service(placement):
         'Nova cannot be asked: there is no service catalog (auth type none or placement_direct): '
         'give --aggregates\n',
     )
+
+
+def test_hosts_of_a_cell_that_is_down_are_named_with_the_exit_status(
+    placement, client, hosts, monkeypatch
+):
+    monkeypatch.setattr(compute, 'aggregates', lambda client: [])
+    monkeypatch.setattr(compute, 'compute_services', lambda client: [UNANSWERED])
+    result = placement(*SYNC, '--yes', '-f', 'json')
+    assert (result.status, rows(result)) == (1, [('compute7', None, 'not known')])
+    assert 'A cell of Nova does not answer: 1 host (compute7) and their servers' in result.stderr

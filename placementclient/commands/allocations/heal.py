@@ -66,6 +66,8 @@ class HealAllocation(Changing):
             is_current=partial(self._is_current, flavors) if is_from_nova else None,
             ports=self._ports(),
         )
+        if is_from_nova and not self.args.server:
+            healing.notes += compute.notes_on_cells_down(self)
         return self.change(healing)
 
     def _ports(self) -> list[Port]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client import errors
+from placementclient.client.wording import counted, listed
 from placementclient.commands.framework.option import Option
+from placementclient.model.findings import Finding
 from placementclient.model.services import COMPUTE_SERVICE
+
+#: Why nothing is known of a host.
+_CELL_DOWN = 'its cell does not answer Nova: its servers are in no list'
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -87,3 +92,32 @@ def instead_of_nova(option: str) -> Iterator[None]:
         yield
     except service.NoCompute as reason:
         raise errors.BadArgument(f'{reason}: give {option}') from None
+
+
+def cells_down(hosts: Collection[str]) -> Iterator[str]:
+    """Return the sentence about the hosts whose cells do not answer; none without such hosts."""
+    if hosts:
+        yield (
+            f'A cell of Nova does not answer: {counted(len(hosts), "host")} '
+            f'({listed(list(hosts), 3)}) and their servers are in no list, and what is not found '
+            'there is not known'
+        )
+
+
+def hosts_of_cells_down(command: PlacementCommand) -> list[str]:
+    """Ask Nova for the hosts whose cells do not answer, and warn of them."""
+    from placementclient.model.services import hosts_of_cells_down
+    from placementclient.nova import service
+
+    try:
+        hosts = hosts_of_cells_down(service.computes(command.client))
+    except service.NoCompute as reason:
+        command.log.warning(f'Not known if all cells of Nova answer: {reason}')
+        return []
+    command.warn(cells_down(hosts))
+    return hosts
+
+
+def notes_on_cells_down(command: PlacementCommand) -> list[Finding]:
+    """Ask Nova for the hosts whose cells do not answer, warn of them, and return a note on each."""
+    return [Finding('not known', host, reason=_CELL_DOWN) for host in hosts_of_cells_down(command)]

@@ -13,6 +13,7 @@ from placementclient.client.wording import counted, suggestion
 from placementclient.commands.framework import (
     base,
     changing,
+    compute,
     reading,
     scheduling,
     selectors,
@@ -125,10 +126,12 @@ class AuditProvider(Changing):
             self.args.lines = tables.paragraphs
         cloud, audit, lists = examination.examine(self, judged, chosen)
         self.nothing = tables.nothing(len(chosen) - len(audit.left_out), cloud, roots(cloud))
+        down = cloud.hosts_of_cells_down
         refused = [id for id, names in audit.left_out.items() if lists.refused & set(names)]
         self.warn(tables.failures(lists.failures))
         self._name_left_out(audit)
         self.warn(tables.remarks(audit))
+        self.warn(compute.cells_down(down))
         if refused:
             self.log.warning(f'Not clean: {len(refused)} of {len(chosen)} checks not made')
         findings = audit.findings
@@ -147,7 +150,7 @@ class AuditProvider(Changing):
         fixed = {place for place, end in (done or {}).items() if end == repair.DONE}
         left = (finding for place, finding in enumerate(findings) if place not in fixed)
         is_wrong = any(finding.is_wrong for finding in left)
-        if not self.args.plan and (is_wrong or refused):
+        if not self.args.plan and (is_wrong or refused or down):
             status = errors.ExitStatus.DIFFERS if is_wrong else errors.ExitStatus.ERROR
             self.exit_status = self.exit_status or status
             if fixed and self.exit_status == errors.ExitStatus.DIFFERS:

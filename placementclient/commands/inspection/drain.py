@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
-from placementclient.commands.framework import base, reading, scheduling, selectors
+from placementclient.commands.framework import base, compute, reading, scheduling, selectors
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+    from placementclient.insight.drain.plan import DrainVerdict
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.drains import DrainAnswer
 
@@ -125,6 +126,8 @@ class PlanDrain(base.Lister):
         *reading.OPTIONS,
     )
 
+    _hosts_down: Sequence[str] = ()
+
     def printed(self) -> Sequence[str]:
         from placementclient.render import drains
 
@@ -148,12 +151,18 @@ class PlanDrain(base.Lister):
         if self.args.lose:
             return self._lose(cloud, hosts)
         answer = self._answer(cloud, hosts)
-        self.exit_status = _ENDS[answer.verdict]
+        self._end(answer.verdict)
         if self.args.output:
             document = drains.document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{json_text(document)}\n')
         self.ending, *self.next_steps = answer.messages
         return drains.rows(cloud, answer)
+
+    def _end(self, verdict: DrainVerdict) -> None:
+        """Set the exit status; while a cell is down, a "yes" is not certain."""
+        self.exit_status = _ENDS[verdict]
+        if self._hosts_down:
+            self.exit_status = self.exit_status or errors.ExitStatus.ERROR
 
     def _check_combination(self) -> None:
         if self.args.rolling and self.args.lose:
@@ -178,6 +187,7 @@ class PlanDrain(base.Lister):
 
         source = self.args.requests
         if source == NOVA:
+            self._hosts_down = compute.hosts_of_cells_down(self)
             lists = ('servers', 'aggregates', 'server_groups', 'migrations')
             document: Any = {name: getattr(service, name)(self.client) for name in lists}
         else:
@@ -210,5 +220,5 @@ class PlanDrain(base.Lister):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
         checked = host_failure.check(cloud, hosts, number, self.args.solver_timeout)
         self.ending, *self.next_steps = drains.failed(cloud.snapshot, checked)
-        self.exit_status = _ENDS[checked.verdict]
+        self._end(checked.verdict)
         return drains.failures(cloud.snapshot, checked)

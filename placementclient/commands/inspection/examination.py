@@ -65,7 +65,10 @@ def _lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
     from placementclient.nova import service
 
     options = {name: getattr(command.args, name) for name in _NAMES}
-    default = () if any(options.values()) or command.args.snapshot else (*ALWAYS, *needed)
+    # The services tell which cells do not answer: other lists do not.
+    default = (*ALWAYS, 'services', *needed)
+    if any(options.values()) or command.args.snapshot:
+        default = ()
     lists = Lists({}, {}, set())
     silent: dict[str, errors.PlacementError] = {}
     sources = compute.sources()

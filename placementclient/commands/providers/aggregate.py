@@ -110,4 +110,6 @@ class SyncAggregate(changing.Changing):
 
         with compute.instead_of_nova('--aggregates'):
             aggregates = compute.records(self, 'aggregates', self.args.aggregates or compute.NOVA)
-        return self.change(Sync(self.client, aggregates, remove=self.args.remove))
+        is_from_nova = self.args.aggregates in (None, compute.NOVA)
+        notes = compute.notes_on_cells_down(self) if is_from_nova else []
+        return self.change(Sync(self.client, aggregates, remove=self.args.remove, notes=notes))

@@ -20,6 +20,7 @@ from placementclient.model.services import (
     Hypervisor,
     NetworkAgent,
     Port,
+    hosts_of_cells_down,
 )
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_request import Scheduling
@@ -87,6 +88,11 @@ class Cloud:
     def has(self, name: str) -> bool:
         """Return True if the audit has a list, by the name of its option."""
         return getattr(self.answers, name) is not None
+
+    @cached_property
+    def hosts_of_cells_down(self) -> list[str]:
+        """Return the names of the hosts whose cells do not answer, so that no list has them."""
+        return hosts_of_cells_down(self.answers.services or ())
 
     def subjects(self) -> set[str]:
         """Return all possible subjects of a finding: names of providers, UUIDs of consumers, …"""

@@ -58,9 +58,9 @@ REFUSAL = compute.ServiceRefusal('Forbidden (HTTP 403)')
     ('options', 'lists'),
     [
         ('', READERS),
-        ('--id orphan', READERS[:2]),
-        ('--id inventory-drift', (*READERS[:2], 'hypervisors')),
-        ('--id limit-missing', (*READERS[:2], 'flavors', 'registered_limits')),
+        ('--id orphan', READERS[:3]),
+        ('--id inventory-drift', READERS[:4]),
+        ('--id limit-missing', (*READERS[:3], 'flavors', 'registered_limits')),
     ],
 )
 def test_services_are_asked_after_the_snapshot_for_what_is_looked_at(
@@ -109,3 +109,18 @@ def test_a_service_without_an_answer_leaves_an_audit_unclean(placement, ask):
     result = placement('resource provider audit -f json --ignore port-resources')
     assert (result.status, result.stdout) == (1, '[]\n')
     assert result.stderr.endswith(f'Not clean: 15 of {len(CHECKS) - 1} checks not made\n')
+
+
+UNKNOWN = {'host': 'compute7', 'binary': 'nova-compute', 'status': 'UNKNOWN'}
+
+
+@pytest.mark.parametrize('option', ['', '--id orphan'])
+def test_an_audit_while_a_cell_is_down_is_not_clean(placement, ask, option):
+    ask(compute_services=[UNKNOWN, UNKNOWN | {'host': 'compute8'}])
+    result = placement(f'resource provider audit -f json {option}')
+    assert result == Result(
+        1,
+        '[]\n',
+        'A cell of Nova does not answer: 2 hosts (compute7, compute8) and their servers are in '
+        'no list, and what is not found there is not known\n',
+    )

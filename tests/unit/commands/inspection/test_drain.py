@@ -141,9 +141,15 @@ def test_requests(placement, file, tmp_path, monkeypatch):
         'Free afterwards: VCPU 1 of 16, at most 1 on a provider\n',
     )
     assert placement(command + path) == expected
-    for name, records in lists.items():
+    for name, records in {**lists, 'compute_services': []}.items():
         monkeypatch.setattr(compute, name, lambda client, records=records: records)
     assert placement(command + 'nova') == expected
+    # While a cell is down, nothing is certain.
+    down = {'host': 'compute7', 'binary': 'nova-compute', 'status': 'UNKNOWN'}
+    monkeypatch.setattr(compute, 'compute_services', lambda client: [down])
+    result = placement(command + 'nova')
+    assert (result.status, result.stdout) == (1, expected.stdout)
+    assert result.stderr.startswith('A cell of Nova does not answer: 1 host (compute7) and their')
     save(tmp_path, 'nova.json', {'migrations': []})
     assert placement(command + path) == Result(1, '', f'{path}: not a list of servers\n')
 
