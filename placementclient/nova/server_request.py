@@ -22,6 +22,12 @@ from placementclient.nova.settings import Settings
 
 #: The microversion of the request.
 MICROVERSION = '1.36'
+#: Where a server with dedicated CPUs starts that Placement grants by the second request
+#: (``virt/libvirt/driver.py``, ``_get_host_numa_topology``).
+FALLBACK = (
+    'A server with dedicated CPUs starts there only if nova-compute has vcpu_pin_set, or neither '
+    'cpu_dedicated_set nor cpu_shared_set, which Placement does not show'
+)
 #: Extra specs by which filters of the scheduler rule out hosts without Placement.
 _FILTERED = ('aggregate_instance_extra_specs:', 'capabilities:')
 _FILTERED_KEYS = ('hw:mem_page_size', 'hw:numa_nodes', 'hw:pci_numa_affinity_policy')
@@ -32,9 +38,9 @@ RULES: tuple[Rule, ...] = (*group_rules.RULES, *filter_rules.RULES)
 
 
 class NovaRequest(NamedTuple):
-    """The request, or two requests whose candidates add up.
+    """The request, and the second one for dedicated CPUs.
 
-    :param second: with VCPU for the dedicated CPUs of hosts that do not distinguish them
+    :param second: with VCPU in place of PCPU, for hosts without PCPU: see :data:`FALLBACK`
     :param unknown: the parts that are left out, each with the source that is missing
     :param filters: the decisions of later filters of the scheduler, without Placement
     :param ignored: extra specs that the scheduler passes over, as their class or amount is none

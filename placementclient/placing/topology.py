@@ -84,6 +84,14 @@ class Topology:
         """Return a key that is equal for trees with the same candidates."""
         return root_uuid if trees else self.kinds[root_uuid]
 
+    def offering(self, resource_class: str) -> set[str]:
+        """Return the roots of the trees with inventory of a class."""
+        return {
+            root
+            for root, states in self.trees.items()
+            if any(resource_class in state.inventories for state in states)
+        }
+
     def serving(self, root_uuid: str) -> list[ProviderState]:
         """Return the providers that can serve a tree: its own, root first, then sharing ones."""
         return [*self.trees[root_uuid], *self.reached(root_uuid)]

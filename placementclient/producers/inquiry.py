@@ -35,6 +35,15 @@ def asker(client: Client, limit: int | None = None) -> Ask:
     return ask
 
 
+def without_pcpu(client: Client, request: CandidateRequest) -> Offer:
+    """Return the trees without PCPU that have candidates."""
+    most = request.limit or LIMIT
+    candidates, summaries = allocation_candidate.list(client, request._replace(limit=most))
+    trees = {root for candidate in candidates for root in candidate.roots(summaries)}
+    with_pcpu = {s.root_provider_uuid for s in summaries.values() if 'PCPU' in s.resources}
+    return Offer(len(trees - with_pcpu), len(candidates) >= most)
+
+
 def service_index(client: Client, requests: Sequence[CandidateRequest]) -> ProviderIndex:
     """Read the providers of the service, with the traits and aggregates that requests name."""
 

@@ -1,11 +1,13 @@
 """The tables of free capacity."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
-from placementclient.insight.capacity.fits import Fits
+from placementclient.client.wording import counted
+from placementclient.insight.capacity.fits import FallbackFits, Fits
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.servers import Flavor
+from placementclient.nova.server_request import FALLBACK
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts, size
 
@@ -34,6 +36,16 @@ def lines(totals: Iterable[TotalsLine], by: str) -> Output:
 def fits(items: Iterable[Fits], by: str) -> Output:
     columns = Columns(Column(_SUBJECT[by], attrgetter('name'))) + _FITS
     return columns.rows(items)
+
+
+def fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
+    """Return a sentence about the servers that fit with VCPU in place of PCPU."""
+    if more.servers:
+        yield (
+            f'flavor {flavor.name}: up to {counted(more.servers, "more server")} on '
+            f'{counted(more.trees, "host")} without PCPU, as Nova asks again with VCPU in its '
+            f'place. {FALLBACK}'
+        )
 
 
 def flavors(fits_of: Iterable[tuple[Flavor, Sequence[Fits]]], by: str) -> Output:

@@ -7,6 +7,7 @@ from placementclient.client.wording import counted
 from placementclient.insight.candidates.explanation import Explanation, Host, Offer, Relaxation
 from placementclient.insight.candidates.requirements import Kind, Requirement
 from placementclient.insight.candidates.shortages import Reason, Shortage
+from placementclient.nova.server_request import FALLBACK
 from placementclient.placing.candidate_count import CandidateCount
 
 #: More candidates of one tree make the service slow.
@@ -29,23 +30,26 @@ _MISSING = {
 }
 
 
-def lines(explanation: Explanation, most: int = 5) -> Iterator[str]:
+def lines(explanation: Explanation, most: int = 5, fallback: Offer | None = None) -> Iterator[str]:
     """Return the explanation as text.
 
     :param most: so many trees have a line with the number of their candidates
+    :param fallback: the hosts without PCPU that have candidates of the second request of Nova
     """
     names = explanation.names.items()
-    for line in _lines(explanation, most):
+    for line in _lines(explanation, most, fallback):
         for uuid, name in names:
             line = line.replace(f'in the tree of {uuid}', f'in the tree of {name}')
         yield line
 
 
-def _lines(explanation: Explanation, most: int) -> Iterator[str]:
+def _lines(explanation: Explanation, most: int, fallback: Offer | None) -> Iterator[str]:
     if explanation.is_met:
-        yield f'The request can be met: candidates on {_trees(explanation.offer)}.'
+        yield f'Placement can meet it: candidates on {_trees(explanation.offer)}.'
     else:
         yield 'The request cannot be met.'
+    if fallback is not None:
+        yield _fallback(fallback)
     yield ''
     yield f'Alone, of {counted(explanation.trees, "tree")}'
     width = len(str(explanation.trees))
@@ -55,8 +59,19 @@ def _lines(explanation: Explanation, most: int) -> Iterator[str]:
     # One candidate for each tree needs no line, unless some are lost.
     if made is not None and (made.total > len(made.trees) or made.lost):
         yield from _candidates(made, most)
-    if explanation.is_met:
-        return
+    if not explanation.is_met:
+        yield from _causes(explanation)
+
+
+def _fallback(offer: Offer) -> str:
+    again = 'Nova asks again with VCPU in place of PCPU'
+    if not offer.trees:
+        return f'{again}: that cannot be met either.'
+    return f'{again}: Placement has candidates on {_trees(offer)} without PCPU. {FALLBACK}.'
+
+
+def _causes(explanation: Explanation) -> Iterator[str]:
+    """Return the conflicts of a request that cannot be met, what would be enough, and where."""
     yield ''
     several = ' (one of several sets)' if explanation.has_more_conflicts else ''
     yield f'Cannot be met together{several}'
@@ -117,7 +132,7 @@ def _nearest(explanation: Explanation) -> Iterator[str]:
             yield from specific
 
 
-def data(explanation: Explanation) -> dict[str, Any]:
+def data(explanation: Explanation, fallback: Offer | None = None) -> dict[str, Any]:
     """Return the explanation as data for a program."""
     record = {
         'can_be_met': explanation.is_met,
@@ -136,6 +151,11 @@ def data(explanation: Explanation) -> dict[str, Any]:
         'nearest': [_host(host) for host in explanation.nearest],
         'is_exhaustive': not (explanation.is_cut or explanation.has_more_conflicts),
     }
+    if fallback is not None:
+        record['fallback'] = {
+            'trees_with_candidates': fallback.trees,
+            'is_cut': fallback.is_cut,
+        }
     if count := explanation.count:
         record['candidates'] = {
             'total': count.total,

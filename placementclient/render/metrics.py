@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import installing
-from placementclient.insight.capacity.fits import Fits
+from placementclient.insight.capacity.fits import FallbackFits, Fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.servers import Flavor, HostAggregate
 from placementclient.model.snapshots import Snapshot
+from placementclient.nova.server_request import FALLBACK
 from placementclient.placing.topology import Topology
 
 if TYPE_CHECKING:
@@ -67,6 +68,11 @@ _METRICS = {
         'flavor_name public',
         'How many servers of a flavor fit in all.',
     ),
+    'openstack_free_capacity_by_flavor_vcpu_fallback': (
+        'flavor_name public',
+        'How many more servers of a flavor with dedicated CPUs Placement grants on hosts without '
+        f'PCPU, with VCPU in its place. {FALLBACK}.',
+    ),
     'openstack_free_capacity_hypervisor_by_flavor': (
         'hypervisor flavor_name az_aggregate project_aggregate',
         'How many servers of a flavor fit on a host, if all of them go there.',
@@ -91,6 +97,7 @@ def capacity(
     snapshot: Snapshot,
     fits: Sequence[tuple[Flavor, Sequence[Fits]]],
     *,
+    fallback: Sequence[tuple[Flavor, FallbackFits]] = (),
     aggregates: Sequence[HostAggregate],
     projects: Mapping[str, str],
     quotas: Mapping[str, Mapping[str, int]],
@@ -100,6 +107,7 @@ def capacity(
     """Return the metrics of the capacity.
 
     :param fits: of each flavor how many fit, by tree and in all
+    :param fallback: how many more of a flavor with dedicated CPUs fit on hosts without PCPU
     :param traits: patterns of the names of traits to export
     :raises errors.PlacementError: if prometheus_client is not installed
     """
@@ -128,6 +136,10 @@ def capacity(
             for project in aggregate.project_ids
         ],
     }
+    if fallback:
+        samples['openstack_free_capacity_by_flavor_vcpu_fallback'] = [
+            ((flavor.name, str(flavor.is_public)), more.servers) for flavor, more in fallback
+        ]
     if assuming:
         samples['openstack_placement_assuming'] = [((path,), 1) for path in assuming]
     if traits:

@@ -220,7 +220,7 @@ def test_what_can_be_met_is_said(placement, where):
     )
     assert result.status == 0
     assert result.stdout.splitlines() == [
-        'The request can be met: candidates on 2 trees.',
+        'Placement can meet it: candidates on 2 trees.',
         '',
         'Alone, of 4 trees',
         '  3  VCPU=1',

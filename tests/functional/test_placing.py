@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient.api import allocation, allocation_candidate, trait
+from placementclient.api import allocation_candidate, trait
 from placementclient.client import errors, http, microversion
 from placementclient.embedded import Direct
 from placementclient.insight.candidates.explanation import explain
@@ -20,7 +20,6 @@ from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.exact import pack
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
@@ -30,6 +29,7 @@ from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import parsed
 from placementclient.placing.topology import Topology
 from tests.functional import clouds
+from tests.functional.claiming import claim_all
 from tests.functional.clouds import uuid_of
 from tests.functional.planted import Planted
 
@@ -268,7 +268,7 @@ def check(snapshot, request, candidates, case):
     if not any(map(is_sharing, snapshot.providers.values())):
         number = candidate_count.counted(topology, request)
         assert (number.total, number.is_exact) == (len(granted), True), case
-    counts = fits.by_tree(topology, [request])
+    counts = fits.by_tree(topology, request)
     names = {snapshot.providers[root].name for root in roots}
     assert {item.name for item in counts if item.count} - {ALL} == names, case
 
@@ -282,7 +282,7 @@ def test_capacity_and_drain_count_as_many_servers_as_trying_all_options():
         cloud.hosts = list(topology.trees)
         for _ in range(8):
             request = random_request(chance, list(snapshot.providers), '1.39')
-            counts = {item.name: item.count for item in fits.by_tree(topology, [request])}
+            counts = {item.name: item.count for item in fits.by_tree(topology, request)}
             parts = parsed(request)
             problem = cloud.problem([(parts, ())], ())
             servers = [ServerMove('', '', {}, {})] * (counts[ALL] + 1)
@@ -328,31 +328,16 @@ def test_as_many_servers_fit_as_can_be_claimed(service_clients):
         for _ in range(3):
             request = random_request(chance, list(snapshot.providers), '1.39')
             try:
-                claimed += _claimed(client, request, (seed, request))
+                claimed += claim_all(
+                    client,
+                    request,
+                    lambda request=request: _count(client, request),
+                    (seed, request),
+                )
             except errors.ServerError:
                 continue
     assert claimed >= len(FEW)
 
 
-def _claimed(client, request, case):
-    """Claim what is granted until nothing is, and return how often."""
-    count, servers = _count(client, request), list[str]()
-    while candidates := allocation_candidate.list(client, request)[0]:
-        # Not every candidate leaves as many for others.
-        for candidate in candidates:
-            servers.append(uuid_of(f'claim{len(servers)}'))
-            server = Consumer(servers[-1], candidate.allocations, 'p', 'u', None, 'INSTANCE')
-            allocation.set(client, server)
-            if _count(client, request) == count - len(servers):
-                break
-            allocation.delete(client, servers.pop())
-        else:
-            raise AssertionError(f'no candidate leaves room for the others: {case}')
-    assert len(servers) == count, case
-    for server in servers:
-        allocation.delete(client, server)
-    return count
-
-
 def _count(client, request):
-    return fits.by_tree(Topology(clouds.captured(client)), [request])[-1].count
+    return fits.by_tree(Topology(clouds.captured(client)), request)[-1].count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,11 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.services import COMPUTE_SERVICE
 
 if TYPE_CHECKING:
-    from placementclient.insight.candidates.explanation import Explanation
+    from placementclient.insight.candidates.explanation import Explanation, Offer
     from placementclient.nova.server_request import NovaRequest
+
+    #: An explanation, Nova's request, and what Placement grants by its second one.
+    _Explained = tuple[Explanation, NovaRequest | None, Offer | None]
 
 #: From here on the service looks for candidates in nested providers.
 _NESTED = Microversion(1, 29)
@@ -92,16 +95,16 @@ class ExplainCandidate(DocumentCommand):
         is_calculated = self.args.snapshot or self.args.assume
         explained = self._of_snapshot if is_calculated else self._of_service
         try:
-            explanation, nova_request = explained()
+            explanation, nova_request, fallback = explained()
         except errors.BadArgument as wrong:
             # "candidate list" ends with 1 for these, as osc-placement does.
             raise errors.UsageError(str(wrong)) from None
         if not explanation.is_met:
             self.exit_status = errors.ExitStatus.INFEASIBLE
         names = self.used_client.names if self.used_client else {}
-        shown = explanations.lines(explanation, self.args.hosts)
+        shown = explanations.lines(explanation, self.args.hosts, fallback)
         lines = [wording.with_names(line, names) for line in shown]
-        data = explanations.data(explanation)
+        data = explanations.data(explanation, fallback)
         if nova_request is not None:
             data |= {'unknown': list(nova_request.unknown), 'filters': list(nova_request.filters)}
         return Text(data, lines)
@@ -117,7 +120,7 @@ class ExplainCandidate(DocumentCommand):
             if option.is_set(self.args) and not self._is_server:
                 raise errors.UsageError(f'{option.flags[-1]} is for --flavor and --server')
 
-    def _of_service(self) -> tuple[Explanation, NovaRequest | None]:
+    def _of_service(self) -> _Explained:
         from placementclient.insight.candidates.explanation import explain
         from placementclient.producers import inquiry
 
@@ -132,14 +135,14 @@ class ExplainCandidate(DocumentCommand):
                 return False
 
         requests, nova_request = self._requests(self.client, is_owned)
-        index = inquiry.service_index(self.client, requests)
-        explanations = (
-            explain(request, index, inquiry.asker(self.client, request.limit), self.args.hosts)
-            for request in requests
-        )
-        return self._either(explanations), nova_request
+        first, *others = requests
+        index = inquiry.service_index(self.client, [first])
+        ask = inquiry.asker(self.client, first.limit)
+        explanation = explain(first, index, ask, self.args.hosts)
+        offers = (inquiry.without_pcpu(self.client, second) for second in others)
+        return explanation, nova_request, None if explanation.is_met else next(offers, None)
 
-    def _of_snapshot(self) -> tuple[Explanation, NovaRequest | None]:
+    def _of_snapshot(self) -> _Explained:
         from placementclient.insight import owners, unknown_names
         from placementclient.insight.candidates import explanation, matching
         from placementclient.placing import candidate_count
@@ -153,30 +156,15 @@ class ExplainCandidate(DocumentCommand):
             lambda name: snapshot.existing(name).uuid,
         )
         names = unknown_names.Names.of(snapshot)
-        missing = [list(unknown_names.absent(names, request)) for request in requests]
-        self.warn(map(unknown_names.sentence, missing[0] if all(missing) else ()))
+        first, *others = requests
+        self.warn(map(unknown_names.sentence, unknown_names.absent(names, first)))
         index = matching.snapshot_index(snapshot)
-
-        def explained(request: CandidateRequest) -> Explanation:
-            result = explanation.explain(request, index, hosts=self.args.hosts)
-            if nova_request is None or not result.is_met:
-                return result
-            limited = request._replace(limit=nova_request.first.limit)
-            return replace(result, count=candidate_count.counted(index.topology, limited))
-
-        return self._either(map(explained, requests)), nova_request
-
-    def _either(self, explanations: Iterator[Explanation]) -> Explanation:
-        """Return the explanation of the first request, unless a second one can be met."""
-        first = next(explanations)
-        second = None if first.is_met else next(explanations, None)
-        if second is None:
-            return first
-        if second.is_met:
-            self.log.warning('On hosts without PCPU, as Nova asks again with VCPU in its place')
-            return second
-        self.log.warning('Nova asks again with VCPU in place of PCPU: that cannot be met either')
-        return first
+        result = explanation.explain(first, index, hosts=self.args.hosts)
+        if nova_request is not None and result.is_met:
+            limited = first._replace(limit=nova_request.first.limit)
+            result = replace(result, count=candidate_count.counted(index.topology, limited))
+        offers = (explanation.without_pcpu(second, index) for second in others)
+        return result, nova_request, None if result.is_met else next(offers, None)
 
     def _requests(
         self,

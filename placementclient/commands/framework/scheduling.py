@@ -14,11 +14,10 @@ from placementclient.commands.framework.compute import NEUTRON
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
-    from placementclient.model.requests import CandidateRequest
     from placementclient.model.servers import Flavor, Image
     from placementclient.model.services import Port
     from placementclient.model.snapshots import Snapshot
-    from placementclient.nova.server_request import Scheduling
+    from placementclient.nova.server_request import NovaRequest, Scheduling
 
 _ID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
 
@@ -133,8 +132,8 @@ def requests(
     snapshot: Snapshot,
     flavors: Sequence[Flavor],
     warn: Callable[[str], None],
-) -> Iterator[tuple[Flavor, tuple[CandidateRequest, ...]]]:
-    """Return Nova's requests for each flavor that requires something; warn of the others."""
+) -> Iterator[tuple[Flavor, NovaRequest]]:
+    """Return Nova's request for each flavor that requires something; warn of the others."""
     from placementclient.insight import owners, unknown_names
     from placementclient.nova.server_parts import Refusal
 
@@ -158,10 +157,9 @@ def requests(
             continue
         if request.uncounted:
             warn(f'{subject} not counted: {", ".join(request.uncounted)}')
-        missing = [list(unknown_names.absent(names, part)) for part in request.requests]
-        for absent in missing[0] if all(missing) else ():
+        for absent in unknown_names.absent(names, request.first):
             warn(f'{subject} {unknown_names.sentence(absent)}')
         if request.first.common.resources or request.first.groups:
-            yield flavor, request.requests
+            yield flavor, request
         else:
             warn(f'{subject} asks for nothing')

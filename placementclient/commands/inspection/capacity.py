@@ -35,7 +35,8 @@ class ShowCapacity(base.Lister):
     all, and the class that runs out first. With --flavors it has a row for each flavor. The request
     is that of Nova's scheduler: traits, groups, dedicated CPUs, the root disk on the host, and the
     trait OWNER_NOVA if a host has it. Standard error names a class or trait of a flavor that no
-    provider has.
+    provider has. Servers with dedicated CPUs count on hosts with PCPU: standard error has the
+    number that Placement grants elsewhere, with VCPU in place of PCPU.
 
     Placement grants each class, and each group, from one provider of a tree, or from a provider
     that shares with the tree. The count follows the same rule.
@@ -87,11 +88,13 @@ class ShowCapacity(base.Lister):
             raise errors.BadArgument('; '.join(wrong))
         self.warn(map(unknown_names.sentence, absent))
         if shape is not None:
-            return tables.fits(fits.GROUPED[by](topology, (request,), trees), by)
+            return tables.fits(fits.GROUPED[by](topology, request, trees), by)
         lines = []
-        for flavor, requests in scheduling.requests(self, snapshot, chosen, self.log.warning):
-            restricted = [self._restricted(request) for request in requests]
-            lines.append((flavor, fits.GROUPED[by](topology, restricted, trees)))
+        for flavor, nova in scheduling.requests(self, snapshot, chosen, self.log.warning):
+            lines.append((flavor, fits.GROUPED[by](topology, self._restricted(nova.first), trees)))
+            if nova.second is not None:
+                more = fits.by_fallback(topology, self._restricted(nova.second), trees)
+                self.warn(tables.fallback(flavor, more))
         return tables.flavors(lines, by)
 
     def _restricted(self, request: CandidateRequest) -> CandidateRequest:

@@ -115,10 +115,12 @@ class ExportCapacity(base.PlacementCommand):
         chosen = scheduling.flavors(self, self.args.flavors)
         snapshot = reading.cloud(self, self._warn_once).snapshot
         topology = Topology(snapshot)
-        fitting = []
-        for flavor, requests in scheduling.requests(self, snapshot, chosen, self._warn_once):
+        fitting, fallback = [], []
+        for flavor, nova in scheduling.requests(self, snapshot, chosen, self._warn_once):
             try:
-                fitting.append((flavor, fits.by_tree(topology, requests)))
+                fitting.append((flavor, fits.by_tree(topology, nova.first)))
+                if nova.second is not None:
+                    fallback.append((flavor, fits.by_fallback(topology, nova.second)))
             except errors.PlacementError as reason:
                 # The figures of the others are as good as ever.
                 self._warn_once(f'flavor {flavor.name}: {reason}')
@@ -127,6 +129,7 @@ class ExportCapacity(base.PlacementCommand):
         return metrics.capacity(
             snapshot,
             fitting,
+            fallback=fallback,
             aggregates=compute.records(self, 'aggregates', self.args.aggregates) or [],
             projects=compute.records(self, 'projects', self.args.projects) or {},
             quotas=quotas.read(self, self.args.quotas) if self.args.quotas else {},

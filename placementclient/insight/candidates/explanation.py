@@ -134,6 +134,13 @@ def explain(
     return _RequestDiagnosis(request, index, matcher, ask).completed(explanation, hosts)
 
 
+def without_pcpu(request: CandidateRequest, index: ProviderIndex) -> Offer:
+    """Return the trees without PCPU that have candidates."""
+    required = requirements(request)
+    satisfying = Matcher(index, required).satisfying(frozenset(required))
+    return Offer(len(satisfying - index.topology.offering('PCPU')))
+
+
 class _RequestDiagnosis:
     def __init__(
         self, request: CandidateRequest, index: ProviderIndex, matcher: Matcher, ask: Ask | None

@@ -7,8 +7,8 @@ another provider; a group with a suffix from one provider altogether.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,8 +18,6 @@ from placementclient.placing.supply import Supply
 from placementclient.placing.topology import Topology
 
 TreeRoots = Collection[str] | None
-#: The requests of which the candidates of each count.
-Requests = Sequence[CandidateRequest]
 #: In place of a class, if all classes have to be in one place.
 TOGETHER = '(together)'
 
@@ -44,49 +42,24 @@ class Fits(msgspec.Struct, frozen=True, gc=False):
         return cls(name, count, by_class, scarcest if least == count else TOGETHER)
 
 
-def by_tree(topology: Topology, requests: Requests, trees: TreeRoots = None) -> list[Fits]:
+def by_tree(topology: Topology, request: CandidateRequest, trees: TreeRoots = None) -> list[Fits]:
     """Return for each tree how many servers fit there; the last line is for all trees."""
-    tables = []
-    for request in requests:
-        supply = Supply(topology, request, trees)
-        sites = dict.fromkeys(site for _, site in supply.complete)
-        by_site = {site: supply.most_servers([site]) for site in sites}
-        rows = [Fits.of(name, *by_site[site]) for name, site in supply.complete]
-        tables.append([*rows, Fits.of(ALL, *supply.most_servers())])
-    return functools.reduce(_either, tables)
+    supply = Supply(topology, request, trees)
+    sites = dict.fromkeys(site for _, site in supply.complete)
+    by_site = {site: supply.most_servers([site]) for site in sites}
+    rows = [Fits.of(name, *by_site[site]) for name, site in supply.complete]
+    return [*rows, Fits.of(ALL, *supply.most_servers())]
 
 
-def _either(first: list[Fits], second: list[Fits]) -> list[Fits]:
-    """Return how many servers fit if each may be of either request."""
-    # Both kinds of servers need the classes that both requests have: these limit the sum.
-    *trees, one = first
-    *others, other = second
-    rows = {row.name: row for row in trees}
-    for row in others:
-        rows[row.name] = _together(rows[row.name], row) if row.name in rows else row
-    total = _together(one, other)
-    most = min(total.count, sum(row.count for row in rows.values()))
-    return [*rows.values(), Fits.of(total.name, most, total.by_class)]
+def _total(
+    topology: Topology, request: CandidateRequest, trees: TreeRoots, name: str = ALL
+) -> Fits:
+    return Fits.of(name, *Supply(topology, request, trees).most_servers())
 
 
-def _together(first: Fits, second: Fits) -> Fits:
-    shared = {name: n for name, n in first.by_class.items() if name in second.by_class}
-    single = [sorted(fits.by_class.keys() - shared.keys()) for fits in (first, second)]
-    either = {
-        f'{name} or {other}': first.by_class[name] + second.by_class[other]
-        for name, other in zip(*single, strict=False)
-    }
-    count = min((first.count + second.count, *shared.values()))
-    return Fits.of(first.name, count, {**either, **shared})
-
-
-def _total(topology: Topology, requests: Requests, trees: TreeRoots, name: str = ALL) -> Fits:
-    if len(requests) == 1:
-        return Fits.of(name, *Supply(topology, requests[0], trees).most_servers())
-    return msgspec.structs.replace(by_tree(topology, requests, trees)[-1], name=name)
-
-
-def by_aggregate(topology: Topology, requests: Requests, trees: TreeRoots = None) -> list[Fits]:
+def by_aggregate(
+    topology: Topology, request: CandidateRequest, trees: TreeRoots = None
+) -> list[Fits]:
     """Return for each aggregate how many servers fit in it; the last line is for all trees."""
     results = []
     for aggregate in sorted(topology.members):
@@ -95,14 +68,13 @@ def by_aggregate(topology: Topology, requests: Requests, trees: TreeRoots = None
         roots = [
             root for root in topology.trees if root in within and (trees is None or root in trees)
         ]
-        inside = [request.restricted(member) for request in requests]
-        results.append(_total(topology, inside, roots, aggregate))
-    return [*results, _total(topology, requests, trees)]
+        results.append(_total(topology, request.restricted(member), roots, aggregate))
+    return [*results, _total(topology, request, trees)]
 
 
-def by_class(topology: Topology, requests: Requests, trees: TreeRoots = None) -> list[Fits]:
+def by_class(topology: Topology, request: CandidateRequest, trees: TreeRoots = None) -> list[Fits]:
     """Return for each class how many servers fit if only this class counts; the last is for all."""
-    fits = _total(topology, requests, trees)
+    fits = _total(topology, request, trees)
     alone = [
         Fits.of(resource_class, count, {resource_class: count})
         for resource_class, count in fits.by_class.items()
@@ -110,8 +82,33 @@ def by_class(topology: Topology, requests: Requests, trees: TreeRoots = None) ->
     return [*alone, fits]
 
 
+class FallbackFits(NamedTuple):
+    """How many servers with dedicated CPUs Placement grants with VCPU in place of PCPU.
+
+    :param servers: in all, on hosts without PCPU
+    :param trees: the number of these hosts with room for one
+    """
+
+    servers: int
+    trees: int
+
+
+def by_fallback(
+    topology: Topology, request: CandidateRequest, trees: TreeRoots = None
+) -> FallbackFits:
+    """Return how many servers fit on hosts without PCPU; no others may start such a server.
+
+    :param request: the second one of Nova, with VCPU
+    """
+    pinned = topology.offering('PCPU')
+    roots = [root for root in topology.trees if trees is None or root in trees]
+    supply = Supply(topology, request, [root for root in roots if root not in pinned])
+    rooms = [supply.most_servers([site])[0] for _, site in supply.complete]
+    return FallbackFits(supply.most_servers()[0], sum(map(bool, rooms)))
+
+
 #: The functions that count, by the name of the group.
-GROUPED: dict[str, Callable[[Topology, Requests, TreeRoots], list[Fits]]] = {
+GROUPED: dict[str, Callable[[Topology, CandidateRequest, TreeRoots], list[Fits]]] = {
     'tree': by_tree,
     'aggregate': by_aggregate,
     'class': by_class,

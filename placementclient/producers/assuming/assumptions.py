@@ -15,7 +15,7 @@ from placementclient.model.providers import is_uuid, normalized
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
-from placementclient.nova.server_request import Scheduling
+from placementclient.nova.server_request import NovaRequest, Scheduling
 from placementclient.planner.specification.specification import inventory_fields
 from placementclient.producers.assuming import Assumed, overlay
 
@@ -190,10 +190,10 @@ def _new_servers(at: Cursor, sources: NamedFiles) -> Assumption:
 def _asks(
     at: Cursor, fields: Mapping[str, Any], sources: NamedFiles, path: str | None
 ) -> overlay.Asks:
-    """Return the function for the requests of servers."""
+    """Return the function for the request of servers."""
     if 'resources' in fields:
         request = CandidateRequest(Filter(**fields))
-        return lambda _: (request,)
+        return lambda _: NovaRequest(request)
     if 'required' in fields or 'forbidden' in fields:
         raise at.error('required and forbidden are for resources: a flavor has its own')
     flavors = {flavor.name: flavor for flavor in sources.flavors(path)}
@@ -201,8 +201,8 @@ def _asks(
     if name not in flavors:
         raise at.inside('flavor').error(f'there is no flavor {name}{suggestion(name, flavors)}')
 
-    def asks(snapshot: Snapshot) -> Sequence[CandidateRequest]:
+    def asks(snapshot: Snapshot) -> NovaRequest:
         is_owned = owners.is_owner_required(snapshot)
-        return sources.scheduling.requested(flavors[name], is_owned=is_owned).requests
+        return sources.scheduling.requested(flavors[name], is_owned=is_owned)
 
     return asks

@@ -21,8 +21,8 @@ from placementclient.model.consumers import Consumer, gained, together
 from placementclient.model.nova import INSTANCE
 from placementclient.model.plans import Change, Plan
 from placementclient.model.providers import LONGEST_NAME, Provider
-from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.nova.server_request import FALLBACK, NovaRequest
 from placementclient.placing.requests import parsed
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
@@ -31,8 +31,8 @@ from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
 _NAMESPACE = UUID('a37f4d3c-9d3a-4a53-8f0e-3f3fa7a6a1c5')
 #: The project and the user of assumed servers.
 OWNER = 'assumed'
-#: Returns the request of a server in a cloud, and the second one that Nova sends for some flavors.
-Asks = Callable[[Snapshot], Sequence[CandidateRequest]]
+#: Returns the request of a server in a cloud.
+Asks = Callable[[Snapshot], NovaRequest]
 #: The most names in a sentence.
 _NAMED = 5
 
@@ -143,20 +143,20 @@ def add_servers(
     drain = DrainCloud(cloud.snapshot)
     roots = _roots(cloud.snapshot, on, at.inside('on')) if on else drain.topology.trees
     drain.hosts = list(roots)
-    requested = [parsed(request) for request in asks(cloud.snapshot)]
-    problem = drain.problem([(request, ()) for request in requested], ())
+    nova = asks(cloud.snapshot)
+    request = parsed(nova.first)
+    problem = drain.problem([(request, ())], ())
     servers: dict[str, Consumer] = {}
-    for request in requested:
-        admitted = set(map(id, problem.shapes(request)))
-        hosts = deque(host for host in problem.hosts if id(host.shape) in admitted)
-        while hosts and len(servers) < count:
-            host = hosts.popleft()
-            if option := problem.option(request, host):
-                problem.place(request, host, option)
-                uuid = str(uuid5(_NAMESPACE, f'server {len(cloud.placed) + len(servers)}'))
-                allocations = host.allocations(request, option)
-                servers[uuid] = Consumer(uuid, allocations, OWNER, OWNER, type=INSTANCE)
-                hosts.append(host)
+    admitted = set(map(id, problem.shapes(request)))
+    hosts = deque(host for host in problem.hosts if id(host.shape) in admitted)
+    while hosts and len(servers) < count:
+        host = hosts.popleft()
+        if option := problem.option(request, host):
+            problem.place(request, host, option)
+            uuid = str(uuid5(_NAMESPACE, f'server {len(cloud.placed) + len(servers)}'))
+            allocations = host.allocations(request, option)
+            servers[uuid] = Consumer(uuid, allocations, OWNER, OWNER, type=INSTANCE)
+            hosts.append(host)
     states = dict(cloud.snapshot.providers)
     gains = gained(({}, consumer.allocations) for consumer in servers.values())
     for uuid, gain in gains.items():
@@ -165,6 +165,8 @@ def add_servers(
     cloud.placed |= servers.keys()
     if missing := count - len(servers):
         _note(cloud, at, [f'No room for {missing} of {counted(count, "server")} of {kind}'])
+        if nova.second is not None:
+            _note(cloud, at, [f'Not counted: hosts without PCPU. {FALLBACK}'])
 
 
 def carry_out(cloud: Assumed, at: Cursor, plan: Plan) -> None:

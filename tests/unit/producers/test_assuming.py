@@ -24,6 +24,7 @@ OTHER = '5c1d4e5f-6a7b-4c8d-9e0f-1a2b3c4d5e6f'
 FLAVORS = [
     Flavor('m1', 2, 512),
     Flavor('gpu', 1, 512, extra_specs={'resources1:VGPU': '1'}),
+    Flavor('pin', 1, 512, extra_specs={'hw:cpu_policy': 'dedicated'}),
 ]
 
 
@@ -178,9 +179,20 @@ def test_servers_that_are_to_come_get_their_places_in_turn():
 def test_as_many_servers_get_a_place_as_fit():
     result = under('- servers: {flavor: m1, count: 40}')
     request = CandidateRequest(Filter({'VCPU': 2, 'MEMORY_MB': 512}))
-    assert len(result.placed) == fits.by_tree(Topology(small()), [request])[-1].count == 4
-    assert fits.by_tree(Topology(result.snapshot), [request])[-1].count == 0
+    assert len(result.placed) == fits.by_tree(Topology(small()), request)[-1].count == 4
+    assert fits.by_tree(Topology(result.snapshot), request)[-1].count == 0
     assert result.notes == ['assume.yaml:1: No room for 36 of 40 servers of m1']
+
+
+def test_servers_with_dedicated_cpus_take_no_place_without_pcpu():
+    result = under('- servers: {flavor: pin, count: 2}')
+    assert result.placed == set()
+    assert result.notes == [
+        'assume.yaml:1: No room for 2 of 2 servers of pin',
+        'assume.yaml:1: Not counted: hosts without PCPU. A server with dedicated CPUs starts there '
+        'only if nova-compute has vcpu_pin_set, or neither cpu_dedicated_set nor cpu_shared_set, '
+        'which Placement does not show',
+    ]
 
 
 def test_a_server_takes_a_group_and_a_share_of_a_pool():

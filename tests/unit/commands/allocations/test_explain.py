@@ -163,15 +163,38 @@ def test_options_that_mean_nothing(placement, tmp_path, options, reason):
     assert (result.status, reason in result.stderr) == (2, True), result.stderr
 
 
-def test_a_host_without_pcpu_is_found_by_the_second_request(placement, tmp_path):
-    snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8, MEMORY_MB=256)]))
+FALLBACK = (
+    'Nova asks again with VCPU in place of PCPU: Placement has candidates on 1 tree without PCPU. '
+    'A server with dedicated CPUs starts there only if nova-compute has vcpu_pin_set, or neither '
+    'cpu_dedicated_set nor cpu_shared_set, which Placement does not show.'
+)
+
+
+def test_hosts_without_pcpu_are_shown_apart(placement, tmp_path):
+    states = [
+        provider('full', PCPU=1, VCPU=8, MEMORY_MB=256),
+        provider('h', VCPU=8, MEMORY_MB=256),
+    ]
+    snapshot = save(tmp_path, 'cloud.json', cloud(states))
     source = flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'})
     command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot}'
     result = placement(command)
-    assert (result.status, result.stdout.splitlines()[0]) == (
-        0, 'The request can be met: candidates on 1 tree.'
-    )  # fmt: skip
-    assert result.stderr == 'On hosts without PCPU, as Nova asks again with VCPU in its place\n'
+    lines = result.stdout.splitlines()
+    assert (result.status, lines[:2]) == (4, ['The request cannot be met.', FALLBACK])
+    data = json.loads(placement(f'{command} -f json').stdout)
+    assert (data['can_be_met'], data['fallback']['trees_with_candidates']) == (False, 1)
+    save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=1, MEMORY_MB=256)]))
+    result = placement(command)
+    assert 'Nova asks again with VCPU in place of PCPU: that cannot be met either.' in result.stdout
+    save(tmp_path, 'cloud.json', cloud([provider('h', PCPU=8, VCPU=8, MEMORY_MB=256)]))
+    result = placement(command)
+    assert (result.status, 'Nova asks again' in result.stdout) == (0, False)
+
+
+def test_without_the_second_request_hosts_without_pcpu_are_none(placement, tmp_path):
+    snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8, MEMORY_MB=256)]))
+    source = flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'})
+    command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot}'
     (tmp_path / 'nova.conf').write_text('[workarounds]\ndisable_fallback_pcpu_query = yes\n')
     result = placement(f'{command} --nova-conf {tmp_path}/nova.conf')
     assert (result.status, result.stderr) == (

@@ -163,6 +163,33 @@ OF_FLAVORS = """\
 """
 
 
+def test_flavors_with_dedicated_cpus_count_on_hosts_with_pcpu(placement, tmp_path):
+    states = [
+        provider('pinned', PCPU=5, DISK_GB=99),
+        provider('mixed', PCPU=1, VCPU=8, DISK_GB=99),
+        provider('plain', VCPU=6, DISK_GB=99),
+    ]
+    file = save(tmp_path, 'cloud.json', cloud(states))
+    specs = {'hw:cpu_policy': 'dedicated'}
+    flavors = save(tmp_path, 'flavors.json', {'flavors': [flavor('pin', **specs)]})
+    columns = '-c tree -c fits -f value'
+    result = placement(SHOW.format(file=file) + f'--flavors {flavors} {columns}')
+    assert (result.status, result.stdout) == (0, 'mixed 0\npinned 2\n(all) 2\n')
+    assert result.stderr == (
+        'flavor pin: up to 3 more servers on 1 host without PCPU, as Nova asks again with VCPU in '
+        'its place. A server with dedicated CPUs starts there only if nova-compute has '
+        'vcpu_pin_set, or neither cpu_dedicated_set nor cpu_shared_set, which Placement does not '
+        'show\n'
+    )
+    exported = placement(f'resource capacity export --snapshot {file} --flavors {flavors}').stdout
+    assert 'openstack_free_capacity_by_flavor_total{flavor_name="pin",public="True"} 2' in exported
+    more = 'openstack_free_capacity_by_flavor_vcpu_fallback{flavor_name="pin",public="True"} 3'
+    assert more in exported
+    (tmp_path / 'nova.conf').write_text('[workarounds]\ndisable_fallback_pcpu_query = yes\n')
+    options = f'--flavors {flavors} {columns} --nova-conf {tmp_path}/nova.conf'
+    assert placement(SHOW.format(file=file) + options).stderr == ''
+
+
 def test_flavors_of_a_file(placement, service, tmp_path):
     file = save(tmp_path, 'cloud.json', small())
     flavors = save(tmp_path, 'flavors.json', FLAVORS)

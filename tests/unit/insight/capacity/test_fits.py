@@ -1,10 +1,5 @@
 """How many servers fit, by tree, aggregate and class: by hand, and by trying all ways."""
 
-from itertools import product
-from random import Random
-
-import pytest
-
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.fits import TOGETHER
 from placementclient.insight.capacity.totals import ALL
@@ -13,15 +8,17 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.placing.topology import Topology
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
+CPUS = ('PCPU', 'VCPU')
+
 
 def counts(snapshot, by='tree', **shape):
     request = CandidateRequest(Filter(shape))
-    return {item.name: item.count for item in fits.GROUPED[by](Topology(snapshot), [request])}
+    return {item.name: item.count for item in fits.GROUPED[by](Topology(snapshot), request)}
 
 
 def first(snapshot, **shape):
     request = CandidateRequest(Filter(shape))
-    return {item.name: item.runs_out_first for item in fits.by_tree(Topology(snapshot), [request])}
+    return {item.name: item.runs_out_first for item in fits.by_tree(Topology(snapshot), request)}
 
 
 def test_a_flat_host_grants_what_its_scarcest_class_has():
@@ -33,38 +30,25 @@ def test_a_flat_host_grants_what_its_scarcest_class_has():
     assert first(snapshot, VCPU=1, MEMORY_MB=1024) == {'host': 'MEMORY_MB', ALL: 'MEMORY_MB'}
 
 
-@pytest.mark.parametrize('seed', range(50))
-def test_servers_of_either_request_share_what_both_ask_for(seed):
-    """Counted by trying all ways to serve some with PCPU and some with VCPU."""
-    chance = Random(seed)
-    rooms = [[chance.randrange(9) for _ in range(3)] for _ in range(3)]
+def test_servers_with_dedicated_cpus_fall_back_to_hosts_without_pcpu_alone():
     hosts = [
-        provider(f'h{number}', PCPU=pinned or 1, VCPU=shared or 1, MEMORY_MB=memory or 1)
-        for number, (pinned, shared, memory) in enumerate(rooms)
+        provider('pinned', PCPU=4, MEMORY_MB=9),
+        provider('mixed', PCPU=2, VCPU=8, MEMORY_MB=9),
+        provider('plain', VCPU=8, MEMORY_MB=3),
+        provider('small', VCPU=1, MEMORY_MB=9),
     ]
-    requests = [CandidateRequest(Filter({name: 2, 'MEMORY_MB': 1})) for name in ('PCPU', 'VCPU')]
-    expected = {
-        f'h{number}': max(
-            first + second
-            for first, second in product(range(5), repeat=2)
-            if 2 * first <= (pinned or 1)
-            and 2 * second <= (shared or 1)
-            and first + second <= (memory or 1)
-        )
-        for number, (pinned, shared, memory) in enumerate(rooms)
-    }
-    expected[ALL] = sum(expected.values())
-    for by in ('tree', 'class'):
-        rows = fits.GROUPED[by](Topology(cloud(hosts)), requests)
-        assert rows[-1].count == expected[ALL]
-        counted = {row.name: row.count for row in rows} if by == 'tree' else expected
-        assert counted == expected
+    topology = Topology(cloud(hosts))
+    first, second = (CandidateRequest(Filter({name: 2, 'MEMORY_MB': 1})) for name in CPUS)
+    rows = {row.name: row.count for row in fits.by_tree(topology, first)}
+    assert rows == {'pinned': 2, 'mixed': 1, ALL: 3}
+    assert fits.by_fallback(topology, second) == (3, 1)
+    assert fits.by_fallback(topology, second, ['mixed', 'small']) == (0, 0)
 
 
 def test_where_each_class_alone_would_do_none_is_called_scarce():
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
     request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1}))
-    [in_all] = fits.by_tree(Topology(snapshot), [request])
+    [in_all] = fits.by_tree(Topology(snapshot), request)
     assert (in_all.count, in_all.runs_out_first) == (0, TOGETHER)
     assert in_all.by_class == {'VCPU': 2, 'VGPU': 1}
 
@@ -72,7 +56,7 @@ def test_where_each_class_alone_would_do_none_is_called_scarce():
 def test_where_no_tree_has_all_classes_it_is_told_what_there_is():
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
     request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1, 'FPGA': 1}))
-    [in_all] = fits.by_tree(Topology(snapshot), [request])
+    [in_all] = fits.by_tree(Topology(snapshot), request)
     assert (in_all.count, in_all.runs_out_first) == (0, 'FPGA')
     assert in_all.by_class == {'VCPU': 2, 'VGPU': 1, 'FPGA': 0}
 
