@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from placementclient.client.wording import counted
 from placementclient.hosts.assignments import misfit
 from placementclient.hosts.device_spec import DeviceSpec, first, physical_functions
 from placementclient.hosts.devices import PCI, PF, REMOVED, VDPA, VF, Device
 from placementclient.model.findings import Finding
 from placementclient.model.nova import ONE_TIME_USE, OWNER_NOVA
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova import pci
 
 MANAGED, MIGRATABLE = 'COMPUTE_MANAGED_PCI_DEVICE', 'HW_PCI_LIVE_MIGRATABLE'
@@ -47,17 +48,30 @@ def of_devices(
     """
     by_host = defaultdict[str, list[Device]](list)
     for device in devices:
-        if device.status != REMOVED:
+        if device.status not in REMOVED:
             by_host[device.host].append(device)
+    explained = set[str]()
     for host, local in sorted(by_host.items()):
-        yield from _of_host(host, local, specs.get(host, specs.get('', ())), snapshot)
+        entries = specs.get(host, specs.get('', ()))
+        yield from _of_host(host, local, entries, snapshot, explained)
+    for state in sorted(snapshot.providers.values() if snapshot else (), key=lambda s: s.name):
+        if MANAGED in state.traits and state.name not in explained:
+            reason = (
+                'is in Placement, and no listed device that a device_spec matches: nova-compute '
+                'removes it when it starts, which fails while a server uses it'
+            )
+            yield misfit(state.name, reason, '')
     for host in specs:
         if host and host not in by_host:
             yield misfit(host, 'has a device_spec of its own, and no device is listed', '')
 
 
 def _of_host(
-    host: str, devices: Sequence[Device], specs: Sequence[DeviceSpec], snapshot: Snapshot | None
+    host: str,
+    devices: Sequence[Device],
+    specs: Sequence[DeviceSpec],
+    snapshot: Snapshot | None,
+    explained: set[str],
 ) -> Iterator[NewEntry | Finding]:
     physical = physical_functions(devices)
     providers: dict[str, _NewProvider] = {}
@@ -67,8 +81,10 @@ def _of_host(
         if spec is None:
             if device.instance_uuid:
                 unmanaged.append(_unmanaged(device))
-        elif 'physical_network' not in spec.tags:  # else it is Neutron's
+        elif not spec.tags.get('physical_network'):  # else it is Neutron's
             _add(providers, device, spec)
+    names = {address: f'{host}_{address.upper()}' for address in sorted(providers)}
+    explained.update(names.values())
     root = snapshot.find(host) if snapshot is not None else None
     if unmanaged:
         yield from unmanaged
@@ -76,9 +92,13 @@ def _of_host(
         reason = 'has devices, and no resource provider in the snapshot'
         yield misfit(host, reason, devices[0].path)
     else:
-        for address, provider in sorted(providers.items()):
+        for address, name in names.items():
+            provider = providers[address]
+            state = snapshot.find(name) if snapshot is not None else None
+            if snapshot is not None and state is not None and state.inventories:
+                yield from _differences(snapshot, state, provider)
+                continue
             consumers, gone = _consumers(provider, snapshot, root.uuid if root else None)
-            name = f'{host}_{address.upper()}'
             yield from (*gone, *_to_reserve(name, provider))
             yield _entry(host, name, provider, consumers)
 
@@ -124,11 +144,11 @@ def _consumers(
     provider: _NewProvider, snapshot: Snapshot | None, root_uuid: str | None
 ) -> tuple[dict[str, int], list[Finding]]:
     """Return how many devices each instance has, without instances that hold nothing."""
-    counted = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
+    numbers = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
     # The first device of each instance.
     devices = {device.instance_uuid: device for device in reversed(provider.devices)}
     gone = []
-    for uuid in sorted(counted):
+    for uuid in sorted(numbers):
         consumer = snapshot.consumers.get(uuid) if snapshot is not None else None
         if snapshot is not None and (consumer is None or root_uuid not in consumer.allocations):
             device = devices[uuid]
@@ -137,8 +157,30 @@ def _consumers(
                 'under migration or resized on its host'
             )
             gone.append(misfit(uuid, reason, device.path))
-            del counted[uuid]
-    return dict(sorted(counted.items())), gone
+            del numbers[uuid]
+    return dict(sorted(numbers.items())), gone
+
+
+def _differences(
+    snapshot: Snapshot, state: ProviderState, provider: _NewProvider
+) -> Iterator[Finding]:
+    """Return the differences between a provider that Placement has and the rows of its devices."""
+    path, name, total = provider.devices[0].path, provider.resource_class, len(provider.devices)
+    if state.inventories.keys() != {name}:
+        others = ', '.join(sorted(state.inventories))
+        reason = f'has {others} in Placement, and the listed device is {name}: another card?'
+        yield misfit(state.name, reason, path)
+        return
+    if (present := state.inventories[name].total) != total:
+        reason = f'has {present} {name} in Placement, and {total} listed devices'
+        yield misfit(state.name, reason, path)
+    listed = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
+    held = {c.uuid: c.amount(state.uuid, name) for c in snapshot.consumers_on(state.uuid)}
+    for uuid in sorted(listed.keys() | held.keys()):
+        if listed[uuid] != held.get(uuid, 0):
+            devices = counted(listed[uuid], 'listed device')
+            reason = f'holds {held.get(uuid, 0)} {name} on {state.name}, and has {devices} there'
+            yield misfit(uuid, reason, path)
 
 
 def _to_reserve(name: str, provider: _NewProvider) -> Iterator[Finding]:

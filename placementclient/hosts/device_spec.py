@@ -12,8 +12,12 @@ from placementclient.hosts.devices import PF, Device
 from placementclient.nova import configuration
 from placementclient.nova.wishes import is_true
 
-#: The names of the option, the second one of releases before Zed.
-OPTIONS = ('device_spec', 'passthrough_whitelist')
+#: The section and the name of the option, and its deprecated ones.
+OPTIONS = (
+    ('pci', 'device_spec'),
+    ('pci', 'passthrough_whitelist'),
+    ('DEFAULT', 'pci_passthrough_whitelist'),
+)
 ANY = '*'
 #: The parts of an address and the largest value and the width of each, in hexadecimal digits.
 _PARTS = {'domain': (0xFFFF, 4), 'bus': (0xFF, 2), 'slot': (0x1F, 2), 'function': (0x7, 1)}
@@ -88,13 +92,15 @@ def parse(text: str, path: str) -> list[DeviceSpec]:
     """Read the entries of a ``nova.conf``, or of a file of JSON objects.
 
     :raises errors.BadFile: for what Nova refuses, and for ``devname``, whose address only the
-        host knows; with the line
+        host knows, with the line; and for a file without an entry
     """
     specs: list[DeviceSpec] = []
     for entry, line in _entries(text, path):
         specs += _specs(entry, path, line)
         if len(specs) > _MOST_ENTRIES:
             raise errors.BadFile(path, f'has more than {_MOST_ENTRIES} entries', line)
+    if not specs:
+        raise errors.BadFile(path, 'has no entry of [pci] device_spec: Nova manages no device')
     return specs
 
 
@@ -105,8 +111,8 @@ def _entries(text: str, path: str) -> Iterator[tuple[str, int]]:
     if first_line[:1] in ('{', '[') and not re.match(r'\[\w+\]\s*$', first_line):
         yield from _values(text, path)
         return
-    for option in configuration.options(text, path):
-        if option.section == 'pci' and option.name in OPTIONS and option.value:
+    for option in configuration.values(text, path, OPTIONS):
+        if option.value:
             yield option.value, option.line
 
 
@@ -158,7 +164,8 @@ def _spec(record: _SpecFields) -> DeviceSpec:
         _number(str(record.get('product_id', ANY)), 0xFFFF, 4, 'product_id'),
         tuple(map(_pattern, texts)),
         address,
-        {name: str(tag) for name, tag in record.items() if name not in fields},
+        # An empty tag, null and false count as none.
+        {name: str(tag or '') for name, tag in record.items() if name not in fields},
     )
 
 

@@ -23,7 +23,8 @@ COLUMNS = (
 #: A field may be left empty.
 _OPTIONAL = ('parent_addr', 'instance_uuid')
 PCI, PF, VF, VDPA = 'type-PCI', 'type-PF', 'type-VF', 'vdpa'
-REMOVED = 'removed'
+#: The states of devices that the host no longer has.
+REMOVED = ('removed', 'deleted')
 
 _ADDRESS = re.compile(r'[0-9a-fA-F]{4,}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]')
 _ID = re.compile(r'[0-9a-fA-F]{4}')
@@ -73,6 +74,8 @@ def parse(text: str, path: str) -> list[Device]:
         parse_records = _from_batch
     devices: dict[tuple[str, str], Device] = {}
     for record, line in parse_records(text, path):
+        if record.get('deleted', '') not in ('', '0'):
+            continue  # Nova keeps deleted rows, with their ID in this column
         device = _device(record, path, line)
         if (device.host, device.address) in devices:
             raise device.error('is there twice')
@@ -143,11 +146,12 @@ def _table(rows: Iterator[tuple[list[str], int]], path: str) -> DeviceRecords:
         cells = [cell.strip() for cell in cells]
         if not any(cells):
             continue
-        if header is None:
+        lacking = [name for name in COLUMNS if name not in cells]
+        if header is None or not lacking:
+            # Files that were joined have a header each.
             header = cells
-            unknown = [name for name in COLUMNS if name not in header]
-            if unknown:
-                raise errors.BadFile(path, f'has no column {unknown[0]}', line)
+            if lacking:
+                raise errors.BadFile(path, f'has no column {lacking[0]}', line)
         elif len(cells) != len(header):
             fields = counted(len(cells), 'field')
             raise errors.BadFile(path, f'{fields}, the header has {len(header)}', line)

@@ -1,7 +1,7 @@
 """The options of a ``nova.conf``, as oslo.config reads them. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from placementclient.client import errors
@@ -20,28 +20,47 @@ class ConfigOption(NamedTuple):
     line: int
 
 
-def options(text: str, path: str) -> Iterator[ConfigOption]:
-    """Return the options of a file in order.
+def values(text: str, path: str, names: Sequence[tuple[str, str]]) -> list[ConfigOption]:
+    """Return all values of an option that may be repeated.
 
-    :raises errors.BadFile: for a line that is neither an option nor a section
+    :param names: its section and name, and then its deprecated ones; the values of the last name
+        come first
     """
-    section, option = 'DEFAULT', None
-    values: list[str] = []
+    found: dict[tuple[str, str], list[ConfigOption]] = {name: [] for name in reversed(names)}
+    for option in options(text, path):
+        found.get((option.section, option.name), []).append(option)
+    return [option for local in found.values() for option in local]
+
+
+def options(text: str, path: str) -> Iterator[ConfigOption]:
+    """Return the options of a file in order, the names of sections but DEFAULT in small letters.
+
+    :raises errors.BadFile: for a line that is neither an option nor a section, and for an option
+        before the first section
+    """
+    section, option = '', None
+    lines: list[str] = []
     for number, line in enumerate((*_LINE_END.split(text), ''), 1):
         content = line.strip()
         if option and content and line[0] in ' \t':
-            values.append(content)
+            lines.append(content)
             continue
         if option:
-            yield option._replace(value=' '.join(values))
+            yield option._replace(value=' '.join(lines))
             option = None
         if content.startswith('['):
-            section = content.strip('[] ')
+            # Spaces are part of the name.
+            section = content[1:-1] if content.endswith(']') else ''
+            if not section:
+                raise errors.BadFile(path, 'no name of a section', number)
+            section = section if section == 'DEFAULT' else section.lower()
         elif content and content[0] not in '#;':
             match = _OPTION.fullmatch(content)
             if match is None:
                 raise errors.BadFile(path, 'neither an option nor a section', number)
-            values = [_unquoted(match[2])]
+            if not section:
+                raise errors.BadFile(path, 'an option before the first section', number)
+            lines = [_unquoted(match[2])]
             option = ConfigOption(section, match[1], '', number)
 
 

@@ -19,11 +19,13 @@ _BOOLEANS = {
 }
 #: The sections of the options that are not of the scheduler.
 _SECTIONS = {
-    'alias': 'pci',
     'default_schedule_zone': 'DEFAULT',
     'disable_fallback_pcpu_query': 'workarounds',
     'pci_in_placement': 'filter_scheduler',
 }
+
+#: The section and the name of the option, and its deprecated ones.
+ALIAS = (('pci', 'alias'), ('DEFAULT', 'pci_alias'))
 
 _Id = Annotated[str, msgspec.Meta(pattern=r'^[\da-fA-F]{4}$')] | None
 _Type = Literal['type-PCI', 'type-PF', 'type-VF']
@@ -116,12 +118,12 @@ def settings(files: Iterable[tuple[str, str]]) -> Settings:
     values: dict[str, Any] = {'aliases': ()}
     for path, text in files:
         values['is_read'] = True
+        aliases = configuration.values(text, path, ALIAS)
+        values['aliases'] += tuple(option.value for option in aliases)
         for section, name, value, line in configuration.options(text, path):
             if section != _SECTIONS.get(name, 'scheduler'):
                 continue
-            if name == 'alias':
-                values['aliases'] = (*values['aliases'], value)
-            elif name == 'default_schedule_zone':
+            if name == 'default_schedule_zone':
                 values[name] = value
             elif name in Settings.__slots__:
                 is_number = name == 'max_placement_results'

@@ -6,8 +6,12 @@ from placementclient.client import errors
 from placementclient.hosts import additions, device_spec
 from placementclient.hosts.assignments import divided
 from placementclient.hosts.devices import Device
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
 from tests.unit.hosts.libvirt_output import SERVERS
-from tests.unit.hosts.test_assignments import snapshot
+from tests.unit.hosts.test_assignments import ROOT, snapshot
 
 MANAGED = ['COMPUTE_MANAGED_PCI_DEVICE', 'OWNER_NOVA']
 
@@ -139,6 +143,79 @@ def test_an_instance_without_allocation_is_left_out_by_name():
     assert misfits == [
         f'{SERVERS[1]} has 0000:82:00.0 of gpu1, and holds nothing there in Placement: under '
         'migration or resized on its host'
+    ]
+
+
+CLASS = 'CUSTOM_PCI_8086_1563'
+
+
+def with_devices(*providers, **allocated):
+    """The snapshot of a host with PCI devices.
+
+    :param providers: of each the address, the class and what the consumers hold
+    """
+    base = snapshot(**allocated)
+    states, consumers = [*base.providers.values()], dict(base.consumers)
+    for number, (address, name, held) in enumerate(providers):
+        uuid = f'20000000-0000-0000-0000-00000000000{number}'
+        provider = Provider(uuid, f'gpu1_{address}', 1, ROOT, ROOT)
+        inventories = {name: Inventory(1)} if name else {}
+        states.append(ProviderState(provider, inventories, traits=frozenset(MANAGED)))
+        for consumer, amount in held.items():
+            allocations = {**consumers[consumer].allocations, uuid: {name: amount}}
+            consumers[consumer] = Consumer(consumer, allocations)
+    return Snapshot(states, consumers.values())
+
+
+def test_another_card_in_the_slot_is_named_and_left_out():
+    cloud = with_devices(('0000:81:00.0', 'CUSTOM_PCI_10DE_2204', {}))
+    entries, misfits = made([device('0000:81:00.0'), device('0000:82:00.0')], of=cloud)
+    assert list(entries) == ['gpu1_0000:82:00.0']
+    assert misfits == [
+        'gpu1_0000:81:00.0 has CUSTOM_PCI_10DE_2204 in Placement, and the listed device is '
+        f'{CLASS}: another card?'
+    ]
+
+
+def test_a_device_that_placement_has_already_is_compared():
+    cloud = with_devices(
+        ('0000:81:00.0', CLASS, {SERVERS[0]: 1}),
+        ('0000:82:00.0', CLASS, {}),
+        ('0000:83:00.0', CLASS, {SERVERS[1]: 1}),
+        ('0000:84:00.0', '', {}),
+        s0={'VCPU': 1},
+        s1={'VCPU': 1},
+    )
+    rows = [
+        device('0000:81:00.0', used=SERVERS[0]),
+        device('0000:82:00.0', used=SERVERS[1]),
+        device('0000:83:00.0'),
+        device('0000:84:00.0'),
+    ]
+    entries, misfits = made(rows, of=cloud)
+    assert list(entries) == ['gpu1_0000:84:00.0']
+    assert misfits == [
+        f'{SERVERS[1]} holds 0 {CLASS} on gpu1_0000:82:00.0, and has 1 listed device there',
+        f'{SERVERS[1]} holds 1 {CLASS} on gpu1_0000:83:00.0, and has 0 listed devices there',
+    ]
+
+
+def test_the_number_of_functions_of_a_provider_is_compared():
+    functions = [device(f'0000:81:00.{n}', 'type-VF', '0000:81:00.0') for n in (1, 2)]
+    cloud = with_devices(('0000:81:00.0', 'CUSTOM_PCI_8086_10ED', {}))
+    entries, misfits = made(functions, of=cloud)
+    reason = 'gpu1_0000:81:00.0 has 1 CUSTOM_PCI_8086_10ED in Placement, and 2 listed devices'
+    assert (entries, misfits) == ({}, [reason])
+
+
+@pytest.mark.parametrize('tags', [{'vendor_id': '10de'}, {'physical_network': 'physnet1'}])
+def test_a_provider_that_no_row_explains_is_named(tags):
+    cloud = with_devices(('0000:81:00.0', CLASS, {}))
+    entries, misfits = made([device('0000:81:00.0')], tags, of=cloud)
+    assert entries == {}
+    assert misfits == [
+        'gpu1_0000:81:00.0 is in Placement, and no listed device that a device_spec matches: '
+        'nova-compute removes it when it starts, which fails while a server uses it'
     ]
 
 

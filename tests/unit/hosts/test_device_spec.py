@@ -90,7 +90,13 @@ device_spec = {"address": "nor this"}
 @pytest.mark.parametrize('before', ['', '\n', '\ufeff \n\n[pci]\n'])
 def test_nova_conf(before):
     entries = device_spec.parse(before + NOVA, 'nova.conf')
-    assert [entry.vendor_id for entry in entries] == ['8086', '10de', '15b3', '1137']
+    assert [entry.vendor_id for entry in entries] == ['1137', '8086', '10de', '15b3']
+
+
+@pytest.mark.parametrize('value', ['null', '""', 'false'])
+def test_an_empty_tag_is_none(value):
+    (entry,) = device_spec.parse(f'{{"physical_network": {value}, "traits": {value}}}', 'spec')
+    assert entry.tags == {'physical_network': '', 'traits': ''}
 
 
 @pytest.mark.parametrize(
@@ -112,6 +118,8 @@ def test_nova_conf(before):
         ('{"address": {"bus": 81}}', 'nova.conf:1: not an entry, nor a list: [...][...]: expected'),
         ('[{"a": [[]]}]', 'nova.conf:1: not an entry, nor a list: [0][...]: expected'),
         ('{}' * 1001, 'nova.conf:1: has more than 1000 entries'),
+        ('[pci]\nalias = {}', 'nova.conf: has no entry of [pci] device_spec: Nova manages'),
+        ('[]', 'nova.conf: has no entry of [pci] device_spec: Nova manages'),
     ],
 )
 def test_what_nova_refuses(text, message):
@@ -123,4 +131,8 @@ def test_what_nova_refuses(text, message):
 @pytest.mark.parametrize(('end', 'count'), [('\r', 1), ('\x0b', 0), ('\x85', 0), ('\u2028', 0)])
 def test_a_line_of_a_configuration_ends_where_nova_ends_it(end, count):
     text = f'[pci]\n# of old{end}device_spec = {{"vendor_id": "8086"}}\n'
-    assert len(device_spec.parse(text, 'nova.conf')) == count
+    if count:
+        assert len(device_spec.parse(text, 'nova.conf')) == count
+    else:
+        with pytest.raises(errors.BadFile, match='has no entry'):
+            device_spec.parse(text, 'nova.conf')

@@ -62,6 +62,30 @@ def test_nothing_is_nothing(text):
     assert (device.parent, device.instance_uuid) == ('', '')
 
 
+@pytest.mark.parametrize('text', [CSV, BATCH, XML], ids=['csv', 'batch', 'xml'])
+def test_rows_that_nova_has_deleted_are_left_out(text):
+    separator = '\t' if text is BATCH else ','
+    lines = text.splitlines()
+    if text is XML:
+        live = XML.replace('  </row>', '<field name="deleted">0</field>\n  </row>')
+        dead = XML.replace('  </row>', '<field name="deleted">7</field>\n  </row>')
+    else:
+        live, dead = (f'{lines[0]}{separator}deleted\n{lines[1]}{separator}{d}\n' for d in '07')
+    assert (len(devices.parse(live, 'pci')), devices.parse(dead, 'pci')) == (1, [])
+    records = [{**dict(zip(devices.COLUMNS, VALUES, strict=True)), 'deleted': d} for d in (0, 7)]
+    assert len(devices.parse(json.dumps(records), 'pci')) == 1
+
+
+@pytest.mark.parametrize(('text', 'separator'), [(CSV, ','), (BATCH, '\t')], ids=['csv', 'batch'])
+def test_answers_of_several_cells_that_were_joined_are_read(text, separator):
+    # The columns of the other cell are in another order.
+    second = [separator.join(reversed(row)) for row in (devices.COLUMNS, VALUES)]
+    joined = text + second[0] + '\n' + second[1].replace('gpu1', 'gpu2') + '\n'
+    assert [device.host for device in devices.parse(joined, 'pci')] == ['gpu1', 'gpu2']
+    with pytest.raises(errors.BadFile, match=r"^pci:4: '80' is no vendor_id"):
+        devices.parse(joined.replace(f'8086{separator}0000', f'80{separator}0000'), 'pci')
+
+
 def test_what_batch_escapes():
     (device,) = devices.parse(BATCH.replace('gpu1', 'gpu\\\\1'), 'pci')
     assert device.host == 'gpu\\1'
