@@ -55,7 +55,7 @@ def _policy(server: Server, path: str) -> tuple[str, str]:
 
     The policy is a key of :data:`_CLASSES` or of :data:`_REASONS`.
     """
-    if server.flavor is None:
+    if not server.flavor:
         raise errors.BadFile(
             path,
             f'server {server.uuid} does not say the extra specs of its flavor: list the servers '

@@ -59,7 +59,7 @@ def heals(
         consumer = snapshot.consumers.get(server.uuid)
         requested = ports.get(server.uuid, ())
         if consumer is None or not consumer.allocations:
-            if server.node is not None:
+            if server.node:
                 heal = _judged(snapshot, server, server.node)
                 yield _settled(_with_ports(snapshot, heal, requested), migrating)
             continue
@@ -128,7 +128,7 @@ def _judged(snapshot: Snapshot, server: Server, node: str) -> Heal:
         return Heal(server, 'allocations', UNKNOWN, reason)
 
     flavor = server.flavor
-    if flavor is None:
+    if not flavor:
         return unknown('its flavor with extra specs is not known')
     try:
         chosen = devices(flavor)

@@ -12,20 +12,26 @@ String = Annotated[str, msgspec.Meta(max_length=255)]
 OptionalString = String | None
 Quantity = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 Limit = Annotated[int, msgspec.Meta(ge=-1, le=MOST)]
+#: An amount that Nova counts as used: it subtracts, so that it may be below 0.
+Balance = Annotated[int, msgspec.Meta(ge=-MOST, le=MOST)]
 #: Extra specs, and the properties of images.
-Values = dict[String, String | int | float | bool]
+Texts = Mapping[String, str]
 
 
 class ListRecord(msgspec.Struct, frozen=True):
     """A record of a list; a subclass has its fields.
 
+    A field whose default is ``UNSET`` keeps apart what the list does not say and what is null.
+
     :cvar key: the name of the list in the answer of the API
     :cvar aliases: other names of fields, with the field of each
     :cvar unique: the fields of which no two records may have the same value
     :cvar lower: the fields that are read in small letters
+    :cvar texts: the mappings of texts, which OpenStackClient may print as one text
     """
 
     key: ClassVar[str]
     aliases: ClassVar[Mapping[str, str]] = {}
     unique: ClassVar[tuple[str, ...]] = ('id',)
     lower: ClassVar[tuple[str, ...]] = ()
+    texts: ClassVar[tuple[str, ...]] = ()

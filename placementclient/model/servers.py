@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from placementclient.model.listed import ListRecord, OptionalString, Quantity, String
+from placementclient.model.listed import ListRecord, OptionalString, Quantity, String, Texts
 
 #: How a migration ends; one that has 'finished' still waits to be confirmed or reverted.
 _SUCCESS = frozenset({'completed', 'confirmed', 'reverted', 'cancelled', 'done'})
@@ -18,22 +19,35 @@ _RESIZED = ('resized', 'verify_resize')
 _TENANTS = 'filter_tenant_id'
 
 
-class Flavor(msgspec.Struct, frozen=True, gc=False):
+class Flavor(ListRecord, frozen=True, gc=False):
     """A flavor, in Nova's own units.
 
     :param ram: in MiB, as ``swap``
     :param disk: the root disk, in GiB; a server that boots from a volume does not take it
     :param ephemeral: the disk beside it, in GiB
+    :param id: servers have none of their flavors, from compute API 2.47 on
     """
 
-    name: str
-    vcpus: int
-    ram: int
-    disk: int = 0
-    ephemeral: int = 0
-    swap: int = 0
+    key = 'flavors'
+    aliases: ClassVar = {
+        'uuid': 'id',
+        'original_name': 'name',
+        'OS-FLV-EXT-DATA:ephemeral': 'ephemeral',
+        'os-flavor-access:is_public': 'is_public',
+        'properties': 'extra_specs',
+    }
+    unique = ('id', 'name')
+    texts = ('extra_specs',)
+
+    name: String
+    vcpus: Quantity
+    ram: Quantity
+    disk: Quantity = 0
+    ephemeral: Quantity = 0
+    swap: Quantity = 0
     is_public: bool = True
-    extra_specs: Mapping[str, str] = msgspec.field(default_factory=dict)
+    extra_specs: Texts = msgspec.field(default_factory=dict)
+    id: OptionalString = None
 
 
 class Image(ListRecord, frozen=True):
@@ -51,42 +65,99 @@ class Image(ListRecord, frozen=True):
     size: int = 0
 
 
-class Server(msgspec.Struct, frozen=True, gc=False):
-    """A server; ``None`` for what the list does not say.
+class ServerImage(ListRecord, frozen=True, gc=False):
+    """The image of a server; its properties are known from compute API 2.98 on."""
 
-    :param hosts: the names of the host that it is on: of the compute service, of the hypervisor
-    :param changed_at: when Nova has changed it last, UTC, as ISO 8601
-    :param status: in small letters
-    :param is_detailed: whether the list says what decides its allocations: all that follows
+    texts = ('properties',)
+
+    id: OptionalString = None
+    properties: Texts | UnsetType = UNSET
+
+
+class Server(ListRecord, frozen=True, gc=False):
+    """A server; ``UNSET`` for what the list does not say.
+
+    :param host: of its compute service; ``None`` if it is on no host
     :param node: the name of the hypervisor that it is on, which its provider has too
-    :param is_pinned: whether it has to stay in its availability zone
+    :param task: what Nova does with it now; ``None`` for nothing
+    :param status: as the API has it: ``ACTIVE``, ``SOFT_DELETED``, ``UNKNOWN``, …
+    :param vm_state: in small letters; a list of an administrator alone has it
+    :param updated: when Nova has changed it last, UTC, as ISO 8601
+    :param flavor: ``None`` if the list does not say what it asks for
+    :param image: ``None`` if it boots from a volume
+    :param pinned_zone: the availability zone that it has to stay in
     """
 
-    uuid: str
-    hosts: tuple[str, ...] = ()
-    task: str | None = None
-    changed_at: str | None = None
-    status: str | None = None
-    name: str | None = None
-    flavor: Flavor | None = None
-    image_properties: Mapping[str, str] | None = None
-    is_detailed: bool = False
-    node: str | None = None
-    project_id: str = ''
-    user_id: str = ''
-    boots_from_volume: bool = False
-    zone: str | None = None
-    is_pinned: bool | None = None
+    key = 'servers'
+    aliases: ClassVar = {
+        'id': 'uuid',
+        'compute_host': 'host',
+        'OS-EXT-SRV-ATTR:host': 'host',
+        'hypervisor_hostname': 'node',
+        'OS-EXT-SRV-ATTR:hypervisor_hostname': 'node',
+        'task_state': 'task',
+        'OS-EXT-STS:task_state': 'task',
+        'OS-EXT-STS:vm_state': 'vm_state',
+        'updated_at': 'updated',
+        'tenant_id': 'project_id',
+        'OS-EXT-AZ:availability_zone': 'zone',
+        'availability_zone': 'zone',
+        'pinned_availability_zone': 'pinned_zone',
+    }
+    unique = ('uuid',)
+    lower = ('uuid', 'vm_state')
+
+    uuid: String
+    host: OptionalString | UnsetType = UNSET
+    node: OptionalString | UnsetType = UNSET
+    task: OptionalString | UnsetType = UNSET
+    status: OptionalString = None
+    updated: OptionalString = None
+    name: OptionalString = None
+    flavor: Flavor | UnsetType | None = UNSET
+    image: ServerImage | UnsetType | None = UNSET
+    vm_state: OptionalString = None
+    project_id: String = ''
+    user_id: String = ''
+    zone: OptionalString = None
+    pinned_zone: OptionalString | UnsetType = UNSET
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Return the names of the host that it is on; none if it is on none, or not known."""
+        return tuple(name for name in (self.host, self.node) if name)
+
+    @property
+    def state(self) -> str:
+        """Return its state, or its status if that is not known, in small letters."""
+        return (self.vm_state or self.status or '').lower()
+
+    @property
+    def is_detailed(self) -> bool:
+        """Return whether the list says what decides its allocations."""
+        details = (self.node, self.task, self.flavor, self.image)
+        return bool(self.state and self.project_id and self.user_id) and UNSET not in details
 
     @property
     def is_offloaded(self) -> bool:
-        """True for a shelved server without a host, which should have no allocations."""
-        return self.status == _OFFLOADED and not self.hosts
+        """Return whether it is shelved and on no host, so that it should have no allocations."""
+        is_on_none = not self.hosts and None in (self.host, self.node)
+        return self.state == _OFFLOADED and is_on_none
 
     @property
     def is_resized(self) -> bool:
-        """True for a server whose resize or migration waits for confirm or revert."""
-        return self.status in _RESIZED
+        """Return whether its resize or migration waits for confirm or revert."""
+        return self.state in _RESIZED
+
+    @property
+    def boots_from_volume(self) -> bool:
+        return self.image is None
+
+    @property
+    def image_properties(self) -> Mapping[str, str] | None:
+        """Return the properties of its image, if they are known."""
+        properties = self.image.properties if self.image else None
+        return properties if isinstance(properties, Mapping) else None
 
 
 class ServerGroup(msgspec.Struct, frozen=True, gc=False):
@@ -104,6 +175,7 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
 
     :param uuid: of the consumer that holds what the server had on the source meanwhile;
         ``None`` where the list does not say it (before compute API 2.59)
+    :param updated_at: when Nova has changed it last, UTC, as ISO 8601; ``None`` for never
     """
 
     key = 'migrations'
@@ -121,11 +193,20 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
     source_compute: OptionalString = None
     source_node: OptionalString = None
     type: OptionalString = None
+    dest_compute: OptionalString = None
+    dest_node: OptionalString = None
+    created_at: OptionalString = None
+    updated_at: OptionalString = None
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Return the names of the host that the server came from."""
         return tuple(filter(None, (self.source_compute, self.source_node)))
+
+    @property
+    def destinations(self) -> tuple[str, ...]:
+        """Return the names of the host that the server goes to."""
+        return tuple(filter(None, (self.dest_compute, self.dest_node)))
 
     @property
     def is_over(self) -> bool:

@@ -7,7 +7,13 @@ from typing import ClassVar
 import msgspec
 
 from placementclient.model.consumers import Resources
-from placementclient.model.listed import ListRecord, OptionalString, Quantity, String
+from placementclient.model.listed import (
+    Balance,
+    ListRecord,
+    OptionalString,
+    Quantity,
+    String,
+)
 
 #: The compute service as the source of a list, in place of the path of a file.
 COMPUTE_SERVICE = 'the compute service'
@@ -58,29 +64,36 @@ class Hypervisor(ListRecord, frozen=True):
 
     :param node: the name of the node, which its provider has too
     :param id: a number before compute API 2.53
-    :param servers: the number of servers on it
+    :param state: of its compute service: ``up`` or ``down``
+    :param running_vms: the number of servers on it
     """
 
     key = 'hypervisors'
     aliases: ClassVar = {
+        'name': 'node',
         'hypervisor_hostname': 'node',
         'hypervisor_type': 'type',
-        'running_vms': 'servers',
+        'service_details': 'service',
+        'memory_size': 'memory_mb',
+        'memory_used': 'memory_mb_used',
+        'local_disk_size': 'local_gb',
+        'local_disk_used': 'local_gb_used',
     }
-    lower = ('id', 'state')
+    lower = ('id', 'state', 'status')
 
     node: String
     id: String | int | None = None
     type: OptionalString = None
-    state: OptionalString = None
     service: HypervisorService = HypervisorService()
     vcpus: Quantity | None = None
-    vcpus_used: Quantity | None = None
+    vcpus_used: Balance | None = None
     memory_mb: Quantity | None = None
-    memory_mb_used: Quantity | None = None
+    memory_mb_used: Balance | None = None
     local_gb: Quantity | None = None
-    local_gb_used: Quantity | None = None
-    servers: Quantity | None = None
+    local_gb_used: Balance | None = None
+    running_vms: Balance | None = None
+    state: OptionalString = None
+    status: OptionalString = None
 
     @property
     def uuid(self) -> str | None:

@@ -5,23 +5,26 @@ document is something else or has a record twice. The API answers some fields to
 alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
-from placementclient.model.listed import Limit, ListRecord, OptionalString, Quantity, String, Values
+from placementclient.client import errors
+from placementclient.model.listed import Limit, ListRecord, OptionalString, String
 from placementclient.model.servers import (
     Flavor,
     HostAggregate,
     Image,
     Server,
     ServerGroup,
+    ServerImage,
     ServerMigration,
 )
 from placementclient.model.services import COMPUTE_SERVICE
-from placementclient.nova.schema import RecordPlace, convert, decoded
+from placementclient.nova.schema import RecordPlace, check_unique, convert, decoded, places
 from placementclient.nova.server_parts import ServerRequest
 
 #: Fields of an image that are no properties.
@@ -36,64 +39,6 @@ _DETAILS = (
 )
 
 
-class ImageRecord(msgspec.Struct):
-    """The image of a server; the API has its properties from 2.98 on."""
-
-    properties: Values | None = None
-
-
-class _ServerRecord(ListRecord, frozen=True):
-    key = 'servers'
-    aliases: ClassVar = {
-        'uuid': 'id',
-        'compute_host': 'host',
-        'OS-EXT-SRV-ATTR:host': 'host',
-        'hypervisor_hostname': 'node',
-        'OS-EXT-SRV-ATTR:hypervisor_hostname': 'node',
-        'OS-EXT-STS:task_state': 'task_state',
-        'OS-EXT-STS:vm_state': 'vm_state',
-        'updated': 'updated_at',
-        'project_id': 'tenant_id',
-        'OS-EXT-AZ:availability_zone': 'zone',
-    }
-
-    id: String
-    name: OptionalString = None
-    host: OptionalString = None
-    node: OptionalString = None
-    task_state: OptionalString = None
-    vm_state: OptionalString = None
-    status: OptionalString = None
-    updated_at: OptionalString = None
-    tenant_id: OptionalString = None
-    user_id: OptionalString = None
-    zone: OptionalString = None
-    image: ImageRecord | str | None = None
-    flavor: dict[str, Any] | str | None = None
-
-
-class _FlavorRecord(ListRecord, frozen=True):
-    key = 'flavors'
-    aliases: ClassVar = {
-        'uuid': 'id',
-        'original_name': 'name',
-        'OS-FLV-EXT-DATA:ephemeral': 'ephemeral',
-        'os-flavor-access:is_public': 'is_public',
-        'properties': 'extra_specs',
-    }
-    unique = ('id', 'name')
-
-    name: String
-    vcpus: Quantity
-    ram: Quantity
-    id: OptionalString = None
-    disk: Quantity = 0
-    ephemeral: Quantity = 0
-    swap: Quantity = 0
-    is_public: bool = True
-    extra_specs: Values | str | None = None
-
-
 class _ServerGroupRecord(ListRecord, frozen=True):
     """A server group; ``policy`` and ``rules`` from compute API 2.64 on."""
 
@@ -104,7 +49,7 @@ class _ServerGroupRecord(ListRecord, frozen=True):
     name: OptionalString = None
     policy: OptionalString = None
     policies: tuple[String, ...] = ()
-    rules: Values = msgspec.field(default_factory=dict)
+    rules: Mapping[String, String | int | bool] = msgspec.field(default_factory=dict)
 
 
 class _ProjectRecord(ListRecord, frozen=True):
@@ -125,13 +70,8 @@ class _QuotaRecord(ListRecord, frozen=True):
 
 
 def servers(document: Any, path: str) -> dict[str, Server]:
-    """Return the servers by UUID, with details if the list has them."""
-    result = {}
-    for place, record in decoded(document, path, _ServerRecord):
-        is_detailed = not place.lacking(*_DETAILS) and isinstance(record.flavor, Mapping)
-        server = _server(place, record, {})
-        result[server.uuid] = _detailed(server, place, record) if is_detailed else server
-    return result
+    """Return the servers by UUID; each says what the list has of it."""
+    return {server.uuid: server for _, server in _servers(document, path, {})}
 
 
 def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> list[Server]:
@@ -140,62 +80,59 @@ def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> l
     :param flavors: by ID; compute API 2.46 and below answers only the ID of a flavor
     """
     result = []
-    for place, record in decoded(document, path, _ServerRecord):
+    for place, server in _servers(document, path, flavors):
         # A missing field must not be taken for an empty one.
         for name in place.lacking(*_DETAILS):
             raise place.error(f'has no {name!r}: GET /servers/detail has it')
-        result.append(_detailed(_server(place, record, flavors), place, record))
+        if server.flavor is UNSET:
+            raise place.error('its flavor is not one of GET /servers/detail')
+        for name, value in (('tenant_id', server.project_id), ('user_id', server.user_id)):
+            if not value:
+                raise place.error(f'has no {name!r}')
+        result.append(server)
     return result
 
 
-def _server(place: RecordPlace, record: _ServerRecord, flavors: Mapping[str, Flavor]) -> Server:
-    flavor, embedded = None, record.flavor
-    if isinstance(embedded, Mapping):
-        if 'id' in embedded:
-            flavor = flavors.get(str(embedded['id']))
-        elif 'extra_specs' in embedded:  # else the policy of the cloud hides them
-            inside = RecordPlace(place.path, f'{place.name}.flavor', embedded)
-            flavor = _flavor(convert(inside, _FlavorRecord), inside)
-    properties = record.image.properties if isinstance(record.image, ImageRecord) else None
-    return Server(
-        record.id.lower(),
-        tuple(filter(None, (record.host, record.node))),
-        record.task_state,
-        record.updated_at,
-        (record.vm_state or record.status or '').lower() or None,
-        record.name,
-        flavor=flavor,
-        image_properties=None if properties is None else _texts(properties),
-    )
+def _servers(
+    document: Any, path: str, flavors: Mapping[str, Flavor]
+) -> Iterator[tuple[RecordPlace, Server]]:
+    seen: dict[tuple[str, str], str] = {}
+    for place in places(document, path, Server.key):
+        parts = {'flavor': _embedded(place, flavors), 'image': _image(place)}
+        server = convert(place, Server, **parts)
+        check_unique(place, server, seen)
+        yield place, server
 
 
-def _detailed(server: Server, place: RecordPlace, record: _ServerRecord) -> Server:
-    if not isinstance(record.flavor, Mapping):
-        raise place.error('its flavor is not one of GET /servers/detail')
-    for name in ('tenant_id', 'user_id'):
-        if getattr(record, name) is None:
-            raise place.error(f'has no {name!r}')
-    is_pinned = None
-    if 'pinned_availability_zone' in place.fields:
-        is_pinned = place.fields['pinned_availability_zone'] is not None
-    return replace(
-        server,
-        is_detailed=True,
-        node=record.node,
-        project_id=record.tenant_id,
-        user_id=record.user_id,
+def _embedded(place: RecordPlace, flavors: Mapping[str, Flavor]) -> Any:
+    """Return the flavor inside a server: ``None`` if it is one, but not known."""
+    flavor = place.value('flavor')
+    if flavor is None or isinstance(flavor, str):
+        return UNSET  # the name that OpenStackClient prints
+    if not isinstance(flavor, Mapping):
+        return flavor
+    inside = RecordPlace(place.path, f'{place.name}.flavor', flavor)
+    if inside.value('extra_specs') is not None:
+        return convert(inside, Flavor)
+    # Else it is of compute API 2.46 or below, or the policy of the cloud hides them.
+    return flavors.get(str(inside.value('id')))
+
+
+def _image(place: RecordPlace) -> Any:
+    image = place.value('image')
+    if not image:
         # The API has '' for a server that was booted from a volume.
-        boots_from_volume=not record.image,
-        zone=record.zone,
-        is_pinned=is_pinned,
-    )
+        return UNSET if place.lacking('image') else None
+    if not isinstance(image, Mapping):
+        return UNSET if isinstance(image, str) else image
+    return convert(RecordPlace(place.path, f'{place.name}.image', image), ServerImage)
 
 
 def scheduled(document: Any, path: str) -> ServerRequest:
     """Return the server of a list of one, of the newest microversion, as Nova would schedule it."""
     [detail] = server_details(document, path, {})
     [raw] = document
-    if detail.flavor is None:
+    if not detail.flavor:
         raise RecordPlace(path, 'server', raw).error('its flavor with extra specs is not known')
     properties = detail.image_properties
     zone = raw.get('pinned_availability_zone')
@@ -243,10 +180,6 @@ def migrations(document: Any, path: str) -> list[ServerMigration]:
     return [migration for _, migration in decoded(document, path, ServerMigration)]
 
 
-def _texts(values: Mapping[str, object]) -> dict[str, str]:
-    return {name: str(value) for name, value in values.items()}
-
-
 def aggregates(document: Any, path: str) -> list[HostAggregate]:
     """Return the host aggregates: ``GET /os-aggregates``, from compute API 2.41 on."""
     return [aggregate for _, aggregate in decoded(document, path, HostAggregate)]
@@ -268,39 +201,31 @@ def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
 
 def flavors(document: Any, path: str) -> list[Flavor]:
     """Return the flavors: ``GET /flavors/detail`` (2.61 on), ``openstack flavor list --long``."""
-    return [_flavor(record, place) for place, record in decoded(document, path, _FlavorRecord)]
+    result = []
+    for place, flavor in decoded(document, path, Flavor):
+        if place.value('extra_specs', 'properties') is None:
+            raise _without_extra_specs(place, flavor.name)
+        result.append(flavor)
+    return result
 
 
 def flavors_by_id(document: Any, path: str) -> dict[str, Flavor]:
     """Return the flavors of a list by their IDs."""
     by_id = {}
-    for place, record in decoded(document, path, _FlavorRecord):
-        if record.id is None:
-            raise place.error("has no 'id'")
-        by_id[record.id] = _flavor(record, place)
+    for index, flavor in enumerate(flavors(document, path)):
+        if flavor.id is None:
+            raise errors.BadFile(path, f"flavors[{index}]: has no 'id'")
+        by_id[flavor.id] = flavor
     return by_id
 
 
-def _flavor(record: _FlavorRecord, place: RecordPlace) -> Flavor:
-    specs = record.extra_specs
-    if not isinstance(specs, Mapping):
-        # Without them it would be counted on hosts that it never gets.
-        if place.path == COMPUTE_SERVICE:
-            raise place.error(
-                f'Nova hides the extra specs of flavor {record.name!r} from your roles: its policy '
-                'os_compute_api:os-flavor-extra-specs:index says who sees them'
-            )
-        raise place.error(
-            f'flavor {record.name!r} has no extra specs: list flavors with --long, or at compute '
-            'API 2.61'
+def _without_extra_specs(place: RecordPlace, name: str) -> errors.BadFile:
+    # Without them it would be counted on hosts that it never gets.
+    if place.path == COMPUTE_SERVICE:
+        return place.error(
+            f'Nova hides the extra specs of flavor {name!r} from your roles: its policy '
+            'os_compute_api:os-flavor-extra-specs:index says who sees them'
         )
-    return Flavor(
-        record.name,
-        record.vcpus,
-        record.ram,
-        record.disk,
-        record.ephemeral,
-        record.swap,
-        record.is_public,
-        _texts(specs),
+    return place.error(
+        f'flavor {name!r} has no extra specs: list flavors with --long, or at compute API 2.61'
     )

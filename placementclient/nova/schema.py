@@ -4,9 +4,11 @@ OpenStackClient and the APIs spell a field differently: ``Server UUID`` and ``se
 blanks and punctuation of the names of fields do not count.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from types import NoneType
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import msgspec
 
@@ -15,7 +17,16 @@ from placementclient.client.strict_json import located
 from placementclient.model.listed import ListRecord
 
 #: OpenStackClient prints a field without a value as one of these; the API leaves texts empty.
-_NOTHING = ('', 'None')
+_NOTHING = (None, '', 'None')
+#: A mapping as OpenStackClient prints it where it does not print JSON: ``a='1', b='2'``.
+_PAIR = re.compile("([^=', ]+)='([^']*)'")
+_PAIRS = re.compile(f'{_PAIR.pattern}(?:, {_PAIR.pattern})*')
+#: The last record of a page, in the link to the next one.
+_MARKER = re.compile('[?&]marker=([^&]+)')
+_ONE_PAGE = (
+    'one page of the list of {}: the next one begins behind {}. Nothing can be said from a part: '
+    'join all pages to one list'
+)
 
 R = TypeVar('R', bound=ListRecord)
 
@@ -39,44 +50,79 @@ class RecordPlace(NamedTuple):
         present = {_normal(str(name)) for name in self.fields}
         return [name for name in names if _normal(name) not in present]
 
+    def value(self, *names: str) -> Any:
+        """Return the value of a field with any of these names, ``None`` if there is none."""
+        wanted = {_normal(name) for name in names}
+        values = (value for name, value in self.fields.items() if _normal(str(name)) in wanted)
+        return next((value for value in values if value is not None), None)
+
 
 def decoded(document: Any, path: str, kind: type[R]) -> Iterator[tuple[RecordPlace, R]]:
     """Return the records of a list, or of the object that the API puts around it.
 
-    :raises errors.BadFile: if it is something else, or has a record twice
+    :raises errors.BadFile: if it is something else, one page of several, or has a record twice
     """
-    records = document.get(kind.key) if isinstance(document, Mapping) else document
-    if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
-        raise errors.BadFile(path, f'not a list of {kind.key}')
     seen: dict[tuple[str, str], str] = {}
-    for index, fields in enumerate(records):
-        place = RecordPlace(path, f'{kind.key}[{index}]', fields)
+    for place in places(document, path, kind.key):
         record = convert(place, kind)
-        for name in kind.unique:
-            if (value := getattr(record, name)) is not None:
-                value = value if name == 'name' else str(value).lower()
-                if (first := seen.setdefault((name, value), place.name)) != place.name:
-                    raise place.error(f'{value} is there twice, first as {first}')
+        check_unique(place, record, seen)
         yield place, record
 
 
-def convert(place: RecordPlace, kind: type[R]) -> R:
-    """Return a record as a struct, without fields that have no value.
+def places(document: Any, path: str, key: str) -> Iterator[RecordPlace]:
+    """Return the records of a list, or of the object that the API puts around it, as they are."""
+    records = document
+    if isinstance(document, Mapping):
+        try:
+            link = next_page(document, key)
+        except (AttributeError, KeyError, TypeError):
+            raise errors.BadFile(path, f'not a list of {key}') from None
+        if link is not None:
+            raise errors.BadFile(path, _ONE_PAGE.format(key, _marker(link)))
+        records = document.get(key)
+    if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
+        raise errors.BadFile(path, f'not a list of {key}')
+    for index, fields in enumerate(records):
+        yield RecordPlace(path, f'{key}[{index}]', fields)
 
+
+def next_page(document: Mapping[str, Any], key: str) -> str | None:
+    """Return the link to the next page, as Nova and Neutron, Keystone, or Ironic write it.
+
+    :raises AttributeError, KeyError, TypeError: if the links are none
+    """
+    for link in document.get(f'{key}_links') or ():
+        if link['rel'] == 'next':
+            return str(link['href'])
+    following = (document.get('links') or {}).get('next') or document.get('next')
+    return str(following) if following else None
+
+
+def _marker(link: str) -> str:
+    marker = _MARKER.search(link)
+    return f'marker {marker[1]}' if marker else link
+
+
+def check_unique(place: RecordPlace, record: ListRecord, seen: dict[tuple[str, str], str]) -> None:
+    """Raise an error for a record whose ID, or name, another one has too.
+
+    :param seen: the places of those before it
+    """
+    for name in record.unique:
+        if (value := getattr(record, name)) is not None:
+            value = value if name == 'name' else str(value).lower()
+            if (first := seen.setdefault((name, value), place.name)) != place.name:
+                raise place.error(f'{value} is there twice, first as {first}')
+
+
+def convert(place: RecordPlace, kind: type[R], **values: Any) -> R:
+    """Return a record as a struct.
+
+    :param values: of fields that are parsed otherwise
     :raises errors.BadFile: if a field is of another type, out of range, or missing
     """
-    values = {
-        _normal(str(name)): value
-        for name, value in place.fields.items()
-        if value is not None and (name == 'image' or value not in _NOTHING)
-    }
-    names = {**kind.aliases, **{name: name for name in kind.__struct_fields__}}
-    fields = {
-        field: values[_normal(name)] for name, field in names.items() if _normal(name) in values
-    }
-    for field in kind.lower:
-        if isinstance(fields.get(field), str):
-            fields[field] = fields[field].lower()
+    fields = _spelled(place, kind) | values
+    fields = {name: value for name, value in fields.items() if value is not msgspec.UNSET}
     try:
         return msgspec.convert(fields, kind, strict=False)
     except RecursionError:
@@ -86,6 +132,49 @@ def convert(place: RecordPlace, kind: type[R]) -> R:
         raise place.error('not UTF-8 text') from None
     except msgspec.ValidationError as reason:
         raise errors.BadFile(place.path, located(str(reason), place.name)) from None
+
+
+def _spelled(place: RecordPlace, kind: type[ListRecord]) -> dict[str, Any]:
+    """Return the values of a record by the names of the struct's fields."""
+    names, nullable = _fields(kind)
+    fields: dict[str, Any] = {}
+    for spelled, value in place.fields.items():
+        name = names.get(_normal(str(spelled)))
+        if name is None:
+            continue
+        if value in _NOTHING:
+            if name in nullable:
+                fields.setdefault(name, None)
+            continue
+        if fields.get(name) not in (value, None):
+            raise place.error(f'has two values of {name}, one of them as {spelled!r}')
+        fields[name] = value
+    for name in kind.lower:
+        if isinstance(fields.get(name), str):
+            fields[name] = fields[name].lower()
+    for name in fields.keys() & kind.texts:
+        fields[name] = _texts(fields[name])
+    return fields
+
+
+def _texts(value: Any) -> Any:
+    """Return a mapping of texts; YAML has numbers, and OpenStackClient prints one text."""
+    if isinstance(value, str) and _PAIRS.fullmatch(value):
+        return dict(_PAIR.findall(value))
+    if isinstance(value, Mapping):
+        return {k: str(v) if isinstance(v, int | float) else v for k, v in value.items()}
+    return value
+
+
+@lru_cache
+def _fields(kind: type[ListRecord]) -> tuple[dict[str, str], frozenset[str]]:
+    """Return the fields by the normal form of each name, and those in which null has a meaning."""
+    fields = msgspec.structs.fields(kind)
+    names = {_normal(spelled): name for spelled, name in kind.aliases.items()}
+    names |= {_normal(field.name): field.name for field in fields}
+    optional = (field for field in fields if NoneType in get_args(field.type))
+    nullable = (field.name for field in optional if field.default is msgspec.UNSET)
+    return names, frozenset(nullable)
 
 
 @lru_cache(1024)

@@ -12,6 +12,7 @@ from placementclient.client.http import USER_AGENT, Client
 from placementclient.client.keystone import caller, translated
 from placementclient.model.services import ComputeService, Hypervisor
 from placementclient.nova import host_records
+from placementclient.nova.schema import next_page
 
 T = TypeVar('T')
 
@@ -189,7 +190,7 @@ def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA
         try:
             listed = [body[key]] if isinstance(body[key], dict) else body[key]
             records += listed
-            following = _following(body, key)
+            following = next_page(body, key)
             if following is None:
                 return records
             # No more of the link than its query: no other service is sent the token.
@@ -204,15 +205,6 @@ def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA
 
 def _endless(key: str) -> NoCompute:
     return NoCompute(f'The list of {key} does not end: a page comes again, or there are too many')
-
-
-def _following(body: Any, key: str) -> str | None:
-    """The link to the next page, as Nova and Neutron, Keystone, or Ironic write it."""
-    for link in body.get(f'{key}_links', ()):
-        if link['rel'] == 'next':
-            return str(link['href'])
-    following = body.get('links', {}).get('next') or body.get('next')
-    return str(following) if following else None
 
 
 def _page(client: Client, page: str, service: _CatalogService) -> Any:

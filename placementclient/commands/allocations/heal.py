@@ -94,7 +94,7 @@ class HealAllocation(Changing):
 
         document = service.server(self.client, server.uuid)
         live = records.server_details(document, COMPUTE_SERVICE, flavors)
-        facts = {'name': server.name, 'changed_at': server.changed_at}
+        facts = {'name': server.name, 'updated': server.updated}
         return [replace(state, **facts) for state in live] == [server]
 
 

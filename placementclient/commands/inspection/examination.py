@@ -153,7 +153,7 @@ def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server]) -> set[str]:
     return {
         server.uuid
         for server in servers.values()
-        if (changed := _moment(server.changed_at)) and changed > captured - repair.MARGIN
+        if (changed := _moment(server.updated)) and changed > captured - repair.MARGIN
     }
 
 

@@ -114,7 +114,7 @@ def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iter
     # Nova counts what an evacuation has claimed, and not the server; no record says how old it is.
     counts_a_server = all(used.get(name, 0) > reserved[name] for name in ('VCPU', 'MEMORY_MB'))
     is_empty = (
-        hypervisor.servers == 0
+        hypervisor.running_vms == 0
         and not counts_a_server
         and not any(cloud.snapshot.consumers_on(s.uuid) for s in tree if not is_sharing(s))
     )

@@ -129,7 +129,7 @@ def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
     """
     for server, consumer, root in _on_one_host(cloud):
         is_comparable = server.is_detailed and cloud.named([root], server.hosts)
-        if server.flavor is None or not is_comparable:
+        if not (server.flavor and is_comparable):
             continue
         try:
             requested = resources(server.flavor, boots_from_volume=server.boots_from_volume)

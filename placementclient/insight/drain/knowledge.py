@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from msgspec import UNSET
+
 from placementclient.client.wording import counted
 from placementclient.insight import owners
 from placementclient.insight.drain import requests
@@ -75,7 +77,7 @@ def learn(
         if isinstance(requested, str):
             unknown[requested] += 1
             continue
-        stays = bool(zones) and server.zone is not None and server.is_pinned is not False
+        stays = bool(zones) and server.zone is not None and server.pinned_zone is not None
         # Hosts in no zone are in Nova's default zone, whatever its name is.
         name = zone(server.zone or '' if server.zone in zones else '')
         request = parsed(requested)._replace(
@@ -87,7 +89,7 @@ def learn(
             # No root has such a trait: no host may have it.
             request = request._replace(root_required=(frozenset({affine[server.uuid]}),))
         certain[server.uuid] = request
-        if stays and server.is_pinned is None:
+        if stays and server.pinned_zone is UNSET:
             # It may have been booted without a zone, and may go to another one then.
             least[server.uuid] = request._replace(root_member_of=())
     remarks = [
@@ -102,7 +104,7 @@ def learn(
     knowledge = Knowledge(
         certain,
         least,
-        {server.uuid: server.status for server in servers if server.status},
+        {server.uuid: server.state for server in servers if server.state},
         {server.uuid for server in servers},
         _zones(snapshot, aggregates) if zones else {},
         {group.uuid: group.most for group in server_groups if group.policy == _APART},
@@ -121,7 +123,7 @@ def _requested(
     uncounted: Counter[str],
 ) -> CandidateRequest | str:
     """Return the request that Nova would send, or why it is not known."""
-    if server.flavor is None:
+    if not server.flavor:
         return 'their flavor is not known'
     properties, from_volume = server.image_properties, server.boots_from_volume
     uncounted[_IMAGES] += properties is None and not from_volume
@@ -145,7 +147,7 @@ def _restrictions(
 ) -> Iterator[tuple[str, Restriction | None]]:
     """Return why Nova does not live-migrate each server with a flavor that Nova accepts."""
     for server in servers:
-        if server.flavor is None or server.uuid not in snapshot.consumers:
+        if not server.flavor or server.uuid not in snapshot.consumers:
             continue
         properties = server.image_properties
         image = None if properties is None else Image(properties)

@@ -2,7 +2,7 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.hosts import pinned
-from placementclient.model.servers import Flavor, Server, ServerMigration
+from placementclient.model.servers import Flavor, Server, ServerImage, ServerMigration
 from tests.unit.hosts.libvirt_output import SERVERS
 from tests.unit.hosts.test_assignments import outcome, snapshot
 
@@ -13,8 +13,9 @@ def servers(*policies):
         uuid: Server(
             uuid,
             flavor=Flavor('m', 4, 64, extra_specs={'hw:cpu_policy': flavor} if flavor else {}),
-            image_properties=None if image is None else {'hw_cpu_policy': image} if image else {},
-            boots_from_volume=image is None,
+            image=None
+            if image is None
+            else ServerImage('i', {'hw_cpu_policy': image} if image else {}),
         )
         for uuid, (flavor, image) in zip(SERVERS, policies, strict=False)
     }
@@ -64,7 +65,9 @@ def test_mixed_is_refused_by_name():
     ],
 )
 def test_pinned_does_not_take_an_image_that_is_not_known_for_one_without_a_policy(volume, reason):
-    silent = Server(SERVERS[0], flavor=Flavor('m', 4, 64), boots_from_volume=volume)
+    silent = Server(
+        SERVERS[0], flavor=Flavor('m', 4, 64), image=None if volume else ServerImage('i')
+    )
     stated = Server(SERVERS[1], flavor=Flavor('m', 4, 64, extra_specs={'hw:cpu_policy': 'shared'}))
     allocated = {'VCPU': 4}
     rows, misfits = outcome(

@@ -10,7 +10,7 @@ from placementclient.model.services import Port, PortGroup
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 FLAVOR = Flavor('m', 4, 2048, 20, 10, 1025)
-SERVER = Server('s', is_detailed=True, node='host1', flavor=FLAVOR, project_id='p', user_id='u')
+SERVER = Server('s', node='host1', flavor=FLAVOR, project_id='p', user_id='u')
 PLAIN = {'VCPU': 4, 'MEMORY_MB': 2048, 'DISK_GB': 32}
 CLOUD = cloud(
     [
@@ -39,12 +39,12 @@ def with_specs(**specs):
     ('changes', 'resources'),
     [
         ({}, PLAIN),
-        ({'boots_from_volume': True}, PLAIN | {'DISK_GB': 12}),
-        ({'flavor': Flavor('m', 1, 64, 5), 'boots_from_volume': True},
+        ({'image': None}, PLAIN | {'DISK_GB': 12}),
+        ({'flavor': Flavor('m', 1, 64, 5), 'image': None},
          {'VCPU': 1, 'MEMORY_MB': 64}),
         ({'flavor': with_specs(**{'hw:cpu_policy': 'dedicated'})},
          {'PCPU': 4, 'MEMORY_MB': 2048, 'DISK_GB': 32}),
-        ({'flavor': with_specs(**{'resources:DISK_GB': '7'}), 'boots_from_volume': True},
+        ({'flavor': with_specs(**{'resources:DISK_GB': '7'}), 'image': None},
          PLAIN | {'DISK_GB': 7}),
         ({'flavor': with_specs(**{'resources1:PCPU': '1', 'resources2:PCPU': '3'})},
          {'PCPU': 4, 'MEMORY_MB': 2048, 'DISK_GB': 32}),

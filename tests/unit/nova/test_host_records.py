@@ -39,7 +39,7 @@ def test_a_service_is_enabled_and_up(fields, is_enabled, is_up):
 
 
 def amounts(hypervisor):
-    return hypervisor.totals, hypervisor.used, hypervisor.servers
+    return hypervisor.totals, hypervisor.used, hypervisor.running_vms
 
 
 def test_a_hypervisor_of_the_api():

@@ -3,10 +3,18 @@
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from placementclient.client import errors
-from placementclient.model.servers import Flavor, HostAggregate, Server, ServerMigration, same_host
+from placementclient.model.servers import (
+    Flavor,
+    HostAggregate,
+    Server,
+    ServerImage,
+    ServerMigration,
+    same_host,
+)
 from placementclient.model.services import COMPUTE_SERVICE, ComputeService
 from placementclient.nova import host_records, records
 
@@ -15,8 +23,8 @@ def server_details(document, path):
     return records.server_details(document, path, {})
 
 
-GPU = Flavor('gpu', 4, 8192, 20, 10, 512, False, {'resources:VGPU': '1'})
-MIGRATION = ServerMigration('s', 'done', 'm', 'h1', 'h1.a', 'evacuation')
+GPU = Flavor('gpu', 4, 8192, 20, 10, 512, False, {'resources:VGPU': '1'}, '1')
+MIGRATION = ServerMigration('s', 'done', 'm', 'h1', 'h1.a', 'evacuation', 'h2', 'h2.a')
 SERVICE = ComputeService('h', 'enabled', 'up', id='a-b')
 
 
@@ -25,19 +33,19 @@ SERVICE = ComputeService('h', 'enabled', 'up', id='a-b')
     [
         ('servers', records.servers,
          {'ID': 'AB', 'Name': 'x', 'Status': 'ACTIVE', 'Host': 'h1', 'Properties': {}},
-         {'ab': Server('ab', ('h1',), status='active', name='x')}),
+         {'ab': Server('ab', 'h1', status='ACTIVE', name='x')}),
         ('servers', records.servers, {'id': 'ab', 'OS-EXT-SRV-ATTR:host': 'h1', 'name': None},
-         {'ab': Server('ab', ('h1',))}),
+         {'ab': Server('ab', 'h1')}),
         ('servers', records.servers, {'UUID': 'ab', 'Hypervisor Hostname': 'h1'},
-         {'ab': Server('ab', ('h1',))}),
+         {'ab': Server('ab', node='h1')}),
         ('servers', records.servers, {'id': 'ab', 'compute_host': 'h1'},
-         {'ab': Server('ab', ('h1',))}),
+         {'ab': Server('ab', 'h1')}),
         ('servers', records.servers,
          {'ID': 'a', 'Task State': 'None', 'Host': 'h', 'Flavor': 'm', 'Image': 'i'},
-         {'a': Server('a', ('h',))}),
+         {'a': Server('a', 'h', task=None)}),
         ('servers', records.servers,
          {'ID': 'a', 'Task State': 'spawning', 'Host': '', 'Flavor': 'm', 'Image': 'i'},
-         {'a': Server('a', (), 'spawning')}),
+         {'a': Server('a', None, task='spawning')}),
         ('migrations', records.migrations,
          {'Id': 7, 'UUID': 'm', 'Source Node': 'h1.a', 'Dest Node': 'h2.a', 'Source Compute': 'h1',
           'Dest Compute': 'h2', 'Dest Host': '10.0.0.2', 'Status': 'done', 'Server UUID': 's',
@@ -45,7 +53,8 @@ SERVICE = ComputeService('h', 'enabled', 'up', id='a-b')
          [MIGRATION]),
         ('migrations', records.migrations,
          {'id': 7, 'uuid': 'm', 'source_node': 'h1.a', 'source_compute': 'h1', 'status': 'done',
-          'instance_uuid': 's', 'migration_type': 'evacuation'},
+          'instance_uuid': 's', 'migration_type': 'evacuation',
+          'dest_compute': 'h2', 'dest_node': 'h2.a', 'updated_at': None},
          [MIGRATION]),
         # Of an old release, without a UUID.
         ('migrations', records.migrations, {'Server UUID': 's', 'Status': 'Running'},
@@ -64,6 +73,12 @@ SERVICE = ComputeService('h', 'enabled', 'up', id='a-b')
         ('flavors', records.flavors,
          {'original_name': 'tiny', 'vcpus': 1, 'ram': 64, 'swap': '', 'extra_specs': {}},
          [Flavor('tiny', 1, 64)]),
+        # As OpenStackClient prints the properties where it does not print JSON.
+        ('flavors', records.flavors,
+         {'Name': 'gpu', 'VCPUs': 4, 'RAM': 8192, 'Properties': "a='1', trait:B='required'"},
+         [Flavor('gpu', 4, 8192, extra_specs={'a': '1', 'trait:B': 'required'})]),
+        ('flavors', records.flavors, {'Name': 'm', 'VCPUs': 1, 'RAM': 64, 'Properties': ''},
+         [Flavor('m', 1, 64)]),
         ('aggregates', records.aggregates,
          {'id': 1, 'uuid': 'A1', 'name': 'az', 'hosts': ['h1', 'h2'], 'metadata': {}},
          [HostAggregate('a1', 'az', ('h1', 'h2'))]),
@@ -129,11 +144,13 @@ DETAIL: dict[str, Any] = {
 SMALL = Flavor('m', 2, 64, 1, extra_specs={'resources:VGPU': '1'})
 DETAILED = Server(
     's1',
-    ('host1', 'host1.a'),
-    status='active',
-    is_detailed=True,
-    node='host1.a',
+    'host1',
+    'host1.a',
+    None,
+    'ACTIVE',
     flavor=SMALL,
+    image=ServerImage('i'),
+    vm_state='active',
     project_id='p',
     user_id='u',
 )
@@ -143,32 +160,32 @@ DETAILED = Server(
     ('changes', 'expected'),
     [
         ({}, {}),
-        ({'image': ''}, {'boots_from_volume': True}),
+        ({'image': ''}, {'image': None}),
         (
             {'OS-EXT-STS:task_state': 'migrating'},
             {'task': 'migrating'},
         ),
         (
             {'OS-EXT-STS:vm_state': 'resized'},
-            {'status': 'resized'},
+            {'vm_state': 'resized'},
         ),
         (
             {'OS-EXT-SRV-ATTR:hypervisor_hostname': None},
-            {'node': None, 'hosts': ('host1',)},
+            {'node': None},
         ),
-        ({'flavor': {'id': '7'}}, {'flavor': Flavor('x', 1, 64)}),
+        ({'flavor': {'id': '7'}}, {'flavor': Flavor('x', 1, 64, id='7')}),
         ({'flavor': {'id': '8'}}, {'flavor': None}),
         (
             {'OS-EXT-AZ:availability_zone': 'az1', 'image': {'id': 'i', 'properties': {'a': 1}}},
-            {'zone': 'az1', 'image_properties': {'a': '1'}},
+            {'zone': 'az1', 'image': ServerImage('i', {'a': '1'})},
         ),
         (
             {'pinned_availability_zone': None},
-            {'is_pinned': False},
+            {'pinned_zone': None},
         ),
         (
             {'pinned_availability_zone': 'az1'},
-            {'is_pinned': True},
+            {'pinned_zone': 'az1'},
         ),
         # The policy of the cloud may keep extra specs back.
         ({'flavor': {'vcpus': 2}}, {'flavor': None}),
@@ -190,7 +207,7 @@ def test_what_is_not_told_is_not_taken_for_nothing(field):
 
 def test_a_list_of_servers_has_the_details_that_the_service_says():
     changes = {'updated': '2026-11-02T09:00:00Z'}
-    expected = replace(DETAILED, changed_at=changes['updated'])
+    expected = replace(DETAILED, updated=changes['updated'])
     assert records.servers([DETAIL | changes], 'x.json') == {'s1': expected}
 
 
@@ -231,7 +248,8 @@ SHORT = {'id': 'a'}
     ('parse', 'record', 'reason'),
     [
         (records.flavors, SPECIFIED | {'extra_specs': None}, "flavors[0]: flavor 'a' has no extra"),
-        (records.flavors, SPECIFIED | {'extra_specs': "a='b'"}, "flavors[0]: flavor 'a' has no"),
+        (records.flavors, SPECIFIED | {'extra_specs': None}, "flavors[0]: flavor 'a' has no"),
+        (records.flavors, SPECIFIED | {'extra_specs': 'a=b'}, 'flavors[0].extra_specs: expected o'),
         (records.flavors, SPECIFIED | {'vcpus': 'x'}, 'flavors[0].vcpus: expected int'),
         (records.flavors, SPECIFIED | {'vcpus': HUGE}, 'flavors[0].vcpus'),
         (records.flavors, SPECIFIED | {'ram': 2**31}, 'flavors[0].ram'),
@@ -244,11 +262,11 @@ SHORT = {'id': 'a'}
         (records.quotas, SHORT | {'ram': -2}, 'quotas[0].ram'),
         (records.projects, SHORT | {'name': ['x']}, 'projects[0].name'),
         (records.servers, SHORT | {'Host': ['h']}, 'servers[0].host'),
-        (records.servers, {'id': 'a' * 256}, 'servers[0].id'),
-        (records.servers, {'Name': 'x'}, 'servers[0]: object missing required field id'),
+        (records.servers, {'id': 'a' * 256}, 'servers[0].uuid'),
+        (records.servers, {'Name': 'x'}, 'servers[0]: object missing required field uuid'),
         # A list of migrations.
         (records.servers, {'Id': 1, 'UUID': 'ab', 'Server UUID': 'c', 'Status': 'x'}, 'servers[0]'),
-        (records.servers, SHORT | {'image': {'\ud800': 1}}, 'servers[0]: not UTF-8 text'),
+        (records.flavors, SPECIFIED | {'vcpus': '\ud800'}, 'flavors[0]: not UTF-8 text'),
         (records.migrations, {'Server UUID': 's', 'Status': ['done']}, 'migrations[0].status'),
         (records.migrations, {'Server UUID': 'x'}, 'migrations[0]: object missing required field'),
         (records.aggregates, AGGREGATE | {'hosts': [['h']]}, 'aggregates[0].hosts'),
@@ -323,3 +341,67 @@ def test_extra_specs_that_nova_hides_are_no_missing_option():
     flavors = [SPECIFIED | {'extra_specs': None}]
     with pytest.raises(errors.BadFile, match="Nova hides the extra specs of flavor 'a' from your"):
         records.flavors(flavors, COMPUTE_SERVICE)
+
+
+@pytest.mark.parametrize(
+    ('parse', 'page', 'marker'),
+    [
+        (records.servers,
+         {'servers': [], 'servers_links': [
+             {'rel': 'next', 'href': 'http://nova/v2.1/servers/detail?limit=2&marker=b7'}]},
+         'marker b7'),
+        (records.migrations,
+         {'migrations': [], 'migrations_links': [
+             {'rel': 'next', 'href': 'http://nova/v2.1/os-migrations?limit=1&marker=m7'}]},
+         'marker m7'),
+        (records.projects,
+         {'projects': [],
+          'links': {'self': 'http://keystone/v3/projects', 'previous': None,
+                    'next': 'http://keystone/v3/projects?page=2'}},
+         'http://keystone/v3/projects?page=2'),
+        (host_records.hypervisors,
+         {'hypervisors': [], 'hypervisors_links': [
+             {'rel': 'prev', 'href': 'http://nova/v2.1/os-hypervisors?marker=a'},
+             {'rel': 'next', 'href': 'http://nova/v2.1/os-hypervisors?marker=h7'}]},
+         'marker h7'),
+        (host_records.nodes,
+         {'nodes': [], 'next': 'http://ironic/v1/nodes?limit=1&marker=n7'}, 'marker n7'),
+        (host_records.ports,
+         {'ports': [], 'ports_links': [
+             {'rel': 'next', 'href': 'http://neutron/v2.0/ports?limit=1&marker=p7'}]},
+         'marker p7'),
+    ],
+)  # fmt: skip
+def test_one_page_of_a_list_is_refused_with_its_marker(parse, page, marker):
+    with pytest.raises(errors.BadFile, match=r'^x\.json: one page of the list of') as caught:
+        parse(page, 'x.json')
+    assert marker in str(caught.value)
+
+
+@pytest.mark.parametrize('links', [{}, {'servers_links': []}, {'links': {'next': None}}])
+def test_the_last_page_of_a_list_is_a_list(links):
+    assert records.servers({'servers': [], **links}, 'x.json') == {}
+
+
+@pytest.mark.parametrize('links', [{'servers_links': 5}, {'servers_links': [5]}, {'links': [5]}])
+def test_links_of_another_form_are_refused(links):
+    with pytest.raises(errors.BadFile, match=r'^x\.json: not a list of servers$'):
+        records.servers({'servers': [], **links}, 'x.json')
+
+
+@pytest.mark.parametrize(
+    ('record', 'known'),
+    [
+        ({}, (UNSET, UNSET)),
+        ({'Host': None, 'Task State': 'None'}, (None, None)),
+        ({'Host': 'h1', 'Task State': 'rebuilding'}, ('h1', 'rebuilding')),
+    ],
+)
+def test_a_missing_field_of_a_server_is_never_null(record, known):
+    server = records.servers([{'ID': 's', **record}], 'x.json')['s']
+    assert (server.host, server.task) == known
+
+
+def test_a_record_with_two_values_of_a_field_is_refused():
+    with pytest.raises(errors.BadFile, match=r'^x\.json: servers\[0\]: has two values of uuid'):
+        records.servers([{'id': 'a', 'uuid': 'b'}], 'x.json')

@@ -259,7 +259,8 @@ def test_findings_are_paragraphs_on_a_terminal(audit, tmp_path, monkeypatch):
 
 
 DETAILED = {
-    'id': 'new', 'tenant_id': 'p', 'user_id': 'u', 'image': 'i', 'updated': '2026-11-02T09:00:00Z',
+    'id': 'new', 'tenant_id': 'p', 'user_id': 'u', 'image': {'id': 'i'},
+    'updated': '2026-11-02T09:00:00Z',
     'flavor': {'original_name': 'm', 'vcpus': 1, 'ram': 0, 'disk': 0, 'extra_specs': {}},
     'OS-EXT-SRV-ATTR:hypervisor_hostname': 'host1', 'OS-EXT-STS:task_state': None,
     'OS-EXT-STS:vm_state': 'active',

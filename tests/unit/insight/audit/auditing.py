@@ -51,7 +51,7 @@ def reason(finding):
 
 def listed(uuid, host):
     """A server as OpenStackClient lists it."""
-    return Server(uuid, (host,) if host else ())
+    return Server(uuid, host or None)
 
 
 def migration(kind, status, source='a', server='s'):

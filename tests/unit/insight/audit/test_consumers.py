@@ -22,7 +22,7 @@ SHARING = [replace(host, aggregates=frozenset({'x'})) for host in HOSTS]
 SOUND = [consumer(f'k{n:02}', a={'PCPU': 1}) for n in range(39)]
 LISTED = dict.fromkeys((consumer.uuid for consumer in SOUND), 'a')
 BOTH = {'a': {'VCPU': 1}, 'b': {'VCPU': 2}}
-SHELVED = Server('s', status='shelved_offloaded')
+SHELVED = Server('s', None, status='SHELVED_OFFLOADED')
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_list_of_migrations_without_that_of_a_resized_server_makes_no_deletion
     status, migrations, is_safe
 ):
     """It may lack the one whose consumer seems to be an orphan; Nova gives them no type."""
-    servers = LISTED | {'k00': Server('k00', ('a',), status=status)}
+    servers = LISTED | {'k00': Server('k00', 'a', status=status)}
     allocated = [*SOUND, consumer('waiting', None, a={'VCPU': 1})]
     result = audited(HOSTS, allocated, servers, migrations)
     [outcome] = result.findings

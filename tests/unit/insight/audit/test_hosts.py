@@ -53,7 +53,7 @@ def hypervisor(totals=None, used=None, *, host='host', **fields):
     amounts = {'VCPU': 'vcpus', 'MEMORY_MB': 'memory_mb', 'DISK_GB': 'local_gb'}
     totals = {'VCPU': 32, 'MEMORY_MB': 65536, 'DISK_GB': 900} if totals is None else totals
     used = {'VCPU': 2, 'MEMORY_MB': 512, 'DISK_GB': 1} if used is None else used
-    default = {'node': 'host', 'type': 'QEMU', 'servers': 0, 'service': HypervisorService(host)}
+    default = {'node': 'host', 'type': 'QEMU', 'running_vms': 0, 'service': HypervisorService(host)}
     default |= {amounts[name]: amount for name, amount in totals.items()}
     default |= {f'{amounts[name]}_used': amount for name, amount in used.items()}
     return Hypervisor(**default | fields)
@@ -125,13 +125,13 @@ COUNTED = {'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 1}
         # These cannot be compared.
         ([host()], {'node': 'other'}),
         ([host()], {'type': 'ironic', 'totals': {'VCPU': 0, 'MEMORY_MB': 0, 'DISK_GB': 0}}),
-        ([host()], {'totals': {}, 'used': {}, 'servers': None}),
+        ([host()], {'totals': {}, 'used': {}, 'running_vms': None}),
         (
             [host()],
-            {'totals': {'VCPU': 32, 'MEMORY_MB': 65536}, 'used': {'VCPU': 2}, 'servers': None},
+            {'totals': {'VCPU': 32, 'MEMORY_MB': 65536}, 'used': {'VCPU': 2}, 'running_vms': None},
         ),
         # Of what is in use not all is reserved.
-        ([host()], {'servers': 1, 'used': {'VCPU': 9, 'MEMORY_MB': 9000, 'DISK_GB': 90}}),
+        ([host()], {'running_vms': 1, 'used': {'VCPU': 9, 'MEMORY_MB': 9000, 'DISK_GB': 90}}),
         ([host()], {'used': COUNTED}),
         ([host()], {'used': COUNTED | {'DISK_GB': 21}}),
         # An inventory that is reserved as a whole.

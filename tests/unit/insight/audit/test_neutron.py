@@ -60,7 +60,7 @@ def test_port_resources(ports, allocated, expected):
         assert (finding.kind, finding.subject, typed(finding)) == ('port-resources', 's', '')
 
 
-@pytest.mark.parametrize('servers', [{'s': Server('s', ('host',), task='migrating')}, None])
+@pytest.mark.parametrize('servers', [{'s': Server('s', 'host', task='migrating')}, None])
 def test_ports_of_a_server_that_moves_are_passed_over(servers):
     moving = [ServerMigration('s', 'running', 'm', 'other')]
     result = audited(NETWORK, [consumer('s', host={'VCPU': 1})], servers, moving, ports=[port()])

@@ -4,17 +4,19 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.model.consumers import Consumer
-from placementclient.model.servers import Flavor, Server, ServerMigration
+from placementclient.model.servers import Flavor, Server, ServerImage, ServerMigration
 from tests.unit.insight.audit import auditing
 from tests.unit.insight.audit.auditing import reason, typed
 from tests.unit.insight.clouds import pool, provider
 
 DETAILED = Server(
     's',
-    ('a',),
-    is_detailed=True,
-    node='a',
+    'a',
+    'a',
+    None,
+    'ACTIVE',
     flavor=Flavor('m', 4, 2048),
+    image=ServerImage('i'),
     project_id='p',
     user_id='u',
 )
@@ -44,7 +46,7 @@ def detailed(**changes):
             {'host': 'a', 'unknown': 'which devices it has: VGPU'},
         ),
         (
-            Server('s', ('a',)),
+            Server('s', 'a'),
             {'host': 'a', 'unknown': 'what it should hold: the list of servers has no flavors'},
         ),
     ],
@@ -63,14 +65,14 @@ def test_a_server_that_holds_nothing(server, evidence, allocated):
 
 
 def test_a_host_that_placement_does_not_know():
-    [result] = findings(replace(DETAILED, hosts=('z',), node='z'))
+    [result] = findings(detailed(host='z', node='z'))
     assert result.roots == ()
     assert result.facts == {'host': 'z', 'unknown': 'there is no resource provider z'}
 
 
 def test_usage_that_nobody_answers_for_may_be_a_servers():
     states = [replace(HOSTS[0], usages={'VCPU': 4})]
-    for server in (detailed(), Server('s', ('a',))):
+    for server in (detailed(), Server('s', 'a')):
         result = audited(server, states=states)
         assert [finding.kind for finding in result.findings] == ['unlisted-usage']
         assert result.passed_over == {'its host has usage that no consumer answers for': 1}
@@ -92,9 +94,9 @@ def test_a_server_of_another_owner():
     'server',
     [
         detailed(task='rebuilding'),
-        detailed(status='resized'),
-        detailed(node=None),
-        Server('s', ('a',), 'spawning'),
+        detailed(status='VERIFY_RESIZE'),
+        detailed(host=None, node=None),
+        Server('s', 'a', task='spawning'),
         Server('s'),
     ],
 )
@@ -104,7 +106,7 @@ def test_a_server_under_way_or_nowhere(server):
         assert not findings(server, replace(CONSUMER, project_id='other'))
 
 
-@pytest.mark.parametrize('server', [detailed(), Server('s', ('a',))])
+@pytest.mark.parametrize('server', [detailed(), Server('s', 'a')])
 @pytest.mark.parametrize(
     ('allocated', 'count'),
     [
@@ -128,18 +130,18 @@ def test_who_is_passed_over_is_counted_by_reason(server, allocated, count):
 @pytest.mark.parametrize(
     ('server', 'hosts', 'result'),
     [
-        (Server('s', ('b',)), ['a'], True),
-        (Server('s', ('b.example',)), ['a'], True),
-        (Server('s', ('a.example', 'a')), ['a'], False),
-        (Server('s', ('b', 'a')), ['a'], False),
-        (Server('s', ('b',)), ['a', 'b'], False),
-        (Server('s', ('b',)), ['nfs'], False),
-        (Server('s', ('b',)), ['a', 'elsewhere'], False),
+        (Server('s', 'b'), ['a'], True),
+        (Server('s', 'b.example'), ['a'], True),
+        (Server('s', 'a.example', 'a'), ['a'], False),
+        (Server('s', 'b', 'a'), ['a'], False),
+        (Server('s', 'b'), ['a', 'b'], False),
+        (Server('s', 'b'), ['nfs'], False),
+        (Server('s', 'b'), ['a', 'elsewhere'], False),
         # A driver may name hosts otherwise: only where Nova tells the node, that is one.
-        (Server('s', ('rack7',)), ['a'], False),
-        (replace(DETAILED, hosts=('z',), node='z'), ['a'], True),
+        (Server('s', 'rack7'), ['a'], False),
+        (detailed(host='z', node='z'), ['a'], True),
         (Server('s'), ['a'], False),
-        (Server('s', ('b',), 'migrating'), ['a'], False),
+        (Server('s', 'b', task='migrating'), ['a'], False),
     ],
 )
 def test_a_server_that_holds_all_on_another_host(server, hosts, result):
@@ -166,7 +168,7 @@ def test_a_server_that_holds_all_on_another_host(server, hosts, result):
         ({}, {'a': {'PCPU': 4, 'MEMORY_MB': 2048, 'NET_BW_EGR_KILOBIT_PER_SEC': 9}}, {}),
         ({}, {'a': {'VCPU': 4}, 'a_numa': {'MEMORY_MB': 2048, 'CUSTOM_PCI': 1}}, {}),
         (
-            {'flavor': Flavor('m', 4, 2048, 20), 'boots_from_volume': True},
+            {'flavor': Flavor('m', 4, 2048, 20), 'image': None},
             {'a': {'VCPU': 4, 'MEMORY_MB': 2048}}, {},
         ),
         (
