@@ -20,6 +20,7 @@ from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknow
 from placementclient.changes.written_values import repeated
 from placementclient.client import errors
 from placementclient.client.http import Client
+from placementclient.client.wording import listed
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.plans import Change, Plan
@@ -98,9 +99,20 @@ class Carrier(Inspector):
     def leave_alone(
         self, tree: Change, reason: errors.PlacementError, state: State = State.LEFT_ALONE
     ) -> TreeResult:
-        """Stop work on a tree, and leave the tree as it is."""
-        message = '; '.join(filter(None, [str(reason), self._withdrawn(tree)]))
-        self.journal.end(tree.root_provider_uuid, State.LEFT_ALONE, message)
+        """Stop work on a tree, and leave the tree as it is; say what of it is done already."""
+        remarks, uuid = [str(reason)], tree.root_provider_uuid
+        try:
+            is_withdrawn = self._withdraw(tree)
+        except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
+            remarks.append(f'what was prepared is still there: {obstacle}')
+            is_withdrawn = False
+        done = [] if is_withdrawn else self._sentences(tree)
+        ended = State.DONE_IN_PART if done else State.LEFT_ALONE
+        if done:
+            remarks.append(f'done: {listed(done, 5)}')
+        message = '; '.join(remarks)
+        self.journal.end(uuid, ended, message)
+        state = ended if state is State.LEFT_ALONE else state
         return replace(result_of(tree, state, reason), reason=message)
 
     # A subclass for plans with a recipe overrides the next three.
@@ -154,19 +166,27 @@ class Carrier(Inspector):
             raise Obstructed(rebased.obstacles)
         self.write(tree, live, rebased.operations)
 
-    def _withdrawn(self, tree: Change) -> str:
-        """Delete the prepared providers of an atomic change; return the obstacle, if any."""
+    def _withdraw(self, tree: Change) -> bool:
+        """Delete the prepared providers of an atomic change; return whether that was all of it."""
         current = self.current(tree)
         if not current.is_atomic or not self.is_begun(tree):
-            return ''
-        try:
-            live = self._signs(ScopeReader(self.client, [current]), current)
-            if phases.is_untouched(current, live):
-                self._retreat(tree)
-                self.done(tree).clear()
-        except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
-            return f'what was prepared is still there: {obstacle}'
-        return ''
+            return False
+        live = self._signs(ScopeReader(self.client, [current]), current)
+        if not phases.is_untouched(current, live):
+            return False
+        self._retreat(tree)
+        self.done(tree).clear()
+        return True
+
+    def _sentences(self, tree: Change) -> list[str]:
+        """Return the parts of a change that are carried out, or may be, in words."""
+        sides = tree.before, self.current(tree).after
+        names = {state.uuid: state.name for side in sides for state in side.providers.values()}
+        record, uuid = self.journal.of(tree.root_provider_uuid), tree.root_provider_uuid
+        done = [operations.sentence(request, names) for request in self.journal.done(uuid)]
+        if done and done[-1] and record.is_open:
+            done[-1] += ' (perhaps)'
+        return [*filter(None, done)]
 
     def _is_never_applied(self, tree: Change, current: Change) -> bool:
         """Return whether nothing of an atomic change can have been made."""

@@ -114,7 +114,7 @@ class Inspector:
         if state is Status.PENDING and record.ended == State.ROLLED_BACK:
             state = Status.ROLLED_BACK
         is_left_alone = False
-        if record.ended == State.LEFT_ALONE and state is not Status.APPLIED:
+        if record.is_undone and state is not Status.APPLIED:
             state, reason = self._left_alone(current, record, state)
             is_left_alone = state is Status.DIFFERS
         name = tree.root_provider_name
@@ -180,6 +180,7 @@ class Inspector:
             raise errors.PlacementError(f'The journal of the plan is damaged: {reason}') from None
         if sent and record.is_open and is_unmade(sent[-1], live):
             sent.pop()
+            self.journal.note_unmade(tree.root_provider_uuid)
         return rebase_change(tree, live, sent, backward=backward)
 
     def _status(self, reader: ScopeReader, tree: Change) -> tuple[Status, str]:
@@ -207,9 +208,12 @@ class Inspector:
             obstacle = sentence(rebased.obstacles)
         except errors.ConcurrentUpdate as reason:
             obstacle = str(reason)
-        then = f'left alone at {record.ended_at}: {record.reason}'
+        then = f'{record.ended} at {record.ended_at}: {record.reason}'
         if status is Status.PENDING and not obstacle:
             return status, f'apply tries this tree again; {then}'
         # The present obstacle may be a part of the former reason.
         is_same = obstacle in record.reason
-        return Status.DIFFERS, f'left alone: {record.reason}' if is_same else f'{obstacle}; {then}'
+        return (
+            Status.DIFFERS,
+            f'{record.ended}: {record.reason}' if is_same else f'{obstacle}; {then}',
+        )

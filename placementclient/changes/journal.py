@@ -12,14 +12,15 @@ import errno
 import fcntl
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from placementclient.changes.records import changes, journals
 from placementclient.changes.records.journals import FORMAT, UNKNOWN, VERSION, JournalEntry
 from placementclient.client import errors
 from placementclient.files import system
+from placementclient.model.outcomes import State
 from placementclient.model.plans import Change
 
 if TYPE_CHECKING:
@@ -42,14 +43,18 @@ class JournalFailed(errors.BadFile):
 class Record:
     """The entries of a journal about a tree.
 
-    :param ended: the last end that is noted: ``applied``, ``rolled back``, ``left alone``
-    :param reason: why it was left alone
+    :param ended: the last end that is noted: ``applied``, ``rolled back``, ``left alone``,
+        ``done in part``
+    :param reason: why it is not done
     :param ended_at: when that was noted, as ISO 8601
     :param begun: whether a request may ever have been sent for it
     :param plan: the last that was made for it again, from the live state
     :param sent: the records of the requests that were sent and not refused; ``None``: the journal
         has no values, as that of a reshape
     :param is_open: whether it is not known if the last of them was carried out
+    :param done: the records of the requests that were carried out, or may be, since the tree was
+        wholly on one side of its change
+    :param is_back: whether these take the change back
     """
 
     ended: str | None = None
@@ -59,6 +64,28 @@ class Record:
     plan: Change | None = None
     sent: list[Mapping[str, Any]] | None = None
     is_open: bool = False
+    done: list[Mapping[str, Any]] = field(default_factory=list)
+    is_back: bool = False
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether the last run tried the tree and did not reach its goal."""
+        return self.ended in (State.LEFT_ALONE, State.DONE_IN_PART)
+
+    def learn_intent(self, intent: Mapping[str, Any], is_back: bool) -> None:
+        self.begun, self.ended, self.is_open = True, None, True
+        if self.is_back is not is_back:
+            self.is_back, self.done = is_back, []
+        self.done.append(intent)
+        if 'values' in intent:
+            self.sent = self.sent if self.sent is not None else []
+            self.sent.append(intent)
+
+    def learn_end(self, entry: JournalEntry) -> None:
+        self.ended, self.reason, self.ended_at = entry.end, entry.reason, entry.at
+        is_other_way = entry.end == State.LEFT_ALONE and self.is_back is not entry.back
+        if entry.end != State.DONE_IN_PART and not is_other_way:
+            self.done = []
 
 
 class Journal:
@@ -67,16 +94,28 @@ class Journal:
     :param lines: where it is written; ``None``: it is kept in memory
     :param records: the records of the trees, by the UUIDs of their roots
     :param beginning: what comes before the first entry of this run
+    :param backward: whether this run takes the plan back
     """
 
     def __init__(
-        self, lines: JournalFile | None, records: dict[str, Record], beginning: bytes = b''
+        self,
+        lines: JournalFile | None,
+        records: dict[str, Record],
+        beginning: bytes = b'',
+        *,
+        backward: bool = False,
     ) -> None:
         self.lines, self.records, self._beginning = lines, records, beginning
+        self._is_back = backward
 
     def of(self, root_provider_uuid: str) -> Record:
         """Return the record of a tree: an empty one if no line is about it."""
         return self.records.get(root_provider_uuid) or Record()
+
+    def done(self, root_provider_uuid: str) -> Sequence[Mapping[str, Any]]:
+        """Return the requests for a tree that are carried out, or may be, in this direction."""
+        record = self.of(root_provider_uuid)
+        return record.done if record.is_back is self._is_back else ()
 
     def begin(self) -> None:
         """Write the first line, unless it exists. A new journal has no file before that."""
@@ -109,6 +148,10 @@ class Journal:
         ids = {name: getattr(client, name) for name in ('request_id', 'global_request_id')}
         self._write(root_provider_uuid, synced=False, outcome=outcome, undone=undone, **ids)
 
+    def note_unmade(self, root_provider_uuid: str) -> None:
+        """Write that the last intent was not carried out, as the service shows."""
+        self._write(root_provider_uuid, synced=False, outcome='not carried out', undone=1)
+
     def revise(self, change: Change) -> None:
         """Write a new plan of a tree; on return it is on the disk."""
         self._write(change.root_provider_uuid, plan=changes.record(change))
@@ -119,7 +162,7 @@ class Journal:
 
     def _write(self, root_provider_uuid: str, *, synced: bool = True, **fields: Any) -> None:
         self.begin()
-        entry = JournalEntry(at=_now(), tree=root_provider_uuid, **fields)
+        entry = JournalEntry(at=_now(), tree=root_provider_uuid, back=self._is_back, **fields)
         if self.lines:
             self.lines.append(journals.encode(entry), synced=synced)
         _learn(self.records, entry)
@@ -174,10 +217,11 @@ class JournalFile:
 
 
 @contextlib.contextmanager
-def opened(path: str, identity: str) -> Iterator[Journal]:
+def opened(path: str, identity: str, *, backward: bool = False) -> Iterator[Journal]:
     """Open or create the journal of a plan, and lock it.
 
     :param identity: of the plan
+    :param backward: whether this run takes the plan back
     :raises JournalLocked: if another process has it open
     :raises errors.BadFile: if it belongs to another plan, or cannot be read or written
     """
@@ -187,7 +231,7 @@ def opened(path: str, identity: str) -> Iterator[Journal]:
         with system.explained(path):
             if not _has_locked(descriptor, path):
                 raise JournalLocked(path, system.lock_holder(descriptor))
-            journal = _begun(JournalFile(path, descriptor), identity)
+            journal = _begun(JournalFile(path, descriptor), identity, backward)
         yield journal
         journal.begin()
     finally:
@@ -215,7 +259,7 @@ def read(path: str, identity: str) -> dict[str, Record]:
     return _learned(_checked(path, content, identity).entries)
 
 
-def _begun(lines: JournalFile, identity: str) -> Journal:
+def _begun(lines: JournalFile, identity: str, backward: bool) -> Journal:
     content = lines.content()
     entries, is_torn = _checked(lines.path, content, identity)
     beginning = b''
@@ -227,7 +271,7 @@ def _begun(lines: JournalFile, identity: str) -> Journal:
     if content and not content.endswith(b'\n'):
         # Nothing is taken away of a line that is not whole: it is ended, and passed over.
         beginning = b'\n' + beginning
-    return Journal(lines, _learned(entries), beginning)
+    return Journal(lines, _learned(entries), beginning, backward=backward)
 
 
 def _remove_empty(path: str, descriptor: int) -> None:
@@ -262,18 +306,16 @@ def _learn(records: dict[str, Record], entry: JournalEntry) -> None:
         return
     record = records.setdefault(entry.tree, Record())
     if entry.intent is not None:
-        record.begun, record.ended, record.is_open = True, None, True
-        if 'values' in entry.intent:
-            record.sent = record.sent if record.sent is not None else []
-            record.sent.append(entry.intent)
+        record.learn_intent(entry.intent, entry.back)
     elif entry.outcome is not None:
         record.is_open = entry.outcome.startswith(UNKNOWN)
-        if entry.undone and record.sent:
-            del record.sent[-entry.undone :]
+        for requests in (record.sent, record.done):
+            if entry.undone and requests:
+                del requests[-entry.undone :]
     elif entry.plan is not None and not isinstance(entry.plan, str):
         record.plan = changes.change(entry.plan)
     elif entry.end is not None:
-        record.ended, record.reason, record.ended_at = entry.end, entry.reason or '', entry.at
+        record.learn_end(entry)
 
 
 def _now() -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 #: The states of which a tally prints the first names; they come last.
-_NAMED = ('left alone', 'not known', 'failed', 'differs')
+_NAMED = ('left alone', 'done in part', 'not known', 'failed', 'differs')
 
 
 def suggestion(unknown: str | Iterable[str], words: Iterable[str]) -> str:

@@ -15,13 +15,14 @@ class State(enum.StrEnum):
     ROLLED_BACK = 'rolled back'
     ALREADY_BACK = 'not applied'
     LEFT_ALONE = 'left alone'
+    DONE_IN_PART = 'done in part'
     FAILED = 'failed'
     NOT_STARTED = 'not started'
 
 
 @dataclass(frozen=True, slots=True)
 class TreeResult:
-    """The result of one tree.
+    """The result of one tree: left alone only if nothing of it is changed, else done in part.
 
     :param reason: why it is not done, or a remark; without its full stop
     :param error: the exception, if one was raised
@@ -41,7 +42,7 @@ class TreeResult:
     @property
     def is_undone(self) -> bool:
         """Return whether the run tried the tree and did not reach its goal."""
-        return self.state in (State.LEFT_ALONE, State.FAILED)
+        return self.state in (State.LEFT_ALONE, State.DONE_IN_PART, State.FAILED)
 
     @property
     def differs(self) -> bool:
@@ -75,7 +76,7 @@ class Outcome:
         undone = [tree for tree in self.trees if tree.is_undone]
         if not undone and self.stopped is None:
             return ExitStatus.DONE
-        if any(tree.is_done for tree in self.trees):
+        if any(tree.is_done or tree.state is State.DONE_IN_PART for tree in self.trees):
             return ExitStatus.PARTIAL
         if self.stopped is None and all(tree.differs for tree in undone):
             return ExitStatus.DIFFERS

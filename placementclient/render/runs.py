@@ -1,7 +1,7 @@
 """The results of a run as rows and sentences."""
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from placementclient.client import errors
@@ -77,6 +77,27 @@ def planning_anew(
         f'Plan again for the trees that were left alone: {program} resource provider reshape plan '
         f'--spec {shlex.quote(plan_path)} {" ".join(options)} -o {shlex.quote(new_path)}'
     )
+
+
+def completing(
+    trees: Sequence[TreeResult], plan_path: str, program: str, *, backward: bool = False
+) -> Iterator[str]:
+    """Return how to go on with trees that are done in part.
+
+    :param backward: whether they are taken back
+    """
+    if not trees:
+        return
+    yield (
+        'Of trees that are done in part, set right what the reasons name, and run the same command '
+        'again'
+    )
+    if not backward:
+        options = ' '.join(f'--tree {shlex.quote(tree.root_provider_name)}' for tree in trees)
+        yield (
+            f'Or take them back: {program} resource provider reshape rollback '
+            f'{shlex.quote(plan_path)} {options}'
+        )
 
 
 def statuses(trees: Iterable[TreeStatus]) -> Output:

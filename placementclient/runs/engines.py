@@ -60,7 +60,8 @@ def apply(
     """
     run, selected = _carrier(client, plan), plan.selected(trees)
     run.check(selected)
-    with journal.opened(journal_path, plans.identity(plan)) as run.journal:
+    identity = plans.identity(plan)
+    with journal.opened(journal_path, identity, backward=backward) as run.journal:
         run.check_records(journal_path)
         queue = TreeQueue(
             selected,

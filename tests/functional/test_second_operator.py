@@ -1,12 +1,13 @@
 """Another operator writes between the reading of a command and its requests: nothing is lost."""
 
+import json
 from collections.abc import Callable
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
 
-from placementclient.api import resource_provider, trait
+from placementclient.api import allocation, resource_provider, trait
 from placementclient.changes.plan import plan_of
 from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
@@ -20,6 +21,8 @@ from tests.programs import Placement
 
 TRAIT = 'HW_NIC_SRIOV'
 Act = Callable[[Client, str], None]
+NEW = uuid_of('the new one')
+SERVER = hosts.holder('server', {'compute0': {'VCPU': 2}, 'compute0_gpu1': {'VGPU': 1}})
 
 
 class Stage(NamedTuple):
@@ -97,6 +100,43 @@ def test_a_run_that_has_changed_something_ends_with_6(stage, tmp_path):
     assert (result.status, 'failed' in result.stdout) == (6, True), result
     assert stage.run(f'resource provider reshape rollback {path} --yes').status == 0
     assert capture.capture(stage.other).providers == {}
+
+
+def move_elsewhere(other, uuid):
+    """Move a provider to the root of another tree."""
+    resource_provider.create(other, 'elsewhere', uuid=uuid_of('elsewhere'))
+    resource_provider.set(other, uuid, 'compute0_gpu0', parent_provider_uuid=uuid_of('elsewhere'))
+
+
+def free(other, uuid):
+    allocation.delete(other, SERVER.uuid)
+
+
+def rename_root(other, uuid):
+    rename(other, NEW)
+
+
+@pytest.mark.parametrize('act', [move_elsewhere, rename_root, free])
+def test_a_rollback_that_others_obstruct_says_what_it_has_done(stage, tmp_path, act):
+    """The act comes between apply and rollback; ``tests.interleavings`` has every other one."""
+    hosts.build(stage.other, SERVER, hosts=1)
+    path = f'{tmp_path}/plan.json'
+    replace = f'resource provider replace compute0 --uuid {NEW} --plan {path}'
+    assert stage.run(replace).status == 0
+    assert stage.run(f'resource provider reshape apply {path} --yes').status == 0
+    act(stage.other, uuid_of('compute0_gpu0'))
+    command = f'resource provider reshape rollback {path} --yes'
+    result = stage.run(f'{command} -f json')
+    (row,) = json.loads(result.stdout)
+    assert (result.status, row['state']) == (6, 'done in part'), result
+    assert '; done: ' in row['reason']
+    assert 'compute0 created' in row['reason']
+    assert '1 done in part: compute0 (exit 6)' in result.stderr
+    assert 'run the same command again' in result.stderr
+    again = stage.run(f'{command} -f json')
+    assert [row['state'] for row in json.loads(again.stdout)] == ['done in part']
+    status = stage.run(f'resource provider reshape status {path}')
+    assert 'done in part' in status.stdout
 
 
 def test_what_others_take_back_of_a_run_is_told(stage, tmp_path):

@@ -243,10 +243,15 @@ class Explorer:
         def follow(line: str, allowed: list[State]) -> None:
             later, state = self._run(line, self._name), self._world.state()
             is_alone = trace.act is None
-            is_mixed = outcome.status != ExitStatus.DONE and not is_alone
             violations.extend(
                 judging.of_later(
-                    later, state, allowed, uneven, is_alone=is_alone, is_mixed=is_mixed
+                    later,
+                    state,
+                    allowed,
+                    uneven,
+                    is_alone=is_alone,
+                    is_mixed=outcome.status != ExitStatus.DONE and not is_alone,
+                    earlier=outcome if line == self._scenario.line else None,
                 )
             )
 

@@ -67,6 +67,7 @@ def of_later(
     *,
     is_alone: bool,
     is_mixed: bool,
+    earlier: Outcome | None = None,
 ) -> Iterator[Violation]:
     """Return what is wrong when a command has been run again, or taken back.
 
@@ -75,7 +76,12 @@ def of_later(
     :param is_alone: whether nobody else has done anything: then it has no reason to refuse
     :param is_mixed: whether the other came in the middle of what was done: then each part may be
         that of another of the states
+    :param earlier: the run that this one continues, if it does
     """
+    if earlier is not None:
+        both = earlier.written
+        both.deltas += outcome.written.deltas
+        yield from invariants.of_left_alone(outcome.ended, both, end)
     yield from of_any(outcome, end, uneven)
     if outcome.status == ExitStatus.DONE or is_alone:
         yield from _unordered(f'then {outcome.status}', end, allowed, is_mixed=is_mixed)

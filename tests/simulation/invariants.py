@@ -76,6 +76,19 @@ def of_end(ended, written, state):
         for row in rows(ended):
             if row.get('state') == 'done' and not _is_so(row, state, written.disturbed):
                 yield Violation('status', f'"done" is not true: {row}')
+        yield from of_left_alone(ended, written, state)
+
+
+def of_left_alone(ended, written, state):
+    """What was written, and is still so, although every tree was left alone."""
+    states = {row.get('state') for row in rows(ended) if {*row} == {'tree', 'state', 'reason'}}
+    untold = {
+        key: (was, now)
+        for key, (was, now) in written.net().items()
+        if not _is_name(key) and state.get(key) == now
+    }
+    if states == {'left alone'} and untold:
+        yield Violation('status', f'"left alone", but {_shown(untold)} was written')
 
 
 def _of_status(status, ended, written):

@@ -38,6 +38,7 @@ class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         the tree
     :param end: how the tree ended
     :param resumed: whether the run that wrote the line before was cut off
+    :param back: whether the run takes the plan back
     """
 
     journal: str | None = None
@@ -53,6 +54,7 @@ class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     end: str | None = None
     reason: str = ''
     resumed: bool = False
+    back: bool = False
 
 
 class JournalContent(NamedTuple):

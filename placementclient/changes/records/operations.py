@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from placementclient.changes import operations as ops
+from placementclient.client.wording import counted
 from placementclient.files.encoding import encoded
 
 
@@ -33,6 +34,31 @@ def record(operation: ops.Operation) -> dict[str, Any]:
             return whole(operation)
     kind = re.sub(r'\B(?=[A-Z])', '-', type(operation).__name__).lower()
     return {'operation': kind, **facts}
+
+
+#: What is done once an operation is carried out, by the kind in its record.
+_DONE = {
+    'createprovider': '{name} created',
+    'deleteprovider': '{name} deleted',
+    'updateprovider': '{name} renamed or moved',
+    'settraits': 'traits of {name} set',
+    'setaggregates': 'aggregates of {name} set',
+    'setinventories': 'inventories of {name} set',
+    'setallocations': 'allocations of {count} set',
+    'reshape': 'inventories and allocations moved',
+}
+
+
+def sentence(record: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    """Return a clause about an operation that is done; none for the name of a class or trait.
+
+    :param names: of providers, by UUID
+    """
+    values = record.get('values', record)
+    uuid = values.get('uuid') or values.get('provider_uuid', '')
+    count = counted(len(values.get('after', ())), 'consumer')
+    text = _DONE.get(record['operation'].replace('-', '').lower(), '')
+    return text.format(name=values.get('name') or names.get(uuid, uuid), count=count)
 
 
 #: The operations by the names that complete records have.

@@ -64,9 +64,12 @@ class _RunCommand(_PlanCommand):
     statuses = (
         (
             errors.ExitStatus.DIFFERS,
-            'every tree that was tried was left alone, or is not as planned',
+            'every tree that was tried was left alone: nothing is changed; or it is not as planned',
         ),
-        (errors.ExitStatus.PARTIAL, 'some trees are done, some are not, or the run was stopped'),
+        (
+            errors.ExitStatus.PARTIAL,
+            'some trees are done and some not, or one in part, or the run was stopped',
+        ),
     )
 
     def count(self, trees: Sequence[Change]) -> int:
@@ -92,9 +95,12 @@ class _RunCommand(_PlanCommand):
                 warn=shown.warn,
             )
 
-    def output(self, outcome: Outcome) -> base.Output:
+    def output(self, outcome: Outcome, *, backward: bool = False) -> base.Output:
         """Return the results of all trees; they decide on the exit status."""
         self.exit_status, self.ending = outcome.exit_status, runs.ending(outcome)
+        begun = outcome.of(State.DONE_IN_PART)
+        going_on = runs.completing(begun, self.args.plan, self.program, backward=backward)
+        self.next_steps = [*self.next_steps, *going_on]
         if outcome.stopped is not None and self.app.options.debug:
             self.log.error(str(outcome.stopped), exc_info=outcome.stopped)
         return runs.outcome(outcome)
@@ -175,7 +181,7 @@ class RollbackReshape(_RunCommand):
         if not self.args.yes:
             where = f'in {count} of its trees, at {self.client.service}'
             self.confirm(f'Roll back {self.args.plan}, {where}?')
-        return self.output(self.carry_out(plan, count, backward=True))
+        return self.output(self.carry_out(plan, count, backward=True), backward=True)
 
 
 class StatusReshape(_PlanCommand):

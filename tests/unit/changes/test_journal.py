@@ -207,3 +207,27 @@ def test_an_intent_that_was_refused_or_taken_back_was_not_sent(path):
             opened.note(ROOT, outcome, Client(None), undone=undone)
     (sent,) = journal.read(path, 'one')[ROOT].sent
     assert sent['values']['name'] == 'Köln'
+
+
+@pytest.mark.parametrize(
+    ('ended', 'is_other_way', 'count'),
+    [
+        ('applied', False, 0),
+        ('rolled back', True, 0),
+        ('left alone', False, 0),
+        ('left alone', True, 1),
+        ('done in part', False, 1),
+    ],
+)
+def test_a_journal_knows_what_is_done_of_a_tree_until_it_is_whole(path, ended, is_other_way, count):
+    with journal.opened(path, 'one') as opened:
+        opened.intend(ROOT, operations.record(CREATE))
+        opened.note(ROOT, 'done', Client(None))
+        opened.intend(ROOT, operations.record(RESHAPE))
+        opened.note(ROOT, 'refused: no', Client(None), undone=1)
+        assert [request['name'] for request in opened.done(ROOT)] == ['Köln']
+    with journal.opened(path, 'one', backward=is_other_way) as opened:
+        assert len(opened.done(ROOT)) == (not is_other_way)
+        opened.end(ROOT, ended)
+    with journal.opened(path, 'one') as opened:
+        assert len(opened.done(ROOT)) == count

@@ -20,6 +20,8 @@ STOPPED = errors.BadFile('plan.journal', 'No space left on device')
         ('not started', None, ExitStatus.DONE),
         ('left alone', None, ExitStatus.DIFFERS),
         ('left alone, not started', None, ExitStatus.DIFFERS),
+        ('done in part', None, ExitStatus.PARTIAL),
+        ('done in part, left alone', None, ExitStatus.PARTIAL),
         ('failed', None, ExitStatus.ERROR),
         ('failed, left alone', None, ExitStatus.ERROR),
         ('applied, left alone', None, ExitStatus.PARTIAL),
