@@ -26,7 +26,13 @@ copyright = 'The python-placementclient developers'
 release = metadata.version(project)
 # A version between two releases is too long for the sidebar: 1.0.0.dev357+g0a1b2c3.
 version = re.sub(r'\.?dev.*', ' (development)', release)
-extensions = ['sphinx.ext.autodoc', 'cliff.sphinxext', 'openstackdocstheme', 'reno.sphinxext']
+extensions = [
+    'sphinx.ext.autodoc',
+    'sphinx.ext.imgconverter',
+    'cliff.sphinxext',
+    'openstackdocstheme',
+    'reno.sphinxext',
+]
 autoprogram_cliff_application = 'openstack'
 autoprogram_cliff_ignored = ['--help', *FORMATTING]
 openstackdocs_auto_name = False
@@ -41,6 +47,9 @@ exclude_patterns = ['include']
 nitpicky = False
 # Options keep their two hyphens.
 smartquotes = False
+# XeLaTeX knows the characters of trees and tables.
+latex_engine = 'xelatex'
+latex_use_xindy = False
 man_pages = [('man/placement', 'placement', "the operator's tool for OpenStack Placement", '', 1)]
 
 
