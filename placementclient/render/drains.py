@@ -9,8 +9,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from placementclient.client import errors
 from placementclient.client.wording import counted, listed
-from placementclient.insight.drain.cloud import DrainCloud, affinity, zone
+from placementclient.insight.drain.cloud import DrainCloud, affinity, cell, zone
 from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.host_failure import HostFailures
 from placementclient.insight.drain.moves import ServerMove
@@ -62,7 +63,7 @@ def decided(
     messages += [f'Would be enough: {remedy}' for remedy in remedies]
     free = _free(cloud, decision.moves, emptied)
     if decision.moves:
-        messages += _headroom(free)
+        messages += [*_headroom(free), *_one_cell(cloud, decision.moves)]
     facts = {
         'servers': strict.total,
         'movable': list(decision.bounds),
@@ -95,7 +96,7 @@ def rolled(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> Drain
     if rolling.verdict is DrainVerdict.UNDETERMINED:
         messages.append(f'{_REQUESTS}, or make smaller batches (--batch)')
     moves = () if blocked else rolling.moves
-    messages += [*_unsettled(rolling.unsettled), *_cold(cloud, moves)]
+    messages += [*_unsettled(rolling.unsettled), *_cold(cloud, moves), *_one_cell(cloud, moves)]
     facts = {
         'order': [_names(snapshot, batch) for batch in order],
         'blocked': [
@@ -153,6 +154,34 @@ def parts(snapshot: Snapshot, arguments: Iterable[str]) -> Iterator[str]:
                     f'{argument} is a part of the host {root.name}: the plan empties all of '
                     f'{root.name}'
                 )
+
+
+def outside_cells(cloud: DrainCloud, emptied: Collection[str]) -> Iterator[str]:
+    """Return a sentence about the hosts without a cell.
+
+    :raises errors.BadArgument: if one of them is to be emptied
+    """
+    cells, names = cloud.knowledge.cells, _names(cloud.snapshot, cloud.hosts)
+    missing = [name for name in names if cells is not None and name not in cells]
+    if wrong := sorted(set(missing) & set(_names(cloud.snapshot, emptied))):
+        raise errors.BadArgument(
+            f'--cells has no {listed(wrong, _NAMED)}: give all that nova-manage cell_v2 list_hosts '
+            'prints'
+        )
+    if missing:
+        yield f'Not in --cells, so that no server goes there: {listed(missing, _NAMED)}'
+
+
+def _one_cell(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
+    """Return what a plan over several zones assumes about cells."""
+    knowledge, providers = cloud.knowledge, cloud.snapshot.providers
+    ends = {uuid for move in moves for uuid in (move.source, move.target) if uuid}
+    zones = {knowledge.zones.get(providers[uuid].name) for uuid in ends}
+    if knowledge.cells is None and len(zones) > 1:
+        yield (
+            'Assumed: the hosts of all zones are in one cell. Nova moves no server to another one: '
+            'if there are several, give the output of nova-manage cell_v2 list_hosts (--cells)'
+        )
 
 
 def _summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
@@ -251,11 +280,10 @@ def _words(cloud: DrainCloud, request: Request) -> str:
     if rare:
         words += f' with {listed(rare, _NAMED)}'
     places = sorted(name for names in request.root_member_of for name in names)
-    zones = [name for name in places if name.startswith(zone(''))]
-    if zones:
-        words += f' in {" or ".join(zones)}'
-    elif places:
-        words += f' in aggregate {listed(places, 2)}'
+    novas = [name for name in places if name.startswith((zone(''), cell('')))]
+    words += ''.join(f' in {name}' for name in novas)
+    if len(places) > len(novas):
+        words += f' in aggregate {listed([name for name in places if name not in novas], 2)}'
     return words
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +76,11 @@ class PlanDrain(base.Lister):
         ),
         scheduling.NOVA_CONF,
         scheduling.PROFILES,
+        Option(
+            '--cells <file>',
+            help='Move servers only within their cell: the output of nova-manage cell_v2 '
+            'list_hosts. Default: all hosts are in one cell',
+        ),
         Flag(
             '--strict',
             help='Assume that each server needs all traits and aggregates of its old host: the '
@@ -142,12 +147,14 @@ class PlanDrain(base.Lister):
         self._check_combination()
         assumption = reading.cloud(self)
         snapshot = assumption.snapshot
-        knowledge = self._knowledge(snapshot, assumption.placed)
+        knowledge = replace(
+            self._knowledge(snapshot, assumption.placed), cells=self._cells(snapshot)
+        )
         cloud = DrainCloud(snapshot, knowledge, self.args.keep_free)
         names = self.args.host
         client = None if self.args.snapshot else self.client
         hosts = cloud.selected(names, selectors.selection(client, self.args))
-        self.warn(drains.parts(snapshot, names))
+        self.warn([*drains.parts(snapshot, names), *drains.outside_cells(cloud, hosts)])
         if self.args.lose:
             return self._lose(cloud, hosts)
         answer = self._answer(cloud, hosts)
@@ -177,10 +184,22 @@ class PlanDrain(base.Lister):
                 'Give hosts, --match, --with-trait, --with-class or --member-of'
             )
 
-    def _knowledge(self, snapshot: Snapshot, placed: Collection[str]) -> Knowledge | None:
-        """Return the facts of Nova about servers; those that are only assumed are ``placed``."""
-        if not self.args.requests:
+    def _cells(self, snapshot: Snapshot) -> Mapping[str, str] | None:
+        if not self.args.cells:
             return None
+        from placementclient.files import disk
+        from placementclient.insight.drain.knowledge import by_provider
+        from placementclient.nova.cells import cells_of_hosts
+
+        path = self.args.cells
+        return by_provider(snapshot, cells_of_hosts(disk.read_text(path), path))
+
+    def _knowledge(self, snapshot: Snapshot, placed: Collection[str]) -> Knowledge:
+        """Return the facts of Nova about servers; those that are only assumed are ``placed``."""
+        from placementclient.insight.drain.cloud import Knowledge
+
+        if not self.args.requests:
+            return Knowledge()
         from placementclient.files import disk
         from placementclient.insight.drain.knowledge import learn
         from placementclient.nova import service

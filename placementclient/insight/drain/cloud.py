@@ -51,6 +51,7 @@ class Knowledge:
         does
     :param migrations: by the UUID of the consumer that holds the old host; ``None`` if they are
         not known
+    :param cells: the cells of Nova by the name of the host; ``None``: all hosts are in one
     """
 
     requests: Mapping[str, Request] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class Knowledge:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     restrictions: Mapping[str, Restriction | None] = field(default_factory=dict)
     migrations: Mapping[str, ServerMigration] | None = None
+    cells: Mapping[str, str] | None = None
 
 
 class Occupants(NamedTuple):
@@ -81,6 +83,11 @@ class Occupants(NamedTuple):
 def zone(name: str) -> str:
     """Return the name for an availability zone among the aggregates of a host."""
     return f'zone {name}'
+
+
+def cell(name: str) -> str:
+    """Return the name for a cell among the aggregates of a host."""
+    return f'cell {name}'
 
 
 def affinity(name: str) -> str:
@@ -248,20 +255,27 @@ class DrainCloud:
     def strict(self, server: ServerMove) -> Request:
         """Return a request that is certainly sufficient for a server; equal ones are one object."""
         if (requested := self.knowledge.requests.get(server.server)) is not None:
-            return self._distinct.setdefault(requested, requested)
+            return self._in_cell(requested, server)
         allocations = dict(sorted(server.before.items()))
         key = server.source, tuple((uuid, *part.items()) for uuid, part in allocations.items())
         if key not in self._distinct:
             root = self.snapshot.providers[server.source]
             request = requests.strict(self.snapshot, root, allocations)
-            self._distinct[key] = self._distinct.setdefault(request, request)
+            self._distinct[key] = self._in_cell(request, server)
         return self._distinct[key]
 
     def lax(self, server: ServerMove) -> Request:
         """Return a request that is certainly necessary for a server; equal ones are one object."""
         knowledge = self.knowledge
         request = knowledge.least.get(server.server) or knowledge.requests.get(server.server)
-        request = request or requests.lax(self.snapshot, server.before)
+        return self._in_cell(request or requests.lax(self.snapshot, server.before), server)
+
+    def _in_cell(self, request: Request, server: ServerMove) -> Request:
+        """Return a request for the hosts of the server's cell; equal ones are one object."""
+        if (cells := self.knowledge.cells) is not None:
+            name = cells.get(self.snapshot.providers[server.source].name, '')
+            members = *request.root_member_of, frozenset({cell(name)})
+            request = request._replace(root_member_of=members)
         return self._distinct.setdefault(request, request)
 
     def problem(
@@ -336,9 +350,12 @@ class DrainCloud:
     ) -> list[HostProvider]:
         """Return the providers of a host with the traits and aggregates that are named."""
         root, *others = self.topology.host(root_uuid, trees)
-        name = self.knowledge.zones.get(self.snapshot.providers[root_uuid].name)
-        if name is not None:
-            root = root._replace(aggregates=root.aggregates | {zone(name)})
+        name = self.snapshot.providers[root_uuid].name
+        zones, cells = self.knowledge.zones, self.knowledge.cells or {}
+        places = {zone(zones[name])} if name in zones else set()
+        places |= {cell(cells[name])} if name in cells else set()
+        if places:
+            root = root._replace(aggregates=root.aggregates | places)
         if is_new:
             root = root._replace(traits=root.traits - {DISABLED})
         if named is None:

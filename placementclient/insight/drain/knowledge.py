@@ -174,13 +174,20 @@ def _groups(
 
 def _zones(snapshot: Snapshot, aggregates: Iterable[HostAggregate]) -> dict[str, str]:
     """Return the availability zone by the name of the host; empty for Nova's default zone."""
+    zones = {host: part.zone for part in aggregates if part.zone for host in part.hosts}
+    names = [root.name for root in snapshot.roots()]
+    return dict.fromkeys(names, '') | by_provider(snapshot, zones)
+
+
+def by_provider(snapshot: Snapshot, by_host: Mapping[str, str]) -> dict[str, str]:
+    """Return values by the names of root providers, from values by the hosts of Nova."""
     by_label: dict[str, dict[str, str]] = {}
-    for aggregate in aggregates:
-        for host in aggregate.hosts if aggregate.zone else ():
-            by_label.setdefault(host.partition('.')[0], {})[host] = aggregate.zone or ''
-    zones = {}
+    for host, value in by_host.items():
+        by_label.setdefault(host.partition('.')[0], {})[host] = value
+    result = {}
     for name in (root.name for root in snapshot.roots()):
-        hosts = by_label.get(name.partition('.')[0], {})
-        same = (zone for host, zone in hosts.items() if same_host(host, name))
-        zones[name] = hosts.get(name) or next(same, '')
-    return zones
+        alike = by_label.get(name.partition('.')[0], {})
+        same = [host for host in alike if same_host(host, name)]
+        if same:
+            result[name] = alike.get(name, alike[same[0]])
+    return result

@@ -1,0 +1,30 @@
+"""A small cloud to drain."""
+
+from tests.unit.commands.clouds import save
+from tests.unit.insight.clouds import cloud, consumer, detailed, provider
+
+RACK = '5c1d4e5f-6a7b-4c8d-9e0f-1a2b3c4d5e6f'
+PLAN = 'resource provider drain plan --snapshot {file} '
+
+
+def three_hosts(tmp_path):
+    """Three hosts with four servers; the first is in a rack, and has a trait."""
+    first = {'traits': ['COMPUTE_NODE', 'HW_CPU_X86_AVX2'], 'aggregates': [RACK]}
+    snapshot = cloud(
+        [
+            provider('compute1', **first, VCPU=8),
+            provider('compute2', traits=['COMPUTE_NODE'], VCPU=8),
+            provider('compute3', traits=['COMPUTE_NODE'], VCPU=8),
+        ],
+        [
+            consumer('s1', compute1={'VCPU': 4}),
+            consumer('s2', compute1={'VCPU': 2}),
+            consumer('s3', compute2={'VCPU': 5}),
+            consumer('s4', compute3={'VCPU': 4}),
+        ],
+    )
+    return save(tmp_path, 'cloud.json', snapshot)
+
+
+def server(uuid, vcpus, state='active'):
+    return detailed(uuid, vcpus=vcpus, ram=0, state=state, image='')

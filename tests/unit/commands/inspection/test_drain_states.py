@@ -1,0 +1,252 @@
+"""How servers leave their hosts, and what a drain waits for."""
+
+import json
+
+import pytest
+
+from tests.unit.commands.clouds import save
+from tests.unit.commands.inspection.drains import PLAN, server, three_hosts
+from tests.unit.insight.clouds import cloud, consumer, detailed, provider
+
+
+@pytest.fixture
+def file(tmp_path):
+    return three_hosts(tmp_path)
+
+
+#: The status of a plan, the new host and the command, by ``vm_state``; every one of Nova 34.
+STATES = [
+    ('active', 0, 'compute2', 'openstack server migrate --live-migration --host compute2 s2'),
+    ('paused', 0, 'compute2', 'openstack server migrate --live-migration --host compute2 s2'),
+    ('stopped', 0, 'compute2', 'openstack server migrate --host compute2 s2'),
+    ('shelved', 0, '', 'nova shelve-offload s2'),
+    ('suspended', 5, 'compute2', 'openstack server resume s2'),
+    ('rescued', 5, 'compute2', 'openstack server unrescue s2'),
+    ('resized', 5, 'compute2', 'openstack server resize confirm s2'),
+    ('error', 5, 'compute2', 'openstack server set --state active s2'),
+    ('building', 5, 'compute2', 'openstack server show s2'),
+    ('soft-delete', 5, 'compute2', 'openstack server restore s2'),
+    ('crashed', 5, 'compute2', 'openstack server show s2'),
+]
+
+
+@pytest.mark.parametrize(('state', 'status', 'target', 'typed'), STATES)
+@pytest.mark.parametrize('mode', ['', '--rolling'])
+def test_the_command_is_one_that_nova_accepts(
+    placement, file, tmp_path, state, status, target, typed, mode
+):
+    path = save(tmp_path, 'nova.json', [server('s1', 4), server('s2', 2, state)])
+    written = tmp_path / 'drain.json'
+    plan = f'{PLAN.format(file=file)} compute1 {mode} -f json --requests {path} -o {written}'
+
+    result = placement(plan)
+
+    [row] = [row for row in json.loads(result.stdout) if row['server'] == 's2']
+    assert (result.status, row['to'], row['command']) == (status, target, typed)
+    assert bool(row['allocations']) == bool(target)
+    named = f': first {typed}\nRun the commands, then plan again\n' in result.stderr
+    assert named == (status == 5), result.stderr
+    expected = 'cannot move' if status == 5 else 'cold' if state == 'stopped' else 'move'
+    assert (row['state'], bool(row['reason'])) == (expected, status == 5)
+    report = f'resource provider report --snapshot {file} --drain {written}'
+    assert placement(report).status == 0
+
+
+@pytest.mark.parametrize('mode', ['', '--rolling'])
+def test_a_shelved_server_needs_no_place(placement, tmp_path, mode):
+    full = cloud(
+        [provider('compute1', VCPU=8), provider('compute2', VCPU=2)],
+        [consumer('s1', compute1={'VCPU': 2}), consumer('s2', compute1={'VCPU': 6})],
+    )
+    file = save(tmp_path, 'full.json', full)
+    path = save(tmp_path, 'nova.json', [server('s1', 2), server('s2', 6, 'shelved')])
+    plan = f'{PLAN.format(file=file)} compute1 {mode} -f value -c server -c to'
+
+    assert placement(plan).status == 4
+    result = placement(f'{plan} --requests {path}')
+
+    assert (result.status, sorted(result.stdout.split())) == (0, ['compute2', 's1', 's2'])
+
+
+def test_what_no_plan_can_move_is_said(placement, file, tmp_path):
+    path = save(tmp_path, 'nova.json', [server('s2', 2, 'shelved_offloaded')])
+    result = placement(f'{PLAN.format(file=file)} compute1 -f value -c server --requests {path}')
+    assert (result.status, result.stdout) == (5, 's1\ns2\n')
+    audit = 'first openstack resource provider audit --subject'
+    for sentence in (
+        f'compute1: s1 is no server that Nova knows: a migration, or a leaked allocation: {audit} '
+        's1\n',
+        f'compute1: s2 is on no host: a leaked allocation: {audit} s2\n',
+        'Run the commands, then plan again\n',
+    ):
+        assert sentence in result.stderr
+
+
+#: A migration of ``s9`` that holds compute1, by its status: what waits, and the command.
+MIGRATIONS = [
+    ('finished', 'was resized or migrated to another host: confirm or revert that',
+     'openstack server resize confirm s9'),
+    ('running', 'is being migrated (running)', 'openstack server migration list --server s9'),
+    ('error', 'left allocations here by a migration that is over (error)',
+     'openstack resource provider audit --subject m1'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize('mode', ['', '--rolling --batch 1'])
+@pytest.mark.parametrize(('state', 'reason', 'typed'), MIGRATIONS)
+def test_a_migration_that_holds_the_host_is_a_row_with_its_server(
+    placement, tmp_path, state, reason, typed, mode
+):
+    held = {'VCPU': 1}
+    states = [provider('compute1', VCPU=8), provider('compute2', VCPU=8)]
+    consumers = [consumer('m1', None, compute1=held), consumer('s9', None, compute2=held)]
+    file = save(tmp_path, 'cloud.json', cloud(states, consumers))
+    migration = {'uuid': 'm1', 'instance_uuid': 's9', 'status': state, 'migration_type': 'resize'}
+    lists = {'servers': [server('s9', 1, 'resized')], 'migrations': [migration]}
+    path = save(tmp_path, 'nova.json', lists)
+
+    result = placement(f'{PLAN.format(file=file)} compute1 {mode} --requests {path} -f json')
+
+    assert result.status == 5
+    assert json.loads(result.stdout) == [
+        {'wave': None, 'server': 's9', 'from': 'compute1', 'to': '',
+         'allocations': {'compute2': {'VCPU': 1}}, 'state': 'cannot move', 'reason': reason,
+         'command': typed}
+    ]  # fmt: skip
+    assert f'compute1: s9 {reason}: first {typed}\n' in result.stderr
+
+
+def test_every_command_that_a_host_waits_for_is_a_row(placement, file, tmp_path):
+    many = [f'w{number}' for number in range(8)]
+    states = [provider('compute1', VCPU=8), provider('compute2', VCPU=8)]
+    path = save(
+        tmp_path, 'c.json', cloud(states, [consumer(u, compute1={'VCPU': 1}) for u in many])
+    )
+    lists = save(tmp_path, 'nova.json', [server(uuid, 1, 'suspended') for uuid in many])
+    result = placement(f'{PLAN.format(file=path)} compute1 --requests {lists} -f value -c command')
+    assert sorted(result.stdout.splitlines()) == [f'openstack server resume {u}' for u in many]
+    assert '… and 3 more: the rows with the state "cannot move" name all of them\n' in result.stderr
+
+
+def test_an_affinity_group_that_keeps_servers_on_their_host_is_named(placement, tmp_path):
+    states = [provider('compute1', VCPU=8), provider('compute2', VCPU=8)]
+    consumers = [consumer('s1', compute1={'VCPU': 2}), consumer('s2', compute1={'VCPU': 2})]
+    file = save(tmp_path, 'cloud.json', cloud(states, consumers))
+    group = {'id': 'g', 'name': 'web', 'policy': 'affinity', 'members': ['s1', 's2']}
+    lists = {'servers': [server('s1', 2), server('s2', 2)], 'server_groups': [group]}
+    path = save(tmp_path, 'nova.json', lists)
+    result = placement(f'{PLAN.format(file=file)} compute1 --requests {path}')
+    assert result.status == 4
+    assert '2 servers of VCPU 2 in the affinity group web: room for 0\n' in result.stderr
+
+
+GOLD = {'CUSTOM_BAREMETAL_GOLD': 1}
+PCI = {'CUSTOM_PCI_10DE_20B0': 1}
+ALIAS = {'pci_passthrough:alias': 'gpu:1'}
+TPM = {'hw:tpm_version': '2.0'}
+TPM_TRAITS = ['COMPUTE_SECURITY_TPM_2_0', 'COMPUTE_SECURITY_TPM_TIS'] + [
+    f'COMPUTE_SECURITY_TPM_SECRET_SECURITY_{mode}' for mode in ('USER', 'HOST', 'DEPLOYMENT')
+]
+CONF = '[pci]\nalias = {{"name": "gpu", "vendor_id": "10de", "product_id": "20b0"{more}}}\n'
+MOVES = '"live_migratable": "true"'
+#: What a server holds beside VCPU, the traits of that child, the extra specs, nova.conf; and how it
+#: moves, with the reason.
+RESTRICTED = [
+    ({}, (), {}, '', 'move', ''),
+    ({'MEM_ENCRYPTION_CONTEXT': 1}, (), None, '', 'cold', 'has encrypted memory'),
+    ({}, (), {'hw:mem_encryption': 'true'}, '', 'cold', 'has encrypted memory'),
+    (PCI, (), None, '', 'cold', 'has a PCI device that is not live-migratable'),
+    (PCI, ('HW_PCI_LIVE_MIGRATABLE',), None, '', 'move', ''),
+    ({'CUSTOM_GPU': 1}, ('COMPUTE_MANAGED_PCI_DEVICE',), None, '', 'cold',
+     'has a PCI device that is not live-migratable'),
+    # A card whose mediated devices Nova moves.
+    ({'VGPU': 1}, (), None, '', 'move', ''),
+    ({}, (), ALIAS, '', 'cold', 'has a PCI device that is not live-migratable'),
+    ({}, (), ALIAS, CONF.format(more=''), 'cold', 'has a PCI device that is not live-migratable'),
+    ({}, (), ALIAS, CONF.format(more=f', {MOVES}'), 'move', ''),
+    # The device could, but the alias does not ask for one that can.
+    (PCI, ('HW_PCI_LIVE_MIGRATABLE',), ALIAS, CONF.format(more=''), 'cold',
+     'has a PCI device that is not live-migratable'),
+    ({}, (), TPM, '', 'cold', 'has a TPM whose secret does not move with it'),
+    ({}, (), {**TPM, 'hw:tpm_secret_security': 'host'}, '', 'move', ''),
+    ({}, (), {**TPM, 'hw:tpm_secret_security': 'deployment'}, '', 'cold',
+     'has a TPM whose secret does not move with it'),
+    ({}, (), {'accel:device_profile': 'fpga'}, '', 'cannot move',
+     'has an accelerator of Cyborg, with which Nova does not migrate it'),
+    ({'FPGA': 1}, (), None, '', 'cannot move',
+     'has an accelerator of Cyborg, with which Nova does not migrate it'),
+    ({'PGPU': 1}, ('OWNER_CYBORG',), None, '', 'cannot move',
+     'has an accelerator of Cyborg, with which Nova does not migrate it'),
+]  # fmt: skip
+COMMANDS = {
+    'move': 'openstack server migrate --live-migration --host compute2 s1',
+    'cold': 'openstack server migrate --host compute2 s1',
+    'cannot move': '',
+}
+
+
+@pytest.mark.parametrize(('held', 'traits', 'specs', 'conf', 'state', 'reason'), RESTRICTED)
+def test_a_server_that_nova_does_not_live_migrate_moves_as_nova_can(
+    placement, tmp_path, held, traits, specs, conf, state, reason
+):
+    states = []
+    for name in ('compute1', 'compute2'):
+        states.append(provider(name, traits=['COMPUTE_NODE', *TPM_TRAITS], VCPU=8))
+        inventories = dict.fromkeys(held, 2)
+        states += [provider(f'{name}_x', name, traits=traits, **inventories)] if held else []
+    allocated = {'compute1': {'VCPU': 2}, **({'compute1_x': held} if held else {})}
+    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', **allocated)]))
+    plan = f'{PLAN.format(file=path)} compute1 -f json'
+    if specs is not None:
+        servers = [detailed('s1', specs, vcpus=2, ram=0, image='')]
+        plan += f' --requests {save(tmp_path, "nova.json", servers)}'
+    if conf:
+        (tmp_path / 'nova.conf').write_text(conf)
+        plan += f' --nova-conf {tmp_path / "nova.conf"}'
+
+    result = placement(plan)
+
+    [row] = json.loads(result.stdout)
+    assert (row['state'], row['reason'], row['command']) == (state, reason, COMMANDS[state])
+    assert (result.status == 5) == (state == 'cannot move')
+    sentence = f'1 server cannot move while running: each {reason}. Confirm each with openstack '
+    assert (sentence in result.stderr) == (state == 'cold')
+    assert (f'compute1: s1 {reason}\n' in result.stderr) == (state == 'cannot move')
+
+
+@pytest.mark.parametrize('state', ['active', 'stopped'])
+def test_a_server_on_bare_metal_cannot_move(placement, tmp_path, state):
+    states = [provider(name, traits=['COMPUTE_NODE'], **GOLD) for name in ('node1', 'node2')]
+    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', node1=GOLD)]))
+    lists = save(tmp_path, 'nova.json', [server('s1', 2, state)])
+    for requests in ('', f'--requests {lists}'):
+        result = placement(f'{PLAN.format(file=path)} node1 {requests} -f json')
+        [row] = json.loads(result.stdout)
+        assert (result.status, row['state'], row['command'], row['to']) == (
+            5,
+            'cannot move',
+            '',
+            '',
+        )
+        assert 'node1: s1 is on bare metal, which Nova does not migrate\n' in result.stderr
+
+
+def test_a_paused_server_that_nova_does_not_live_migrate_goes_on_first(placement, tmp_path):
+    held = {'VCPU': 2, 'MEM_ENCRYPTION_CONTEXT': 1}
+    states = [provider(name, VCPU=8, MEM_ENCRYPTION_CONTEXT=9) for name in ('compute1', 'compute2')]
+    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', compute1=held)]))
+    lists = save(tmp_path, 'nova.json', [server('s1', 2, 'paused')])
+    result = placement(f'{PLAN.format(file=path)} compute1 --requests {lists} -f json')
+    [row] = json.loads(result.stdout)
+    assert (result.status, row['command']) == (5, 'openstack server unpause s1')
+    assert row['reason'] == 'is paused and has encrypted memory'
+
+
+def test_a_consumer_that_is_no_server_gets_no_migration(placement, tmp_path):
+    states = [provider('compute1', VCPU=8), provider('compute2', VCPU=8)]
+    holder = consumer('c1', 'CONTAINER', compute1={'VCPU': 2})
+    path = save(tmp_path, 'cloud.json', cloud(states, [holder]))
+    result = placement(f'{PLAN.format(file=path)} compute1 -f json')
+    [row] = json.loads(result.stdout)
+    assert (result.status, row['state'], row['command']) == (5, 'cannot move', '')
+    assert row['reason'] == 'is no server, but a consumer of type CONTAINER'
