@@ -1,9 +1,12 @@
 """Restore a snapshot: create what the service lacks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.api.attempts import retried
+from placementclient.api.parallel import parallel
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import diff
 from placementclient.changes.rebase import additions, rebase
@@ -11,13 +14,17 @@ from placementclient.changes.simulation import simulate
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import listed
+from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.findings import Finding
+from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import Producer
 from placementclient.reading.capture import capture_any
 
-#: Trees that are read at a time, to see what is there.
+#: Trees, and consumers, that are read at a time, to see what is there.
 WORKERS = 4
 _NOTHING = Snapshot((), ())
+_HINT = '--allocations restores only allocations'
 
 
 class Unrestorable(errors.PlacementError):
@@ -27,39 +34,152 @@ class Unrestorable(errors.PlacementError):
 class Restoring(Producer):
     """The producer of everything that a snapshot has and the service lacks.
 
-    Generations begin again. Allocations that no consumer answers for cannot be restored.
+    Generations begin again. Allocations that no consumer answers for cannot be restored. A consumer
+    that has moved or changed since is left alone.
 
     :param missing: complete a restore that did not come to its end
+    :param trees: names or UUIDs of the only trees to restore; none: all
+    :param is_allocations: restore only allocations, onto the providers that the service has
     """
 
     command = 'resource provider snapshot restore'
+    has_notes = True
 
-    def __init__(self, client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
+    def __init__(
+        self,
+        client: Client,
+        snapshot: Snapshot,
+        *,
+        missing: bool = False,
+        trees: Collection[str] = (),
+        is_allocations: bool = False,
+    ) -> None:
         super().__init__(client)
-        self._snapshot, self._missing = snapshot, missing
+        self._snapshot, self._roots = snapshot, snapshot.root_uuids(trees)
+        self._missing, self._is_allocations = missing or bool(trees), is_allocations
         self._is_begun = False
+        #: All providers of the service, by UUID.
+        self._listed: Mapping[str, Provider] = {}
 
     def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the existing trees of the snapshot."""
+        """Read the existing trees of the snapshot, and its consumers that are elsewhere."""
         self._is_begun = bool(roots)
-        if roots:
-            _check_free(self.client, self._snapshot, roots)
+        self._listed = {item.uuid: item for item in resource_provider.list(self.client)}
+        if self._is_allocations:
+            self._use_present_providers()
+        part = self._snapshot.only(self._roots)
+        if self._is_allocations:
+            trees = {self._listed[u].root_uuid for u in part.providers.keys() & self._listed.keys()}
         else:
-            _check_complete(self._snapshot)
-        trees = _existing(self.client, self._snapshot, self._missing or self._is_begun)
-        return capture_any(self.client, sorted(trees), workers=WORKERS)
+            _check_complete(part)
+            trees = _existing(self._listed.values(), part, self._missing or self._is_begun)
+        live = capture_any(self.client, sorted(trees), workers=WORKERS)
+        if self._listed.keys() <= live.providers.keys():
+            return live
+        unseen = part.consumers.keys() - live.consumers.keys()
+        shown = parallel(lambda uuid: allocation.show(self.client, uuid), sorted(unseen), WORKERS)
+        elsewhere = (consumer for answer in shown if (consumer := answer.value).allocations)
+        consumers = [*live.consumers.values(), *elsewhere]
+        return Snapshot(live.providers.values(), consumers, live.origin)
 
     def desired(self, live: Snapshot) -> Snapshot:
         """Return the existing state with the missing objects, after any interrupted restore."""
-        rebased = rebase(_NOTHING, self._snapshot, live, diff(_NOTHING, self._snapshot))
-        altered = [] if self._is_begun else [*_added(self._snapshot, live)]
+        part = self._snapshot.only(self._roots)
+        chosen = list(self._chosen(part, live))
+        merged = live if self._is_allocations else self._with_providers(part, chosen, live)
+        restored = {consumer.uuid: _restored(consumer, live) for consumer in chosen}
+        consumers = {**live.consumers, **restored}
+        return Snapshot(merged.providers.values(), consumers.values(), live.origin)
+
+    def _with_providers(
+        self, part: Snapshot, chosen: Sequence[Consumer], live: Snapshot
+    ) -> Snapshot:
+        """Return the existing state with the missing providers."""
+        desired = Snapshot(part.providers.values(), chosen)
+        # A consumer that has kept what it holds elsewhere is merged by itself.
+        kept = {c.uuid for c in chosen if not self._is_there(part, c, live)}
+        consumers = (c for c in live.consumers.values() if c.uuid not in kept)
+        live = Snapshot(live.providers.values(), consumers)
+        rebased = rebase(_NOTHING, desired, live, diff(_NOTHING, desired))
+        altered = [] if self._is_begun else [*_added(part, live)]
         altered += [obstacle.subject for obstacle in rebased.obstacles]
         if altered:
             raise Unrestorable(
                 'A restore of this snapshot does not leave these as they are: '
-                f'{listed(list(dict.fromkeys(altered)), 3, "others")}'
+                f'{listed(list(dict.fromkeys(altered)), 3, "others")}. {_HINT}'
             )
         return simulate(live, rebased.operations)
+
+    def _chosen(self, part: Snapshot, live: Snapshot) -> Iterator[Consumer]:
+        """Return the consumers that are as in the snapshot, or can be again; note the others."""
+        notes = {note.subject: note for note in self.notes}
+        for uuid, consumer in sorted(part.consumers.items()):
+            subject = f'consumer {uuid}'
+            if self._is_there(part, consumer, live):
+                yield live.consumers[uuid]
+            elif reason := self._obstacle(consumer, live):
+                notes[subject] = Finding('left alone', subject, reason=reason)
+            else:
+                yield consumer
+        self.notes = list(notes.values())
+
+    def _is_there(self, part: Snapshot, consumer: Consumer, live: Snapshot) -> bool:
+        """Return whether a consumer has its allocations on the restored trees."""
+        current = live.consumers.get(consumer.uuid)
+        return current is not None and all(
+            current.allocations.get(uuid) == resources
+            for uuid, resources in consumer.allocations.items()
+            if uuid in part.providers
+        )
+
+    def _obstacle(self, consumer: Consumer, live: Snapshot) -> str:
+        """Return why a consumer is left alone; empty if it is not."""
+        current = live.consumers.get(consumer.uuid)
+        present = self._by_tree(current.allocations if current else {})
+        planned = self._by_tree(consumer.allocations)
+        # What a purge has freed is a whole tree, not a part of one.
+        if any(planned.get(root) != allocations for root, allocations in present.items()):
+            names = sorted(map(self._name, current.allocations if current else ()))
+            return f'it has moved or changed since, and is on {", ".join(names)}'
+        for uuid, resources in consumer.allocations.items():
+            state = live.providers.get(uuid)
+            if uuid not in self._listed and not self._is_made(uuid):
+                return f'{self._name(uuid)} does not exist'
+            lacking = resources.keys() - state.inventories.keys() if state else set()
+            if lacking and self._is_allocations:
+                return f'{self._name(uuid)} has no inventory of {", ".join(sorted(lacking))}'
+        return ''
+
+    def _is_made(self, provider_uuid: str) -> bool:
+        state = self._snapshot.providers.get(provider_uuid)
+        is_chosen = state is not None and (
+            not self._roots or state.provider.root_uuid in self._roots
+        )
+        return is_chosen and not self._is_allocations
+
+    def _by_tree(self, allocations: Allocations) -> dict[str, Allocations]:
+        """Return allocations by the roots of their trees in the snapshot."""
+        trees: dict[str, dict[str, Mapping[str, int]]] = {}
+        for uuid, resources in allocations.items():
+            state = self._snapshot.providers.get(uuid)
+            trees.setdefault(state.provider.root_uuid if state else uuid, {})[uuid] = resources
+        return {**trees}
+
+    def _name(self, provider_uuid: str) -> str:
+        state, item = self._snapshot.providers.get(provider_uuid), self._listed.get(provider_uuid)
+        return item.name if item else state.name if state else provider_uuid
+
+    def _use_present_providers(self) -> None:
+        """Give the providers of the snapshot the UUIDs that the service has for their names."""
+        present = {item.name: uuid for uuid, item in self._listed.items()}
+        uuids = {
+            uuid: present.get(state.name, uuid)
+            for uuid, state in self._snapshot.providers.items()
+            if uuid not in self._listed
+        }
+        if any(uuid != other for uuid, other in uuids.items()):
+            self._snapshot = _with_uuids(self._snapshot, uuids)
+            self._roots = [uuids.get(uuid, uuid) for uuid in self._roots]
 
 
 def load(client: Client, snapshot: Snapshot) -> None:
@@ -70,6 +190,9 @@ def load(client: Client, snapshot: Snapshot) -> None:
     def attempt() -> None:
         live = restoring.read(roots)
         after = restoring.desired(live)
+        if restoring.is_undone:
+            reasons = [f'{note.subject}: {note.reason}' for note in restoring.notes]
+            raise Unrestorable(f'Not restored: {listed(reasons, 3, "others")}')
         # Another writer may change what this one makes: the next attempt goes on beside that.
         roots[:] = [root.uuid for root in snapshot.roots()]
         Applier(client, live).run(diff(live, after))
@@ -77,11 +200,38 @@ def load(client: Client, snapshot: Snapshot) -> None:
     retried(client, attempt)
 
 
+def _restored(consumer: Consumer, live: Snapshot) -> Consumer:
+    """Return a consumer with all its allocations; if it exists, as its owner and type are now."""
+    current = live.consumers.get(consumer.uuid)
+    return replace(current, allocations=consumer.allocations) if current else consumer
+
+
+def _with_uuids(snapshot: Snapshot, uuids: Mapping[str, str]) -> Snapshot:
+    """Return a snapshot with other UUIDs of some providers."""
+
+    def renamed(provider: Provider) -> Provider:
+        parent = provider.parent_provider_uuid
+        return replace(
+            provider,
+            uuid=uuids.get(provider.uuid, provider.uuid),
+            parent_provider_uuid=uuids.get(parent, parent) if parent else None,
+            root_provider_uuid=uuids.get(provider.root_uuid, provider.root_uuid),
+        )
+
+    consumers = (
+        replace(consumer, allocations={uuids.get(u, u): r for u, r in consumer.allocations.items()})
+        for consumer in snapshot.consumers.values()
+    )
+    states = snapshot.providers.values()
+    renamed_states = (replace(state, provider=renamed(state.provider)) for state in states)
+    return Snapshot(renamed_states, consumers, snapshot.origin)
+
+
 def _check_complete(snapshot: Snapshot) -> None:
     for consumer in snapshot.consumers.values():
         for uuid, resources in consumer.allocations.items():
             state = snapshot.providers.get(uuid)
-            lacking = resources.keys() - (state.inventories.keys() if state else ())
+            lacking = resources.keys() - state.inventories.keys() if state else set()
             if lacking:
                 raise Unrestorable(
                     f'Consumer {consumer.uuid} holds {", ".join(sorted(lacking))} on the provider '
@@ -89,24 +239,10 @@ def _check_complete(snapshot: Snapshot) -> None:
                 )
 
 
-def _check_free(client: Client, snapshot: Snapshot, trees: Sequence[str]) -> None:
-    elsewhere = [
-        uuid
-        for uuid in (snapshot.only(trees).consumers if trees else ())
-        if not allocation.show(client, uuid).value.allocations.keys() <= snapshot.providers.keys()
-    ]
-    if elsewhere:
-        raise Unrestorable(
-            'Consumers of the snapshot hold allocations on other providers already: '
-            f'{listed(elsewhere, 3, "others")}. Restore into an empty Placement, or look with '
-            '"resource provider allocation show" and delete what is not used'
-        )
-
-
-def _existing(client: Client, snapshot: Snapshot, missing: bool) -> set[str]:
+def _existing(providers: Collection[Provider], snapshot: Snapshot, missing: bool) -> set[str]:
     """Return the roots of the providers that need not be made."""
     roots, occupied = set[str](), []
-    for provider in resource_provider.list(client):
+    for provider in providers:
         state = snapshot.providers.get(provider.uuid) or snapshot.named(provider.name)
         if state is None:
             continue
@@ -116,15 +252,13 @@ def _existing(client: Client, snapshot: Snapshot, missing: bool) -> set[str]:
             occupied.append(provider.name)
     if occupied:
         names = listed(occupied, 3, 'others')
-        raise Unrestorable(f'Resource providers of the snapshot exist already: {names}')
+        how = f', with other UUIDs or names. {_HINT}' if missing else ''
+        raise Unrestorable(f'Resource providers of the snapshot exist already: {names}{how}')
     return roots
 
 
 def _added(snapshot: Snapshot, live: Snapshot) -> Iterator[str]:
-    """Return the providers that have more than in the snapshot, and the consumers that it lacks."""
+    """Return the providers that have more than in the snapshot."""
     for uuid, state in snapshot.providers.items():
         if restored := live.providers.get(uuid):
             yield from (obstacle.subject for obstacle in additions(state, restored))
-    for uuid, consumer in live.consumers.items():
-        if uuid not in snapshot.consumers and consumer.allocations.keys() & snapshot.providers:
-            yield f'consumer {uuid}'

@@ -1,7 +1,6 @@
 """A restore that is killed, tried first, or met by what others have done."""
 
 import json
-from io import StringIO
 
 import pytest
 from keystoneauth1.session import Session
@@ -22,6 +21,8 @@ from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.lifecycles import Killed, killed_at
 
 COMMAND = 'resource provider snapshot restore'
+#: What is left alone, and why.
+LEFT = '-f value -c object -c state -c reason'
 HOST, CHILD = uuid_of('compute0'), uuid_of('child')
 
 
@@ -98,23 +99,32 @@ def test_consumers_that_are_there_already_are_named(client, placement, tmp_path)
     allocation.set(client, holder)
     file = str(tmp_path / 'cloud.json')
     disk.write_snapshot(file, cloud())
-    result = placement(f'{COMMAND} {file}')
+    result = placement(f'{COMMAND} {file} {LEFT}')
     assert result.status == 6
-    assert 'hold allocations on other providers already: ' + holder.uuid in result.stderr
+    moved = f'consumer {holder.uuid} left alone it has moved or changed since, and is on other'
+    assert result.stdout.splitlines()[-1] == moved
+    # All the rest is restored.
+    live = clouds.captured(client)
+    assert live.providers.keys() == {*cloud().providers, other.uuid}
+    assert (
+        live.consumers[uuid_of('None')].allocations
+        == cloud().consumers[uuid_of('None')].allocations
+    )
+    assert live.consumers[holder.uuid].allocations == holder.allocations
 
 
-@pytest.mark.parametrize(('answer', 'status'), [('n\n', 1), ('y\n', 0)])
-def test_on_a_terminal_it_asks_before_it_fills_another_cloud(
-    client, placement, file, answer, status, monkeypatch
+@pytest.mark.parametrize('options', ['', '--yes', '--plan p.json', '--tree compute0'])
+def test_a_snapshot_of_another_cloud_is_refused_where_there_are_hosts(
+    client, placement, file, options, tmp_path, monkeypatch
 ):
+    monkeypatch.chdir(tmp_path)
     resource_provider.create(client, 'other')
-    stdin = StringIO(answer)
-    monkeypatch.setattr(stdin, 'isatty', lambda: True)
-    monkeypatch.setattr('sys.stdin', stdin)
-    result = placement(f'{COMMAND} {file}')
-    assert result.status == status
+    result = placement(f'{COMMAND} {file} {options}')
+    assert (result.status, len(resource_provider.list(client))) == (1, 1)
     assert ' has 1 other resource provider, and the snapshot is of ' in result.stderr
-    assert len(resource_provider.list(client)) == (3 if status == 0 else 1)
+    assert result.stderr.endswith('give --other-service\n')
+    assert placement(f'{COMMAND} {file} {options} --other-service').status == 0
+    assert len(resource_provider.list(client)) == (1 if '--plan' in options else 3)
 
 
 def test_on_a_terminal_it_fills_an_empty_cloud_without_a_question(placement, file, monkeypatch):
@@ -161,27 +171,36 @@ def test_a_dry_run_says_what_would_be_done(client, placement, file):
     [
         ('trait', 'compute0'),
         ('inventory', 'child'),
-        ('consumer', f'consumer {uuid_of("INSTANCE")}'),
-        ('newcomer', f'consumer {uuid_of("newcomer")}'),
     ],
 )
-def test_what_others_have_changed_is_refused(client, placement, file, what, name):
+def test_a_provider_that_others_have_changed_is_refused(client, placement, file, what, name):
     restore.load(client, disk.read_snapshot(file))
     if what == 'trait':
         generation = resource_provider.generation(client, HOST)
         trait.set_on_provider(client, HOST, ['HW_NUMA_ROOT'], generation)
-    elif what == 'inventory':
+    else:
         generation = resource_provider.generation(client, CHILD)
         inventory.set(client, CHILD, 'CUSTOM_A', {'total': 9}, generation)
-    else:
-        live = allocation.show(client, uuid_of('INSTANCE' if what == 'consumer' else what)).value
-        allocations = {CHILD: {'CUSTOM_A': 1}}
-        owner = {'project_id': 'project', 'user_id': 'user', 'type': 'INSTANCE'}
-        allocation.set(client, replace(live, allocations=allocations, **owner))
     before = content(clouds.captured(client))
     result = placement(f'{COMMAND} {file} --missing')
-    sentence = f'A restore of this snapshot does not leave these as they are: {name}\n'
+    sentence = (
+        f'A restore of this snapshot does not leave these as they are: {name}. --allocations '
+        'restores only allocations\n'
+    )
     assert (result.status, result.stderr) == (1, sentence)
+    assert content(clouds.captured(client)) == before
+
+
+def test_a_consumer_that_has_changed_is_left_alone(client, placement, file):
+    restore.load(client, disk.read_snapshot(file))
+    changed = allocation.show(client, uuid_of('INSTANCE')).value
+    allocation.set(client, replace(changed, allocations={CHILD: {'CUSTOM_A': 1}}))
+    newcomer = replace(changed, uuid=uuid_of('newcomer'), generation=None)
+    allocation.set(client, replace(newcomer, allocations={CHILD: {'CUSTOM_A': 1}}))
+    before = content(clouds.captured(client))
+    result = placement(f'{COMMAND} {file} --missing {LEFT}')
+    moved = f'consumer {changed.uuid} left alone it has moved or changed since, and is on child'
+    assert (result.status, result.stdout) == (6, f'{moved}\n')
     assert content(clouds.captured(client)) == before
 
 

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import counted
-from placementclient.commands.framework import base, changing, option, reading, selectors
+from placementclient.commands.framework import (
+    base,
+    changing,
+    option,
+    reading,
+    selectors,
+)
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.document import LineLister
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.model.plans import Plan
+
+if TYPE_CHECKING:
+    from placementclient.model.plans import Plan
+    from placementclient.model.snapshots import Snapshot
 
 _FILE = Option('file', help='The snapshot file')
 
@@ -110,14 +120,21 @@ class RestoreSnapshot(Changing):
 
     The command only creates objects. It refuses if a provider with a name or UUID of the snapshot
     exists. --missing completes a restore that was killed, and creates deleted objects again. It
-    writes nothing if something else has changed. The command asks if the service has other resource
-    providers and the snapshot is of another service.
+    writes nothing if a provider has changed. --tree restores only some trees with their
+    allocations. --allocations restores only allocations, if the service has the providers again.
+    Consumers that have moved or changed since the snapshot are left alone.
     """
 
-    examples = ('cloud.json.gz --missing',)
+    examples = ('cloud.json.gz --missing', 'cloud.json.gz --tree compute1')
     options = (
         _FILE,
         Flag('--missing', help='Complete a restore: create only missing objects'),
+        *selectors.TREES,
+        Flag(
+            '--allocations',
+            help='Only allocations, on providers that exist, by UUID or else by name',
+        ),
+        Flag('--other-service', help='Go on although the snapshot is of another service'),
         *changing.OPTIONS,
     )
 
@@ -125,22 +142,35 @@ class RestoreSnapshot(Changing):
         from placementclient.files import disk
         from placementclient.producers.restore import Restoring
 
-        self._snapshot = disk.read_snapshot(self.args.file)
-        restoring = Restoring(self.client, self._snapshot, missing=self.args.missing)
-        return self.change(restoring)
+        snapshot = disk.read_snapshot(self.args.file)
+        restoring = Restoring(
+            self.client,
+            snapshot,
+            missing=self.args.missing,
+            trees=snapshot.root_uuids(selectors.trees(self, snapshot)),
+            is_allocations=self.args.allocations,
+        )
+        self._check_service(snapshot)
+        output = self.change(restoring)
+        if restoring.is_undone and self.exit_status is errors.ExitStatus.ERROR:
+            self.exit_status = errors.ExitStatus.PARTIAL
+        return output
 
     def ask(self, plan: Plan) -> None:
-        """Ask for confirmation on a terminal if this may be the wrong cloud."""
-        from placementclient.api import resource_provider
+        """Ask nothing: the command only creates objects."""
 
-        origin, service = self._snapshot.origin, self.client.service
-        if self.args.yes or not self.app.stdin.isatty() or (origin and origin.service == service):
+    def _check_service(self, snapshot: Snapshot) -> None:
+        """Refuse to fill another cloud that has resource providers of its own."""
+        from placementclient.api import resource_provider
+        from placementclient.model.snapshots import is_elsewhere
+
+        if self.args.other_service or not is_elsewhere(snapshot.origin, self.client.service):
             return
         present = {provider.uuid for provider in resource_provider.list(self.client)}
-        if others := len(present - self._snapshot.providers.keys()):
-            made = (origin and origin.service) or 'an unknown service'
-            self.log.warning(
-                f'{service} has {counted(others, "other resource provider")}, and the snapshot is '
-                f'of {made}'
+        if others := len(present - snapshot.providers.keys()):
+            made = snapshot.origin and snapshot.origin.service
+            raise errors.PlacementError(
+                f'{self.client.service} has {counted(others, "other resource provider")}, and the '
+                f'snapshot is of {made}. Nothing was sent. Connect to the service of the snapshot; '
+                'if this is the right one, give --other-service'
             )
-            super().ask(plan)
