@@ -116,11 +116,7 @@ def _able(tree: Iterable[ProviderState], port: Port, group: PortGroup) -> list[P
 
 def under_way(server: Server, migrating: Collection[str]) -> str:
     """Return the reason to leave a server alone, or an empty string."""
-    if server.task:
-        return f'it is under way: {server.task}'
-    if server.is_resized:
-        return 'a resize waits to be confirmed or reverted'
-    return 'a migration is not over' if server.uuid in migrating else ''
+    return server.under_way or ('a migration is not over' if server.uuid in migrating else '')
 
 
 def _judged(snapshot: Snapshot, server: Server, node: str) -> Heal:

@@ -1,6 +1,7 @@
 """Servers and migrations of the compute service, with flavors, images and host aggregates."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 import msgspec
@@ -13,8 +14,18 @@ _SUCCESS = frozenset({'completed', 'confirmed', 'reverted', 'cancelled', 'done'}
 _FAILURE = frozenset({'error', 'failed'})
 #: The state of a server that is shelved and on no host, which holds nothing.
 _OFFLOADED = 'shelved_offloaded'
+#: The state of a server that is gone for good: its record alone is left.
+_DELETED = 'deleted'
 #: A resize waits to be confirmed or reverted: the state of a server, and its status.
 _RESIZED = ('resized', 'verify_resize')
+#: A time in UTC, which Nova writes with a Z, or without any zone.
+_UTC = re.compile(r'(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00:00)?')
+#: The states, and their statuses, of a server that stays where it is.
+_SETTLED = frozenset({'active', 'shutoff', 'stopped', 'paused', 'suspended', 'shelved'})
+#: The statuses of a server that may be on two hosts.
+_MOVING = frozenset({'resize', 'migrating', 'rebuild'})
+#: How a migration ends on the host where it began.
+_RETURNED = frozenset({'reverted', 'cancelled'})
 #: Metadata of an aggregate by which Nova keeps other projects from its hosts.
 _TENANTS = 'filter_tenant_id'
 
@@ -145,6 +156,29 @@ class Server(ListRecord, frozen=True, gc=False):
         return self.state == _OFFLOADED and is_on_none
 
     @property
+    def is_deleted(self) -> bool:
+        """True for the record of a server that is gone: it proves that it needs nothing."""
+        return {self.status, self.vm_state} <= {None, 'DELETED', _DELETED} and self.state != ''
+
+    @property
+    def is_settled(self) -> bool | None:
+        """Return whether it stays where it is; ``None`` if the list does not say it."""
+        states = {state.lower() for state in (self.status, self.vm_state) if state}
+        if self.task or not states <= (_SETTLED | {_OFFLOADED} if self.is_offloaded else _SETTLED):
+            return False
+        return None if self.task is UNSET or not states else True
+
+    @property
+    def under_way(self) -> str:
+        """Return the reason why it may be about to leave its host; empty: there is none."""
+        if self.task:
+            return f'it is under way: {self.task}'
+        if self.is_resized or (self.status or '').lower() in _RESIZED:
+            return 'a resize waits to be confirmed or reverted'
+        status = (self.status or '').lower()
+        return f'it is under way: {status}' if status in _MOVING else ''
+
+    @property
     def is_resized(self) -> bool:
         """Return whether its resize or migration waits for confirm or revert."""
         return self.state in _RESIZED
@@ -158,6 +192,30 @@ class Server(ListRecord, frozen=True, gc=False):
         """Return the properties of its image, if they are known."""
         properties = self.image.properties if self.image else None
         return properties if isinstance(properties, Mapping) else None
+
+
+def join_servers(lists: Iterable[Mapping[str, Server]]) -> dict[str, Server]:
+    """Return the servers of several lists, each by its latest record.
+
+    A record without a time may be the latest. A server with another record than one of its deletion
+    lives, unless that record is older.
+    """
+    joined: dict[str, Server] = {}
+    for servers in lists:
+        for uuid, server in servers.items():
+            joined[uuid] = max(joined.get(uuid, server), server, key=_recency)
+    return joined
+
+
+def _recency(server: Server) -> tuple[bool, str, bool]:
+    is_alive, updated = not server.is_deleted, moment(server.updated)
+    return is_alive and updated is None, updated or '', is_alive
+
+
+def moment(text: str | None) -> str | None:
+    """Return the second of a time in UTC, as ISO 8601, so that it can be compared."""
+    match = _UTC.fullmatch(text or '')
+    return f'{match[1]}T{match[2]}' if match else None
 
 
 class ServerGroup(msgspec.Struct, frozen=True, gc=False):
@@ -211,6 +269,11 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
     @property
     def is_over(self) -> bool:
         return self.status in _SUCCESS | _FAILURE
+
+    @property
+    def has_returned(self) -> bool:
+        """Return whether it ended on the host where it began."""
+        return self.status in _RETURNED
 
     @property
     def is_finished(self) -> bool:

@@ -6,6 +6,7 @@ alone.
 """
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import msgspec
@@ -69,9 +70,14 @@ class _QuotaRecord(ListRecord, frozen=True):
     ram: Limit | None = None
 
 
-def servers(document: Any, path: str) -> dict[str, Server]:
-    """Return the servers by UUID; each says what the list has of it."""
-    return {server.uuid: server for _, server in _servers(document, path, {})}
+def servers(
+    document: Any, path: str, flavors: Mapping[str, Flavor] = MappingProxyType({})
+) -> dict[str, Server]:
+    """Return the servers by UUID; each says what the list has of it.
+
+    :param flavors: by ID, for servers that have no more of theirs
+    """
+    return {server.uuid: server for _, server in _servers(document, path, flavors)}
 
 
 def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> list[Server]:

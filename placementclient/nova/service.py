@@ -10,8 +10,10 @@ from urllib.parse import quote, urlsplit
 from placementclient.client import decoding, errors, strict_json
 from placementclient.client.http import USER_AGENT, Client
 from placementclient.client.keystone import caller, translated
-from placementclient.model.services import ComputeService, Hypervisor
+from placementclient.model.servers import Server
+from placementclient.model.services import COMPUTE_SERVICE, ComputeService, Hypervisor
 from placementclient.nova import host_records
+from placementclient.nova import records as server_records
 from placementclient.nova.schema import next_page
 
 T = TypeVar('T')
@@ -59,12 +61,20 @@ class NoCompute(errors.PlacementError):
     """The session reaches no such service, or the service does not answer correctly."""
 
 
-class NoCatalog(NoCompute):
+class NoService(NoCompute):
+    """The catalog does not have the service."""
+
+
+class NoCatalog(NoService):
     """The session has no catalog, so it cannot reach another service."""
 
 
 class ServiceRefusal(NoCompute):
     """The service refuses this request."""
+
+
+class NoFilters(ServiceRefusal):
+    """Nova does not filter the servers for this caller, so that its answer is any list."""
 
 
 class ServiceSilence(NoCompute):
@@ -149,6 +159,43 @@ def server(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:
         return []
 
 
+def server_record(client: Client, uuid: str) -> Server | None:
+    """Return the record of a server, also of a deleted one; ``None`` if Nova has none.
+
+    Only a record of its deletion says that a server is gone: Nova answers 404 also for servers of
+    other projects, cells and regions.
+
+    :raises NoFilters: if Nova lists other servers than the one that was asked for
+    """
+    if not _ID.fullmatch(uuid):
+        return None
+    path = f'/servers/detail?all_tenants=1&deleted=True&uuid={uuid}'
+    listed = server_records.servers(_pages(client, path, 'servers'), COMPUTE_SERVICE)
+    if listed.keys() - {uuid.lower()}:
+        raise NoFilters(
+            'Nova cannot be asked for deleted servers: its policy '
+            'os_compute_api:servers:allow_all_filters does not let you filter'
+        )
+    alive = server_records.servers(server(client, uuid), COMPUTE_SERVICE)
+    if alive:
+        # Nova shows no deleted server by its UUID: whatever this one is, it is not gone.
+        found = alive.get(uuid.lower())
+        if found is None or found.is_deleted:
+            raise NoCompute(_other(_NOVA))
+        return found
+    deleted = listed.get(uuid.lower())
+    return deleted if deleted and deleted.is_deleted else None
+
+
+def has_nova(client: Client) -> bool:
+    """Return whether there is a catalog, and it has Nova."""
+    if not hasattr(client.session.auth, 'get_access'):
+        return False
+    with translated(client.session):
+        endpoint_filter = {**client.endpoint_filter, **_NOVA.endpoint_filter}
+        return client.session.get_endpoint(**endpoint_filter) is not None
+
+
 def server_groups(client: Client) -> list[Any]:
     """Return the server groups of all projects: ``GET /os-server-groups``."""
     # From 2.64 on they have rules.
@@ -229,7 +276,7 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
                 timeout=client.timeout or TIMEOUT,
             )
     except errors.NoEndpoint:
-        raise NoCompute(f'The service catalog has no {service.name} that answers') from None
+        raise NoService(f'The service catalog has no {service.name} that answers') from None
     except errors.NoAnswer as failure:
         raise ServiceSilence(f'{service.name} cannot be asked: {failure}') from None
     except errors.PlacementError as failure:

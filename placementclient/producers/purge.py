@@ -1,113 +1,112 @@
 """Delete a provider, all below it, and the allocations there."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.api import resource_provider
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import counted, first
-from placementclient.model.consumers import Allocations, Consumer
+from placementclient.insight.evidence import Verdict
+from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.nova import MIGRATION
-from placementclient.model.providers import Provider
-from placementclient.model.requests import SHARING
-from placementclient.model.servers import ServerMigration
+from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.shortfalls import check_accounted
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.placing.providers import is_sharing
+from placementclient.placing.topology import Topology
 from placementclient.producers.producer import Producer
+from placementclient.producers.proof import Proof
 from placementclient.reading import tree_reader
 from placementclient.reading.capture import capture
 
-_MIGRATION = 'is a migration: confirm or revert it first'
-_NOTHING_LEFT = 'would be left with nothing: a server, or a resize that is not confirmed'
-_SHARED_LEFT = 'would be left with nothing but shared resources'
-_LEAKED = (
-    '; leaked allocations if its server is gone: "resource provider allocation delete {}" frees '
-    'them'
+_IS_MIGRATION = 'it is a migration that no list has: if it is over, purge with --gone {}'
+_LEFT = (
+    '; it keeps {}: if its server is gone, "resource provider allocation delete {}" frees that too'
+)
+_WAIT = (
+    'Wait for the migrations, confirm or revert them: openstack server migration list shows them. '
+    '--force does not overrule this'
 )
 _ADVICE = (
-    'Evacuate or migrate the servers first. What a deleted server still holds is a leaked '
-    'allocation: "resource provider audit --fix" frees it. --force purges all the same'
+    'Evacuate or migrate the servers first. Purge with --gone UUID what you know to be gone, or '
+    'with --force the host with all that it has'
 )
 
 
-class Surroundings(NamedTuple):
-    """The facts about the cloud around a tree that decide whether it may be purged.
+class Objection(NamedTuple):
+    """Why a consumer should keep its allocations on a tree.
 
-    :param staying: the providers on which consumers hold something beside the tree, by UUID
-    :param dependent: the roots of the trees whose users may need what is freed: that of a child,
-        and those that a sharing provider serves
-    :param is_over: of the migrations that Nova lists, whether each is over, by consumer UUID
+    :param is_final: whether --force does not overrule it
     """
 
-    staying: Mapping[str, Provider] = {}
-    sharing: Set[str] = frozenset()
-    dependent: Set[str] = frozenset()
-    is_over: Mapping[str | None, bool] = {}
+    reason: str
+    is_final: bool = False
 
 
 def purged(
-    snapshot: Snapshot, provider_uuid: str, around: Surroundings
-) -> tuple[Snapshot, dict[str, str]]:
+    snapshot: Snapshot, provider_uuid: str, verdicts: Mapping[str, Verdict]
+) -> tuple[Snapshot, dict[str, Objection]]:
     """Return the snapshot without a provider, and the objections by the UUID of the consumer.
 
-    A consumer keeps all that it holds elsewhere.
+    A consumer keeps all that it holds elsewhere, unless it is gone.
 
     :param snapshot: has the whole tree of the provider
+    :param verdicts: what may be freed of each consumer, by its UUID
     :raises Unaccounted: if something cannot be freed
     """
-    tree = [state.uuid for state in snapshot.tree(provider_uuid)]
-    check_accounted(snapshot, tree)
-    gone = set(tree)
-    consumers, objections = dict(snapshot.consumers), dict[str, str]()
+    tree = {state.uuid for state in snapshot.tree(provider_uuid)}
+    check_accounted(snapshot, sorted(tree))
+    consumers, objections = dict(snapshot.consumers), dict[str, Objection]()
     for uuid, consumer in sorted(snapshot.consumers.items()):
-        if gone.isdisjoint(consumer.allocations):
+        if tree.isdisjoint(consumer.allocations):
             continue
-        rest = consumer.without(gone)
-        if objection := _objection(consumer, rest.allocations, around):
-            objections[uuid] = objection
+        freed = set(verdicts[uuid].freed)
+        is_gone = freed >= consumer.allocations.keys()
+        rest = consumer.without(tree | freed if is_gone else tree)
+        if not freed >= tree & consumer.allocations.keys():
+            objections[uuid] = _objection(consumer, rest, verdicts[uuid])
         if rest.allocations:
             consumers[uuid] = rest
         else:
             del consumers[uuid]
-    states = (state for uuid, state in snapshot.providers.items() if uuid not in gone)
+    states = (state for uuid, state in snapshot.providers.items() if uuid not in tree)
     return Snapshot(states, consumers.values(), snapshot.origin), objections
 
 
-def _objection(consumer: Consumer, rest: Allocations, around: Surroundings) -> str:
-    """Return the reason why a consumer should keep its allocations on the tree, if there is one."""
-    # Nova gives its migrations no type unless it is new: its list identifies them.
-    if not around.is_over.get(consumer.uuid, consumer.type != MIGRATION):
-        return _MIGRATION
-    if not rest:
-        return _NOTHING_LEFT
-    if rest.keys() <= around.sharing:
-        return _SHARED_LEFT
-    staying = (around.staying[used] for used in rest if used in around.staying)
-    users = [provider.name for provider in staying if provider.root_uuid in around.dependent]
-    return f'would go on to use it: it holds something on {", ".join(users)}' if users else ''
+def _objection(consumer: Consumer, rest: Consumer, verdict: Verdict) -> Objection:
+    if consumer.type == MIGRATION and not verdict.is_under_way:
+        return Objection(_IS_MIGRATION.format(consumer.uuid), True)
+    if verdict.is_under_way:
+        return Objection(verdict.reason, True)
+    lost = sorted(_classes(consumer) - _classes(rest))
+    losing = f'would lose all its {", ".join(lost)}: ' if lost else ''
+    return Objection(f'{losing}{verdict.reason}')
+
+
+def _classes(consumer: Consumer) -> set[str]:
+    return {name for resources in consumer.allocations.values() for name in resources}
 
 
 class PurgeRefused(errors.PlacementError):
     """A consumer would lose allocations that it needs; nothing was done.
 
-    :ivar advice: the next step; empty if there is none
+    :ivar advice: the next step
     """
 
-    def __init__(self, objections: Iterable[str]) -> None:
+    def __init__(self, objections: Iterable[Objection]) -> None:
         # Objections that --force does not overrule come first, as only some are printed.
-        reasons = Counter(sorted(objections, key=lambda reason: reason != _MIGRATION))
-        refused = [f'{counted(n, "consumer")}: {reason}' for reason, n in reasons.items()]
+        reasons = Counter(sorted(objections, key=lambda objection: not objection.is_final))
+        refused = [f'{counted(n, "consumer")}: {o.reason}' for o, n in reasons.items()]
         super().__init__(f'Refused: {first(refused)}')
-        self.advice = '' if reasons.keys() == {_MIGRATION} else _ADVICE
+        self.advice = _WAIT if any(o.is_final for o in reasons) else _ADVICE
 
 
 class Purging(Producer):
     """The producer of a purge: a provider and all below it.
 
+    :param proof_on: returns the proof of what may be freed, in a topology
     :param force: overrule the objections, but for those of migrations
     :param is_dry_run: make the plan even if it is refused
     :ivar refusal: the error that a purge would end with
@@ -120,15 +119,14 @@ class Purging(Producer):
         self,
         client: Client,
         provider: str,
-        migrations: Sequence[ServerMigration] | None = None,
+        proof_on: Callable[[Topology], Proof],
         *,
         force: bool = False,
         is_dry_run: bool = False,
     ) -> None:
         super().__init__(client)
         self._provider_uuid = resource_provider.find(client, provider)
-        self._is_over = {migration.uuid: migration.is_over for migration in migrations or ()}
-        self._force, self._is_dry_run = force, is_dry_run
+        self._proof_on, self._force, self._is_dry_run = proof_on, force, is_dry_run
         self.refusal: PurgeRefused | None = None
 
     def read(self, roots: Sequence[str]) -> Snapshot:
@@ -146,52 +144,39 @@ class Purging(Producer):
         """
         if self._provider_uuid not in live.providers:
             return live
-        after, objections = purged(live, self._provider_uuid, self._around(live))
-        self._judge(objections)
+        tree = {state.uuid for state in live.tree(self._provider_uuid)}
+        users = [c for c in live.consumers.values() if not tree.isdisjoint(c.allocations)]
+        verdicts = self._proof_on(_topology(self.client)).verdicts(users) if users else {}
+        after, objections = purged(live, self._provider_uuid, verdicts)
+        self._judge(objections, after)
         return after
 
-    def _judge(self, objections: Mapping[str, str]) -> None:
-        refused = [
-            reason for reason in objections.values() if reason == _MIGRATION or not self._force
-        ]
+    def _judge(self, objections: Mapping[str, Objection], after: Snapshot) -> None:
+        refused = [o for o in objections.values() if o.is_final or not self._force]
         self.refusal = PurgeRefused(refused) if refused else None
         noted = {note.subject for note in self.notes}
-        for uuid, reason in objections.items():
-            state = 'refused' if reason in refused else 'overruled'
-            leaked = _LEAKED.format(uuid) if reason == _SHARED_LEFT else ''
-            hint = leaked if self._force else ' (--force does it)'
-            message = reason if reason == _MIGRATION else f'{reason}{hint}'
-            name = f'consumer {uuid}'
-            note = Finding(state, name, reason=message, severity=Severity.WARNING)
-            self.notes += [] if name in noted else [note]
+        for uuid, objection in objections.items():
+            state, message = 'refused', objection.reason
+            if objection not in refused:
+                state = 'overruled'
+                if rest := after.consumers.get(uuid):
+                    message += _LEFT.format(', '.join(sorted(_classes(rest))), uuid)
+            elif not objection.is_final:
+                message += ' (--force does it)'
+            note = Finding(state, f'consumer {uuid}', reason=message, severity=Severity.WARNING)
+            self.notes += [] if note.subject in noted else [note]
         if self.refusal and not self._is_dry_run:
             raise self.refusal
 
-    def _around(self, live: Snapshot) -> Surroundings:
-        states = list(live.tree(self._provider_uuid))
-        gone = {state.uuid for state in states}
-        staying = {
-            uuid
-            for consumer in live.consumers.values()
-            if not gone.isdisjoint(consumer.allocations)
-            for uuid in consumer.allocations.keys() - gone
-        }
-        sharing = resource_provider.list(self.client, matching=SHARING) if staying else []
-        return Surroundings(
-            resource_provider.some(self.client, staying),
-            {provider.uuid for provider in sharing},
-            _dependent(self.client, states),
-            self._is_over,
+
+def _topology(client: Client) -> Topology:
+    """Read all providers, and those that serve each tree from another one."""
+    sharing = tree_reader.sharing(client)
+    states = (
+        ProviderState(
+            provider,
+            traits=frozenset({SHARING_TRAIT} if provider.uuid in sharing.providers else ()),
         )
-
-
-def _dependent(client: Client, states: Sequence[ProviderState]) -> set[str]:
-    """Return the roots of the trees whose users may need the freed resources of a tree."""
-    top, roots = states[0].provider, set[str]()
-    if top.parent_provider_uuid is not None:
-        roots.add(top.root_uuid)
-    sharing = {state.uuid for state in states if is_sharing(state)}
-    if sharing:
-        reach = tree_reader.sharing(client).reach
-        roots |= {root for root, uuids in reach.items() if not sharing.isdisjoint(uuids)}
-    return roots
+        for provider in resource_provider.list(client)
+    )
+    return Topology(Snapshot(states, ()), sharing.reach)

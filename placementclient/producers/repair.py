@@ -1,25 +1,28 @@
 """Repairs of faults that an audit found, each only while its facts still hold."""
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
-from email.utils import parsedate_to_datetime
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace as with_values
+from datetime import timedelta
 
 from msgspec.structs import replace
 
-from placementclient.api import allocation, resource_provider
+from placementclient.api import resource_provider
 from placementclient.changes.results import ChangeResult
 from placementclient.changes.summary import rows
+from placementclient.client import errors
 from placementclient.client.http import Client
+from placementclient.insight.evidence import CHANGED, UNKNOWN, Verdict, advised
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import State
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.producer import Producer
+from placementclient.producers.proof import SILENT, Proof
 from placementclient.reading.capture import capture_any
 
-#: So much older than a finished list of servers must be what the list does not explain: listing
-#: takes its time, and the clocks of two machines differ.
+#: A server that has changed so shortly before a snapshot may be new: listing takes its time, and
+#: the clocks of two machines differ.
 MARGIN = timedelta(minutes=10)
 #: The result of a repair that was carried out.
 DONE = 'done'
@@ -30,8 +33,6 @@ class Repairing(Producer):
 
     :param snapshot: the one that was audited
     :param is_current: whether the snapshot was read just now
-    :param listed: when the lists were finished by which it was decided who holds too much; ``None``
-        if they are certainly younger than the snapshot
     """
 
     command = 'resource provider audit --fix'
@@ -44,11 +45,10 @@ class Repairing(Producer):
         repairs: Mapping[int, Repair],
         *,
         is_current: bool,
-        listed: datetime | None = None,
     ) -> None:
         super().__init__(client)
         self._snapshot, self._repairs = snapshot, repairs
-        self._is_current, self._listed = is_current, listed
+        self._is_current = is_current
         self._reasons: dict[int, str] = {}
         self._chosen: dict[int, Repair] = {}
 
@@ -59,8 +59,7 @@ class Repairing(Producer):
             for number, repair in self._repairs.items()
             if number not in self._reasons and (not roots or self._is_in(repair, roots))
         }
-        self._refuse(self._young(chosen))
-        self._chosen = {n: repair for n, repair in chosen.items() if n not in self._reasons}
+        self._chosen = chosen
         if self._chosen and self._is_current and not roots:
             return self._snapshot
         uuids = {uuid for repair in self._chosen.values() for uuid in _providers(repair)}
@@ -78,6 +77,13 @@ class Repairing(Producer):
         for number, reason in reasons.items():
             name = _row_of(self._repairs[number])[0]
             self.notes.append(Finding('failed', name, reason=reason))
+
+    def note(self, findings: Sequence[Finding], failures: Mapping[int, str]) -> None:
+        """Note the repairs that are not made, for their reasons."""
+        for number, failure in failures.items():
+            reason = failure.removeprefix('failed: ')
+            subject = f'consumer {findings[number].subject}'
+            self.notes.append(Finding('failed', subject, reason=reason))
 
     def ends(self, results: Sequence[ChangeResult], otherwise: str = DONE) -> dict[int, str]:
         """Return the result of each repair, by number; ``otherwise`` where nothing failed."""
@@ -108,24 +114,6 @@ class Repairing(Producer):
         states = (self._snapshot.providers.get(uuid) for uuid in _providers(repair))
         return any(state.provider.root_uuid in roots for state in states if state)
 
-    def _young(self, repairs: Mapping[int, Repair]) -> dict[int, str]:
-        """Return the reason against each repair that the lists of Nova may be too old for."""
-        if self._listed is None:
-            return {}
-        limit = self._listed - MARGIN
-        reasons = {}
-        for number, repair in repairs.items():
-            if not isinstance(repair, FreeAllocations):
-                continue
-            modified = allocation.show(self.client, repair.consumer.uuid).last_modified
-            if modified is None or parsedate_to_datetime(modified) > limit:
-                reasons[number] = (
-                    f'Consumer {repair.consumer.uuid} may have allocations that are younger than '
-                    'the list of servers: save a snapshot, list servers and migrations after that, '
-                    'and give all three'
-                )
-        return reasons
-
 
 def _providers(repair: Repair) -> tuple[str, ...]:
     """Return the UUIDs of the providers that a repair is about."""
@@ -145,6 +133,52 @@ def _row_of(repair: Repair) -> tuple[str, str]:
             return f'consumer {consumer.uuid}', 'allocations'
 
 
+def suspects(findings: Sequence[Finding]) -> int:
+    """Return the number of findings that something may be freed for."""
+    return sum(isinstance(finding.repair, FreeAllocations) for finding in findings)
+
+
+def prove(
+    proof: Proof, findings: Sequence[Finding], progress: Callable[..., None] | None = None
+) -> tuple[list[Finding], dict[int, str]]:
+    """Ask for each consumer that may be freed.
+
+    :return: the findings with what may really be freed, and why something failed, by number
+    """
+    result, failures = list(findings), dict[int, str]()
+    freeing = {
+        number: finding.repair
+        for number, finding in enumerate(findings)
+        if isinstance(finding.repair, FreeAllocations)
+    }
+    consumers = {repair.consumer.uuid: repair.consumer for repair in freeing.values()}
+    try:
+        verdicts = proof.verdicts(list(consumers.values()), progress)
+    except errors.PlacementError as away:
+        verdicts = dict.fromkeys(consumers, Verdict(reason=f'{CHANGED}? {away}'))
+    for number, repair in freeing.items():
+        verdict = verdicts[repair.consumer.uuid]
+        freed = tuple(uuid for uuid in repair.provider_uuids if uuid in verdict.freed)
+        remedy = with_values(repair, provider_uuids=freed) if freed else None
+        result[number] = with_values(findings[number], remedy=remedy)
+        if remedy is None:
+            failure, reason = _failure(findings[number], verdict)
+            result[number] = with_values(result[number], reason=reason or failure)
+            if failure:
+                failures[number] = f'failed: {failure}'
+    return result, failures
+
+
+def _failure(finding: Finding, verdict: Verdict) -> tuple[str, str]:
+    """Return why nothing is freed for a finding: as a failure, or as what is left to do."""
+    if verdict.reason.startswith((CHANGED, SILENT)):
+        return verdict.reason, ''
+    if finding.kind == 'orphan' and verdict.reason != UNKNOWN:
+        return 'Nova has the server', ''
+    is_migration = finding.kind == 'left-by-migration'
+    return '', advised(verdict, finding.subject, is_migration=is_migration)
+
+
 def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, dict[int, str]]:
     """Return the snapshot with repairs, and the obstacles to the others, by number.
 
@@ -160,7 +194,7 @@ def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, d
                 continue
             then = repair.consumer
             if (now.allocations, now.generation) != (then.allocations, then.generation):
-                reasons[number] = f'The allocations of consumer {uuid} have changed since'
+                reasons[number] = f'{CHANGED}: consumer {uuid} is not as it was judged'
                 continue
             consumers[uuid] = consumers[uuid].without(repair.provider_uuids)
         elif repair.provider_uuid in states:

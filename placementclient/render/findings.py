@@ -8,6 +8,7 @@ from placementclient.client.wording import counted
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding
+from placementclient.placing.providers import is_sharing
 from placementclient.render.columns import Output
 from placementclient.render.facts import Facts, evidence
 from placementclient.render.repairs import Invocation, next_step
@@ -16,6 +17,8 @@ from placementclient.render.repairs import Invocation, next_step
 _COLUMNS = ('id', 'severity', 'subject', 'evidence', 'command', 'reason')
 #: The cell of a finding that --fix does not fix: the column reason says why.
 LEFT = 'left to you'
+#: About a host of which the lists know nobody.
+_FOREIGN = ', so it is a host of another Nova, of another cell, or a removed one'
 #: The texts before the cells of these columns in a paragraph.
 _LABELS = {'evidence': '', 'reason': 'Left to you: ', 'command': 'Run: ', 'fix': 'Fix: '}
 
@@ -55,14 +58,28 @@ def _grouped(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str
 
 
 def remarks(audit: Audit) -> Iterator[str]:
-    """Return sentences about incomplete lists of Nova, and about skipped servers."""
-    yield from audit.shortfalls.values()
+    """Return the sentence about skipped servers, if there are any."""
     if audit.passed_over:
         counts = ', '.join(
             f'{counted(number, "server")} ({reason})'
             for reason, number in sorted(audit.passed_over.items())
         )
         yield f'Passed over, so audit again later: {counts}'
+
+
+def known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
+    """Return for each host with a leak how many of its consumers the lists of Nova know."""
+    known = {*(cloud.answers.servers or ()), *cloud.migration_of_consumer}
+    roots = sorted(
+        {root for f in findings if f.kind == 'orphan' for root in f.roots}, key=cloud.name
+    )
+    for root in roots:
+        states = [s for s in cloud.topology.trees[root] if not is_sharing(s)]
+        users = {c.uuid for state in states for c in cloud.snapshot.consumers_on(state.uuid)}
+        if users:
+            others = '' if users & known else _FOREIGN
+            count = counted(len(users), 'consumer')
+            yield f'{cloud.name(root)}: the lists know {len(users & known)} of {count}{others}'
 
 
 def rows(

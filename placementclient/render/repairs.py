@@ -1,8 +1,7 @@
 """The commands that fix findings of an audit, or the reasons why there are none."""
 
 import shlex
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from placementclient.model.findings import Finding
@@ -21,8 +20,8 @@ class Invocation(NamedTuple):
     """
 
     program: str
-    sources: Mapping[str, str] | None = MappingProxyType({})
-    heal: Mapping[str, str] = MappingProxyType({})
+    sources: Sequence[tuple[str, str]] | None = ()
+    heal: Sequence[tuple[str, str]] = ()
     is_assumed: bool = False
 
 
@@ -47,8 +46,8 @@ def next_step(finding: Finding, invocation: Invocation) -> tuple[str, str]:
     return '', finding.reason
 
 
-def _options(values: Mapping[str, str]) -> str:
-    return ''.join(f' {option} {shlex.quote(value)}' for option, value in values.items())
+def _options(values: Iterable[tuple[str, str]]) -> str:
+    return ''.join(f' {option} {shlex.quote(value)}' for option, value in values)
 
 
 def _line(remedy: Remedy | None, invocation: Invocation) -> str:

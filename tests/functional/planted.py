@@ -16,6 +16,8 @@ VCPU = Inventory(32, reserved=2, max_unit=32, allocation_ratio=4.0)
 MEMORY = Inventory(65536, reserved=512, max_unit=65536)
 DISK = Inventory(100_000, max_unit=100_000)
 HOST = {'VCPU': VCPU, 'MEMORY_MB': MEMORY}
+#: When Nova has changed everything last.
+ASKED_AT = '2020-01-01T00:00:00Z'
 SERVER = {'VCPU': 4, 'MEMORY_MB': 8192}
 #: The flavor of such a server.
 FLAVOR = {'name': 'm', 'vcpus': 4, 'ram': 8192, 'disk': 0, 'extra_specs': {}}
@@ -72,7 +74,15 @@ class Planted:
         """Add a server, as OpenStackClient lists it, and its consumer."""
         server_uuid = self.consumer(name, kind, **allocated)
         self.lists['servers'].append(
-            {'ID': server_uuid, 'Name': name, 'Status': 'ACTIVE', 'Host': host, 'Properties': {}}
+            {
+                'ID': server_uuid,
+                'Name': name,
+                'Status': 'ACTIVE',
+                'Host': host,
+                'Properties': {},
+                'Task State': None,
+                'Updated': ASKED_AT,
+            }
         )
         return server_uuid
 
@@ -83,19 +93,20 @@ class Planted:
             'id': uuid_of(name), 'tenant_id': 'project', 'user_id': 'user', 'image': {'id': 'i'},
             'OS-EXT-SRV-ATTR:host': host, 'OS-EXT-SRV-ATTR:hypervisor_hostname': node or host,
             'OS-EXT-STS:vm_state': state, 'OS-EXT-STS:task_state': task,
-            'updated': '2020-01-01T00:00:00Z',
+            'updated': ASKED_AT,
             'flavor': size | {'original_name': flavor['name']},
         }  # fmt: skip
         self.lists['servers'].append(server)
         return server
 
-    def migration(self, name, server, source, status, kind):
+    def migration(self, name, server, source, status, kind, target=None):
         """Add a migration, as OpenStackClient lists it."""
         self.lists['migrations'].append(
             {
                 'Id': len(self.lists['migrations']) + 1, 'UUID': uuid_of(name),
-                'Source Compute': source, 'Dest Compute': None, 'Status': status,
+                'Source Compute': source, 'Dest Compute': target, 'Status': status,
                 'Server UUID': server, 'Type': kind,
+                'Created At': ASKED_AT, 'Updated At': ASKED_AT,
             }
         )  # fmt: skip
 
@@ -276,7 +287,15 @@ def _consumers(cloud):
     for name in ('left', 'right'):
         cloud.provider(name)
     cloud.expected.append(('orphan', cloud.consumer('gone', left=SERVER)))
-    cloud.expected.append(('doubled', cloud.server('both', 'left', left=SERVER, right=SERVER)))
+    cloud.lists['servers'].append({'ID': uuid_of('gone'), 'Name': 'gone', 'Status': 'DELETED'})
+    both = cloud.server('both', 'left', left=SERVER, right=SERVER)
+    cloud.migration('both away', both, 'right', 'completed', 'live-migration', 'left')
+    cloud.expected.append(('doubled', both))
+    for name in ('untraited', 'beside'):
+        cloud.provider(name, aggregates=('untraited',))
+    cloud.provider('pool', {'DISK_GB': DISK}, traits=(), aggregates=('untraited',))
+    apart = cloud.server('apart', 'untraited', untraited=SERVER, pool={'DISK_GB': 80})
+    cloud.expected.append(('held-elsewhere', apart))
 
 
 def _moving(cloud):
@@ -288,10 +307,10 @@ def _moving(cloud):
         ('evacuating', 'pre-migrating', 'in-migration'),
     ):
         server = cloud.server(name, 'target', source=SERVER, target=SERVER)
-        cloud.migration(f'{name} away', server, 'source', status, 'evacuation')
+        cloud.migration(f'{name} away', server, 'source', status, 'evacuation', 'target')
         cloud.expected.append((id, server))
     moved = cloud.server('moved', 'target', target=SERVER)
-    cloud.migration('moved away', moved, 'source', 'completed', 'live-migration')
+    cloud.migration('moved away', moved, 'source', 'completed', 'live-migration', 'target')
     left = cloud.consumer('moved away', 'MIGRATION', source=SERVER)
     cloud.expected.append(('left-by-migration', left))
 

@@ -21,6 +21,7 @@ EVACUATED = holder(
         'compute0': {'VCPU': 2, 'MEMORY_MB': 512},
         'compute0_gpu1': {'VGPU': 1},
         'compute1': {'VCPU': 2, 'MEMORY_MB': 512},
+        'compute1_gpu1': {'VGPU': 1},
         'storage': {'DISK_GB': 10},
     },
 )
@@ -28,6 +29,33 @@ UNTYPED = holder('untyped', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 3}}, 
 SERVER = holder('server', {'compute0': {'VCPU': 1}, 'storage': {'DISK_GB': 5}})
 RESIZED = holder('resized', {'compute0': {'VCPU': 1}}, kind=None)
 MIGRATION = holder('migration', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 1}}, 'MIGRATION')
+
+
+#: Later than any allocation here.
+LATER = '2100-01-01T00:00:00Z'
+
+
+def lists(folder, *, status='done', server_status='ACTIVE', uuids=()):
+    """Write what Nova says of evacuated servers; return the options for it."""
+    servers, migrations = [], []
+    for uuid in uuids or (EVACUATED.uuid, UNTYPED.uuid):
+        servers.append(
+            {
+                'id': uuid, 'status': server_status, 'OS-EXT-STS:task_state': None,
+                'OS-EXT-SRV-ATTR:host': 'compute1', 'updated': LATER,
+                'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute1',
+            }
+        )  # fmt: skip
+        migrations.append(
+            {
+                'uuid': uuid_of(f'{uuid} away'), 'instance_uuid': uuid, 'status': status,
+                'migration_type': 'evacuation', 'created_at': LATER, 'updated_at': LATER,
+                'source_compute': 'compute0', 'dest_compute': 'compute1',
+            }
+        )  # fmt: skip
+    (folder / 'servers.json').write_text(json.dumps({'servers': servers}))
+    (folder / 'migrations.json').write_text(json.dumps({'migrations': migrations}))
+    return f'--servers {folder}/servers.json --migrations {folder}/migrations.json'
 
 
 def names(client):
@@ -41,14 +69,15 @@ def rows_of(result):
     return {part for part in parts if part[1] in ('delete', 'allocations')}
 
 
-def test_only_what_is_on_the_host_goes(client, placement):
+def test_only_what_is_on_the_host_goes(client, placement, tmp_path):
     build(client, EVACUATED, UNTYPED)
     with watched(client) as requests:
-        result = placement(f'{PURGE} --yes -f json')
+        result = placement(f'{PURGE} {lists(tmp_path)} --yes -f json')
     assert result.status == 0, result
     assert names(client) == ['compute1', 'compute1_gpu0', 'compute1_gpu1', 'storage']
     assert allocation.show(client, EVACUATED.uuid).value.allocations == {
         uuid_of('compute1'): {'VCPU': 2, 'MEMORY_MB': 512},
+        uuid_of('compute1_gpu1'): {'VGPU': 1},
         uuid_of('storage'): {'DISK_GB': 10},
     }
     retained = [allocation.show(client, consumer.uuid).value for consumer in (EVACUATED, UNTYPED)]
@@ -71,15 +100,18 @@ def test_only_what_is_on_the_host_goes(client, placement):
 
 
 @pytest.mark.parametrize(
-    ('consumer', 'reason', 'forced'),
+    ('consumer', 'reason', 'is_forced'),
     [
-        (SERVER, 'would be left with nothing but shared resources', True),
-        (MIGRATION, 'is a migration: confirm or revert it first', False),
+        (SERVER, 'would lose all its VCPU: no list has a record of it', True),
+        (UNTYPED, 'no list has a record of it', True),
+        (MIGRATION, 'it is a migration that no list has: if it is over, purge with --gone ', False),
     ],
-    ids=['only storage left', 'migration'],
+    ids=['server', 'on another host too', 'migration'],
 )
-def test_what_would_be_lost_is_refused(client, placement, tmp_path, consumer, reason, forced):
-    build(client, EVACUATED, consumer)
+def test_purge_frees_nobody_without_evidence(
+    client, placement, tmp_path, consumer, reason, is_forced
+):
+    build(client, consumer)
     before = content(clouds.captured(client))
     for options in ('--yes', '--dry-run'):
         result = placement(f'{PURGE} {options}')
@@ -87,27 +119,72 @@ def test_what_would_be_lost_is_refused(client, placement, tmp_path, consumer, re
         (note,) = (line for line in result.stdout.splitlines() if ' refused ' in line)
         assert f'consumer {consumer.uuid} ' in note
         assert reason in note
-        assert ('(--force does it)' in note) == forced
-        assert ('"resource provider audit --fix" frees it' in result.stderr) == forced
+        assert ('(--force does it)' in note) == is_forced
+        assert 'audit' not in result.stderr
     assert placement(f'{PURGE} --plan {tmp_path}/plan.json').status == 1
     assert not (tmp_path / 'plan.json').exists()
     assert content(clouds.captured(client)) == before
     done = placement(f'{PURGE} --force --yes -f json')
-    assert done.status == (0 if forced else 1)
+    assert done.status == (0 if is_forced else 1)
     note = json.loads(done.stdout)[-1]
-    assert note['state'] == ('overruled' if forced else 'refused')
-    leaked = 'leaked allocations if its server is gone: "resource provider allocation delete '
-    assert (leaked in note['reason']) == forced
-    assert ('compute0' in names(client)) != forced
-    if not forced:
+    assert note['state'] == ('overruled' if is_forced else 'refused')
+    if consumer is SERVER:
+        assert note['reason'].endswith(
+            f'it keeps DISK_GB: if its server is gone, "resource provider allocation delete '
+            f'{SERVER.uuid}" frees that too'
+        )
+    assert ('compute0' in names(client)) != is_forced
+    if not is_forced:
         assert content(clouds.captured(client)) == before
+        # The operator's word is the way out.
+        assert placement(f'{PURGE} --gone {consumer.uuid} --yes').status == 0
+        assert 'compute0' not in names(client)
 
 
-def test_a_dry_run_says_it_and_does_nothing(client, placement):
+@pytest.mark.parametrize(
+    ('settings', 'reason'),
+    [
+        ({'status': 'accepted'}, 'its migration is under way: accepted'),
+        ({'status': 'pre-migrating'}, 'its migration is under way: pre-migrating'),
+        ({'server_status': 'REBUILD'}, 'it is under way: rebuild'),
+        ({'server_status': 'VERIFY_RESIZE'}, 'a resize waits to be confirmed or reverted'),
+    ],
+)
+def test_purge_refuses_a_host_while_a_server_moves(client, placement, tmp_path, settings, reason):
+    """Neither its source nor its target may go, whatever is forced."""
+    build(client, EVACUATED)
+    before = content(clouds.captured(client))
+    options = lists(tmp_path, uuids=[EVACUATED.uuid], **settings)
+    for host in ('compute0', 'compute1'):
+        for more in ('', '--force', f'--force --gone {EVACUATED.uuid}'):
+            result = placement(f'resource provider purge {host} {options} {more} --yes')
+            assert (result.status, result.stdout == '' or reason in result.stderr) == (1, True)
+            assert reason in result.stderr or '--gone: ' in result.stderr
+    assert content(clouds.captured(client)) == before
+
+
+def test_purge_keeps_the_host_where_a_doubled_server_really_is(client, placement, tmp_path):
+    build(client, EVACUATED)
+    before = content(clouds.captured(client))
+    options = lists(tmp_path, uuids=[EVACUATED.uuid])
+    result = placement(f'resource provider purge compute1 {options} --yes')
+    assert (result.status, 'Refused: 1 consumer: ' in result.stderr) == (1, True)
+    assert content(clouds.captured(client)) == before
+
+
+def test_purge_frees_all_of_a_server_that_is_deleted(client, placement, tmp_path):
+    build(client, SERVER)
+    options = lists(tmp_path, uuids=[SERVER.uuid], server_status='DELETED')
+    assert placement(f'{PURGE} {options} --yes').status == 0
+    # Nothing of it stays on the pool.
+    assert not allocation.show(client, SERVER.uuid).value.allocations
+
+
+def test_a_dry_run_says_it_and_does_nothing(client, placement, tmp_path):
     build(client, EVACUATED)
     before = content(clouds.captured(client))
     with watched(client) as requests:
-        result = placement(f'{PURGE} --dry-run -f json')
+        result = placement(f'{PURGE} {lists(tmp_path)} --dry-run -f json')
     assert result.status == 3
     assert {method for method, _ in requests} == {'GET'}
     rows = {(row['object'], row['change']): row for row in json.loads(result.stdout)}
@@ -127,7 +204,9 @@ def test_a_dry_run_says_it_and_does_nothing(client, placement):
 @pytest.mark.parametrize(
     ('failure', 'status'), [(KeyboardInterrupt(), 130), (errors.Unauthorized(401, 'No'), 6)]
 )
-def test_what_is_done_is_told_whatever_ends_it(client, placement, monkeypatch, failure, status):
+def test_what_is_done_is_told_whatever_ends_it(
+    client, placement, tmp_path, monkeypatch, failure, status
+):
     build(client, EVACUATED, UNTYPED)
     delete = resource_provider.delete
 
@@ -137,7 +216,7 @@ def test_what_is_done_is_told_whatever_ends_it(client, placement, monkeypatch, f
         delete(client, provider_uuid)
 
     monkeypatch.setattr(resource_provider, 'delete', failing)
-    result = placement(f'{PURGE} --yes -f json')
+    result = placement(f'{PURGE} {lists(tmp_path)} --yes -f json')
     assert result.status == status
     if status == 130:
         assert result.stderr.startswith('Interrupted: the last change, PUT /resource_providers/')
@@ -157,9 +236,7 @@ def test_what_is_done_is_told_whatever_ends_it(client, placement, monkeypatch, f
     assert rows[-1]['state'] == 'not known' if status == 130 else 'failed'
 
 
-def test_a_consumer_that_leaves_the_other_host_meanwhile_is_not_left_with_nothing(
-    client, placement
-):
+def test_purge_keeps_a_consumer_that_leaves_the_other_host_meanwhile(client, placement, tmp_path):
     build(client, UNTYPED)
 
     def shrink():
@@ -168,28 +245,28 @@ def test_a_consumer_that_leaves_the_other_host_meanwhile_is_not_left_with_nothin
         allocation.set(client, replace(live, allocations=here))
 
     with disturbed(client, 'POST', '/allocations', shrink):
-        result = placement(f'{PURGE} --yes')
-    assert (result.status, 'would be left with nothing' in result.stderr) == (1, True)
+        result = placement(f'{PURGE} {lists(tmp_path)} --yes')
+    assert (result.status, 'would lose all its VCPU' in result.stderr) == (1, True)
     assert allocation.show(client, UNTYPED.uuid).value.allocations
 
 
 @pytest.mark.parametrize(
-    ('provider', 'consumer', 'users'),
-    [
-        ('compute0_gpu1', EVACUATED, {'compute0'}),
-        ('storage', SERVER, {'compute0'}),
-        ('storage', EVACUATED, {'compute0', 'compute1', 'compute0_gpu1'}),
-    ],
+    ('provider', 'consumer'),
+    [('compute0_gpu1', EVACUATED), ('storage', SERVER), ('storage', EVACUATED)],
 )
-def test_what_live_servers_use_is_not_taken_from_them(client, placement, provider, consumer, users):
+def test_purge_takes_nothing_that_a_server_uses(client, placement, tmp_path, provider, consumer):
     build(client, consumer)
     before = content(clouds.captured(client))
+    host = 'compute0' if consumer is SERVER else 'compute1'
+    options = lists(tmp_path, uuids=[consumer.uuid])
+    text = (tmp_path / 'servers.json').read_text()
+    (tmp_path / 'servers.json').write_text(text.replace('compute1', host))
     command = f'resource provider purge {provider}'
-    for options in ('--yes', '--dry-run'):
-        result = placement(f'{command} {options}')
-        message = 'Refused: 1 consumer: would go on to use it: it holds something on '
-        named = result.stderr.partition(message)[2].partition('\n')[0]
-        assert (result.status, set(named.split(', '))) == (1, users), result
+    if provider == 'compute0_gpu1':
+        options = ''
+    for mode in ('--yes', '--dry-run'):
+        result = placement(f'{command} {options} {mode}')
+        assert (result.status, 'Refused: 1 consumer: ' in result.stderr) == (1, True), result
     assert content(clouds.captured(client)) == before
     assert placement(f'{command} --force --yes').status == 0
     assert provider not in names(client)
@@ -206,18 +283,24 @@ def test_a_plan_is_applied_verified_and_taken_back(client, placement, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ('status', 'kind', 'ends'),
-    [('finished', None, 1), ('confirmed', None, 0), ('confirmed', 'MIGRATION', 0)],
+    ('status', 'is_freed'), [('finished', False), ('confirmed', True), ('error', True)]
 )
-def test_a_migration_is_known_by_what_nova_lists(client, placement, tmp_path, status, kind, ends):
-    consumer = holder('of a migration', {'compute0': {'VCPU': 1}}, kind)
-    build(client, consumer)
-    listed = {'uuid': consumer.uuid, 'instance_uuid': SERVER.uuid, 'status': status}
-    path = tmp_path / 'migrations.json'
-    path.write_text(json.dumps({'migrations': [listed]}))
-    result = placement(f'{PURGE} --migrations {path} --force --yes')
-    assert result.status == ends, result
-    assert ('is a migration: confirm' in result.stderr) == (status == 'finished')
+@pytest.mark.parametrize('kind', [None, 'MIGRATION'])
+def test_purge_frees_what_a_migration_holds_that_is_over(
+    client, placement, tmp_path, status, is_freed, kind
+):
+    hold = holder('hold', {'compute0': {'VCPU': 2}}, kind)
+    server = holder('server', {'compute1': {'VCPU': 2}})
+    build(client, hold, server)
+    options = lists(tmp_path, uuids=[server.uuid], status=status)
+    text = (tmp_path / 'migrations.json').read_text()
+    (tmp_path / 'migrations.json').write_text(
+        text.replace(uuid_of(f'{server.uuid} away'), hold.uuid)
+    )
+    result = placement(f'{PURGE} {options} --yes')
+    assert result.status == (0 if is_freed else 1), result
+    forced = placement(f'{PURGE} {options} --force --yes')
+    assert ('is under way: finished' in forced.stderr) != is_freed
 
 
 @pytest.mark.slow
@@ -234,8 +317,9 @@ def test_many_hosts_of_a_pool_are_asked_for_at_once(client, placement):
     assert len(requests) < 3 * hosts
 
 
-def test_below_the_version_of_types_they_stay(client, placement):
+def test_below_the_version_of_types_they_stay(client, placement, tmp_path):
     build(client, EVACUATED, UNTYPED)
-    assert placement(f'{PURGE} --yes', microversion=str(KEEPS_CONSUMER_TYPE)).status == 0
+    command = f'{PURGE} {lists(tmp_path)} --yes'
+    assert placement(command, microversion=str(KEEPS_CONSUMER_TYPE)).status == 0
     assert allocation.show(client, EVACUATED.uuid).value.type == 'INSTANCE'
     assert allocation.show(client, UNTYPED.uuid).value.type is None

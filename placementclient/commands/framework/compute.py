@@ -39,28 +39,44 @@ def migrations_option(purpose: str) -> Option:
     )
 
 
+SERVERS = Option(
+    '--servers <file>|nova...',
+    help='A list of servers, as JSON, or nova: ask Nova; several lists are joined, such as that of '
+    'openstack server list --deleted',
+)
+
+
 class Source(NamedTuple):
-    """The source of a list: the word for its service, a request for it, and a parser."""
+    """The source of a list: the word for its service, a request for it, and a parser.
+
+    :param join: joins several lists, where a command takes several
+    """
 
     service: str
     ask: Callable[[Client], list[Any]]
     parse: Callable[[Any, str], Any]
+    join: Callable[[list[Any]], Any] | None = None
 
-    def read(self, command: PlacementCommand, source: str) -> Any:
-        """Return the records of a file, or of the service if its word is given."""
+    def read(self, command: PlacementCommand, *places: str) -> Any:
+        """Return the records of files, or of the service where its word is given."""
+        lists = [self._read(command, place) for place in places]
+        return self.join(lists) if self.join else lists[0]
+
+    def _read(self, command: PlacementCommand, place: str) -> Any:
         from placementclient.files import disk
 
-        if source == self.service:
-            return self.parse(self.ask(command.client), _NAMES[source])
-        return self.parse(disk.read_document(source), source)
+        if place == self.service:
+            return self.parse(self.ask(command.client), _NAMES[place])
+        return self.parse(disk.read_document(place), place)
 
 
 def sources() -> dict[str, Source]:
     """Return the source of each list, by the name of the option."""
+    from placementclient.model.servers import join_servers
     from placementclient.nova import host_records, records, service
 
     return {
-        'servers': Source(NOVA, service.servers, records.servers),
+        'servers': Source(NOVA, service.servers, records.servers, join_servers),
         'servers_with_images': Source(NOVA, service.servers_with_images, records.servers),
         'migrations': Source(NOVA, service.migrations, records.migrations),
         'services': Source(NOVA, service.compute_services, host_records.compute_services),
@@ -78,9 +94,14 @@ def sources() -> dict[str, Source]:
     }
 
 
-def records(command: PlacementCommand, name: str, source: str | None) -> Any:
+def places(option: str | list[str] | None) -> list[str]:
+    """Return the files and services that the option for a list names."""
+    return [option] if isinstance(option, str) else option or []
+
+
+def records(command: PlacementCommand, name: str, option: str | list[str] | None) -> Any:
     """Return the records of a list of a file or a service, or ``None`` without its option."""
-    return sources()[name].read(command, source) if source else None
+    return sources()[name].read(command, *places(option)) if option else None
 
 
 @contextlib.contextmanager

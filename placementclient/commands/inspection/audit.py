@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
@@ -14,6 +12,8 @@ from placementclient.commands.framework import (
     base,
     changing,
     compute,
+    consumers,
+    progress,
     reading,
     scheduling,
     selectors,
@@ -23,6 +23,7 @@ from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.inspection import examination
 from placementclient.commands.inspection.examination import ALWAYS
+from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
     from placementclient.changes.results import ChangeResult
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.model.findings import Finding
     from placementclient.model.servers import Server
+    from placementclient.producers.proof import Proof
     from placementclient.producers.repair import Repairing
     from placementclient.render.repairs import Invocation
 
@@ -52,21 +54,34 @@ class AuditProvider(Changing):
     command that is safe to run as it is. If it is empty, the column reason says why. --explain
     prints what a check finds, why it matters, and if the fix is safe.
 
-    --fix carries out the safe commands: no server loses an allocation that it needs. It deletes
-    nothing if the list of servers is not complete, and nothing of a migration under way. Before
-    each deletion it reads and checks again. --dry-run prints the changes that --fix would make, and
-    --plan writes them as a plan and exits with 0.
+    --fix carries out the safe commands: no server loses an allocation that it needs. It frees a
+    consumer only by a record of its server: that it is deleted, or settled on another host. If the
+    catalog has Nova, it asks for that record just before. Otherwise the lists must have it:
+
+      openstack server list --all-projects --deleted --long -f json > deleted.json
+
+    That a list lacks a server frees nothing. For a consumer that no record has, --gone is your own
+    word that it is gone.
+
+    --dry-run prints the changes that --fix would make. --plan writes them as a plan and exits with
+    0.
     """
 
     examples = ('--servers servers.json --migrations migrations.json', '--explain orphan')
     auth_required = False
     prints = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
-    statuses = (base.WOULD_DO, (errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'))
+    statuses = (
+        base.WOULD_DO,
+        (errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'),
+        (errors.ExitStatus.PARTIAL, 'some findings are fixed, some are not'),
+    )
     options = (
         *reading.OPTIONS,
         *examination.LISTS,
         *scheduling.CLOUD,
         *selectors.TREES,
+        consumers.GONE,
+        consumers.IGNORED,
         Option(
             '--explain <id>',
             help='Print what this check finds, why it matters and if the fix is safe; read nothing',
@@ -124,7 +139,8 @@ class AuditProvider(Changing):
 
         if not self.args.dry_run:
             self.args.lines = tables.paragraphs
-        cloud, audit, lists = examination.examine(self, judged, chosen)
+        told = self._told()
+        cloud, audit, lists = examination.examine(self, judged, chosen, told)
         self.nothing = tables.nothing(len(chosen) - len(audit.left_out), cloud, roots(cloud))
         down = cloud.hosts_of_cells_down
         refused = [id for id, names in audit.left_out.items() if lists.refused & set(names)]
@@ -136,26 +152,79 @@ class AuditProvider(Changing):
             self.log.warning(f'Not clean: {len(refused)} of {len(chosen)} checks not made')
         findings = audit.findings
         self._check_subjects(cloud, findings)
-        done = None
+        done, proof = None, None
         if self._mends:
+            proof = self._proof(cloud, told)
+            findings, unproved = self._prove(proof, cloud, findings)
             safe = {n: finding.repair for n, finding in enumerate(findings) if finding.repair}
-            is_current, listed = not self.args.snapshot, _listed(self.args)
             repairing = repair.Repairing(
-                self.client, cloud.snapshot, safe, is_current=is_current, listed=listed
+                self.client, cloud.snapshot, safe, is_current=not self.args.snapshot
             )
             if self.args.dry_run:
                 self.nothing = Changing.nothing
+                repairing.note(findings, unproved)
                 return self.change(repairing)
-            done = self._fix(repairing)
+            done = self._fix(repairing) | unproved
+        is_unasked = bool(refused or down or (proof and proof.is_unasked))
+        self._end(findings, done, is_unasked=is_unasked)
+        return tables.rows(findings, invocation(self, cloud.servers), done)
+
+    def _end(
+        self, findings: Sequence[Finding], done: Mapping[int, str] | None, *, is_unasked: bool
+    ) -> None:
+        """Set the exit status: 0 if nothing is wrong, or all was fixed.
+
+        :param is_unasked: whether a service did not say what was asked
+        """
+        from placementclient.producers import repair
+
         fixed = {place for place, end in (done or {}).items() if end == repair.DONE}
         left = (finding for place, finding in enumerate(findings) if place not in fixed)
         is_wrong = any(finding.is_wrong for finding in left)
-        if not self.args.plan and (is_wrong or refused or down):
-            status = errors.ExitStatus.DIFFERS if is_wrong else errors.ExitStatus.ERROR
-            self.exit_status = self.exit_status or status
-            if fixed and self.exit_status == errors.ExitStatus.DIFFERS:
-                self.ending = f'{len(fixed)} fixed; something else is wrong, and is not fixed'
-        return tables.rows(findings, invocation(self, cloud.servers), done)
+        if self.exit_status or self.args.plan:
+            return
+        if is_unasked and (done is not None or not is_wrong):
+            self.exit_status = errors.ExitStatus.ERROR
+        elif is_wrong and fixed:
+            self.exit_status = errors.ExitStatus.PARTIAL
+            self.ending = f'{len(fixed)} fixed; something else is wrong, and is not fixed'
+        elif is_wrong:
+            self.exit_status = errors.ExitStatus.DIFFERS
+
+    def _told(self) -> examination.Told:
+        """Return what the operator says of consumers, and whether there is a Nova to ask."""
+        from placementclient.nova import service
+
+        gone = consumers.uuids(consumers.GONE, self.args.gone)
+        ignored = consumers.uuids(consumers.IGNORED, self.args.ignore_consumer)
+        if both := sorted(gone & ignored):
+            raise errors.UsageError(f'--gone and --ignore-consumer both name {both[0]}')
+        return examination.Told(gone, ignored, self._mends and service.has_nova(self.client))
+
+    def _proof(self, cloud: Cloud, told: examination.Told) -> Proof:
+        """Return the proof of what may be freed; refuse consumers that are not gone."""
+        from placementclient.producers.proof import Proof
+
+        proof = Proof(
+            self.client,
+            cloud.topology,
+            cloud.answers.servers or {},
+            cloud.records,
+            is_nova_asked=told.is_nova_asked,
+        )
+        proof.check_gone(sorted(told.gone))
+        return proof
+
+    def _prove(
+        self, proof: Proof, cloud: Cloud, findings: Sequence[Finding]
+    ) -> tuple[list[Finding], dict[int, str]]:
+        """Ask for each consumer that may be freed; say before for which hosts."""
+        from placementclient.producers import repair
+        from placementclient.render import findings as tables
+
+        self.warn(tables.known_consumers(cloud, findings))
+        with progress.shown(self.app, self.log, repair.suspects(findings)) as show:
+            return repair.prove(proof, findings, show)
 
     def _check_ids(self, ids: Collection[str]) -> None:
         for id in (*self.args.ignore, *self.args.id, *filter(None, [self.args.explain])):
@@ -174,7 +243,7 @@ class AuditProvider(Changing):
         from placementclient.render import findings
 
         groups = findings.left_out(audit)
-        if groups and self.args.id:
+        if self.args.id and audit.left_out.keys() - {finding.kind for finding in audit.findings}:
             raise errors.PlacementError(f'--id needs more lists: {"; ".join(groups)}')
         if groups:
             left_out = counted(len(audit.left_out), 'check')
@@ -220,33 +289,16 @@ def invocation(command: base.PlacementCommand, servers: Mapping[str, Server]) ->
     """Return the options of the running audit that commands which fix something need too."""
     from placementclient.render.repairs import Invocation
 
-    paths = {f'--{name}': getattr(command.args, name) for name in ('snapshot', *ALWAYS)}
-    sources = {option: path for option, path in paths.items() if path}
-    is_lasting = all(path == NOVA or os.path.isfile(path) for path in sources.values())
+    named = ('snapshot', *ALWAYS, 'hypervisors', 'gone', 'ignore_consumer')
+    options = {f'--{name.replace("_", "-")}': getattr(command.args, name, None) for name in named}
+    sources = [(o, path) for o, option in options.items() for path in compute.places(option)]
+    is_lasting = all(path == NOVA or is_uuid(path) or os.path.isfile(path) for _, path in sources)
     # "allocation heal" needs the details of servers too.
     is_detailed = all(server.is_detailed for server in servers.values())
-    heal = {o: path for o, path in sources.items() if o != '--snapshot' and path != NOVA}
+    heal = [(o, path) for o, path in sources if o.strip('-') in ALWAYS and path != NOVA]
     return Invocation(
         command.program,
         sources if is_lasting else None,
-        heal if is_detailed else {},
+        heal if is_detailed else (),
         is_assumed=bool(command.args.assume),
     )
-
-
-def _listed(args: argparse.Namespace) -> datetime | None:
-    """Return the time of the older list; ``None`` if both are younger than the snapshot."""
-    # Lists from the service itself are younger than the snapshot.
-    lists = [path for name in ALWAYS if (path := getattr(args, name)) not in (None, NOVA)]
-    listed = min(map(_written, lists), default=None)
-    if listed and args.snapshot and _written(args.snapshot) < listed:
-        return None
-    return listed
-
-
-def _written(path: str) -> datetime:
-    """Return the time when a file was written; now, for a pipe."""
-    try:
-        return datetime.fromtimestamp(os.path.getmtime(path), UTC)
-    except OSError:
-        return datetime.now(UTC)

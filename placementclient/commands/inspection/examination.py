@@ -19,24 +19,26 @@ if TYPE_CHECKING:
 
 
 #: The options for the lists.
-LISTS = tuple(
-    Option(
-        f'--{name}',
-        metavar=f'<file>|{service}',
-        help=f'The list of all {content}, as JSON; {service}: ask the service of the catalog',
-    )
-    for name, content, service in (
-        ('servers', 'servers', NOVA),
-        ('migrations', 'migrations', NOVA),
-        ('services', 'nova-compute services', NOVA),
-        ('hypervisors', 'hypervisors with details, below compute API 2.88', NOVA),
-        ('flavors', 'flavors with extra specs', NOVA),
-        ('limits', 'registered limits', KEYSTONE),
-        ('nodes', 'bare metal nodes with details', IRONIC),
-        ('ports', 'ports with resource_request, as an administrator sees them', NEUTRON),
-        ('agents', 'agents of Neutron, as an administrator sees them', NEUTRON),
-        ('subnets', 'subnets, for the segments of routed networks', NEUTRON),
-    )
+LISTS = (
+    compute.SERVERS,
+    *(
+        Option(
+            f'--{name}',
+            metavar=f'<file>|{service}',
+            help=f'The list of all {content}, as JSON; {service}: ask the service of the catalog',
+        )
+        for name, content, service in (
+            ('migrations', 'migrations', NOVA),
+            ('services', 'nova-compute services', NOVA),
+            ('hypervisors', 'hypervisors with details, below compute API 2.88', NOVA),
+            ('flavors', 'flavors with extra specs', NOVA),
+            ('limits', 'registered limits', KEYSTONE),
+            ('nodes', 'bare metal nodes with details', IRONIC),
+            ('ports', 'ports with resource_request, as an administrator sees them', NEUTRON),
+            ('agents', 'agents of Neutron, as an administrator sees them', NEUTRON),
+            ('subnets', 'subnets, for the segments of routed networks', NEUTRON),
+        )
+    ),
 )
 _NO_CATALOG = (
     'There is no service catalog (auth type none or placement_direct), so that no other service '
@@ -60,11 +62,25 @@ class Lists(NamedTuple):
     refused: set[str]
 
 
+class Told(NamedTuple):
+    """The word of the operator about consumers, and whether Nova will be asked for each of them."""
+
+    gone: Collection[str] = ()
+    ignored: Collection[str] = ()
+    is_nova_asked: bool = False
+
+
+def _is_live(command: base.PlacementCommand, lists: Lists) -> bool:
+    """Return whether Nova itself has listed the servers."""
+    places = compute.places(command.args.servers)
+    return NOVA in places or ('servers' in lists.records and not places)
+
+
 def _lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
     """Read the lists of the options; without options or a snapshot, ask for those needed."""
     from placementclient.nova import service
 
-    options = {name: getattr(command.args, name) for name in _NAMES}
+    options = {name: compute.places(getattr(command.args, name)) for name in _NAMES}
     # The services tell which cells do not answer: other lists do not.
     default = (*ALWAYS, 'services', *needed)
     if any(options.values()) or command.args.snapshot:
@@ -74,13 +90,13 @@ def _lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
     sources = compute.sources()
     for name, option in options.items():
         source = sources[name]
-        place = option or (source.service if name in default else None)
-        if place is None:
+        places = option or [source.service] * (name in default)
+        if not places:
             continue
         reason = silent.get(source.service)
         if reason is None:
             try:
-                lists.records[name] = source.read(command, place)
+                lists.records[name] = source.read(command, *places)
                 continue
             except (service.NoCompute, errors.BadFile) as failure:
                 if option:
@@ -100,25 +116,27 @@ def examine(
     command: base.PlacementCommand,
     judged: Callable[[Cloud, Cloud | None], Audit],
     ids: Collection[str] = (),
+    told: Told | None = None,
 ) -> tuple[Cloud, Audit, Lists]:
     """Read and audit the cloud; read it again if answers from different moments may contradict.
 
     :param judged: audits a cloud, with an earlier reading of it
     :param ids: of the checks that will be made; none: all
     """
-    cloud, lists = _read(command, ids)
+    told = told or Told()
+    cloud, lists = _read(command, ids, told)
     audit = judged(cloud, None)
-    sources = {getattr(command.args, name) for name in _NAMES}
-    is_live = sources == {None} or not sources.isdisjoint((NOVA, KEYSTONE, IRONIC, NEUTRON))
+    places = {place for n in _NAMES for place in compute.places(getattr(command.args, n))}
+    is_live = not places or not places.isdisjoint((NOVA, KEYSTONE, IRONIC, NEUTRON))
     if audit.has_suspects and is_live and not command.args.snapshot:
         earlier = cloud
-        cloud, lists = _read(command, ids, is_reversed=True)
+        cloud, lists = _read(command, ids, told, is_reversed=True)
         audit = judged(cloud, earlier)
     return cloud, audit, lists
 
 
 def _read(
-    command: base.PlacementCommand, ids: Collection[str], *, is_reversed: bool = False
+    command: base.PlacementCommand, ids: Collection[str], told: Told, *, is_reversed: bool = False
 ) -> tuple[Cloud, Lists]:
     """Read the snapshot and then the lists: a server that is new in the one is in the others."""
     from placementclient.insight.audit.checks import CHECKS
@@ -139,7 +157,13 @@ def _read(
         # Nova does not know the former, and has the latter where they are no more.
         assumed_servers = assumption.placed | (assumption.lost & servers.keys())
         lists.records['servers'] = servers | {uuid: Server(uuid) for uuid in assumed_servers}
-    answers = Answers(**lists.records, scheduling=scheduling.scheduling(command))
+    answers = Answers(
+        **lists.records,
+        scheduling=scheduling.scheduling(command),
+        gone=told.gone,
+        ignored=told.ignored,
+        is_nova_asked=told.is_nova_asked or _is_live(command, lists),
+    )
     return Cloud(assumption.snapshot, answers, unsettled), lists
 
 

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
 from placementclient.client.microversion import GUARDS_CONSUMERS
-from placementclient.commands.framework import base, changing, compute, option
+from placementclient.commands.framework import base, changing, compute, consumers, option
 from placementclient.commands.framework.changing import Changing
-from placementclient.commands.framework.option import Flag
+from placementclient.commands.framework.option import Flag, Option
+
+if TYPE_CHECKING:
+    from placementclient.model.servers import Server
+    from placementclient.placing.topology import Topology
+    from placementclient.producers.proof import Proof
 
 
 class PurgeProvider(Changing):
     """Delete a resource provider, its children, and all allocations on them.
 
-    Only allocations on this tree are deleted: an evacuated server keeps those on its new host. If
-    the command is killed, run it again: it continues. Without --force it refuses to purge if
-
-      * a consumer would be left without any allocation,
-      * a consumer of a child, or of a sharing provider, still has allocations in the tree that the
-        provider belongs to or serves.
-
-    It always refuses to delete the allocations of a migration that is known to be under way. The
-    table has the reason for each consumer. With --force a consumer may keep shared resources only;
-    if its server is gone, the table has the command that frees them.
+    The command asks Nova for each consumer, if the catalog has Nova; otherwise the files say what
+    Nova says. It frees the allocations of servers that are deleted, or settled on another host with
+    all that their flavors ask for, and those of consumers that --gone names. If another consumer
+    has allocations here, it refuses, and names the classes that would be lost. --force overrules
+    that, but not for a migration under way. If the command is killed, run it again: it continues.
     """
 
     examples = ('compute1 --dry-run',)
     first_version = GUARDS_CONSUMERS
     options = (
         option.PROVIDER,
-        Flag('--force', help='Purge although consumers lose all, or use freed resources'),
-        compute.migrations_option('to find them, as Nova gives them no type'),
+        Flag('--force', help='Purge although consumers lose what they may need'),
+        compute.SERVERS,
+        compute.migrations_option('as their holds are freed only when they are over'),
+        Option('--hypervisors <file>|nova', help='All hypervisors, which have the UUIDs of hosts'),
+        Option('--flavors <file>', help='All flavors, for servers of compute API 2.46 or below'),
+        consumers.GONE,
         *changing.OPTIONS,
     )
 
@@ -39,7 +47,7 @@ class PurgeProvider(Changing):
         purging = Purging(
             self.client,
             self.args.provider,
-            compute.records(self, 'migrations', self.args.migrations),
+            self._proofs(),
             force=self.args.force,
             is_dry_run=self.args.dry_run,
         )
@@ -49,7 +57,54 @@ class PurgeProvider(Changing):
             shown = changes.carried((), purging.notes)
         if purging.refusal is not None:
             for line in (str(purging.refusal), purging.refusal.advice):
-                if line:
-                    self.log.error(line)
+                self.log.error(line)
             self.exit_status = purging.refusal.exit_status
         return shown
+
+    def _proofs(self) -> Callable[[Topology], Proof]:
+        """Return the function that makes the proof of what may be freed, from lists and Nova."""
+        from placementclient.insight.evidence import Records
+        from placementclient.nova import service
+        from placementclient.producers.proof import Proof
+
+        is_nova_asked = service.has_nova(self.client)
+        servers = self._servers()
+        gone = consumers.uuids(consumers.GONE, self.args.gone)
+        migrations, hypervisors = (
+            self._listed(name, is_nova_asked) for name in ('migrations', 'hypervisors')
+        )
+        records = Records(migrations, hypervisors, gone)
+
+        def proof_on(topology: Topology) -> Proof:
+            proof = Proof(self.client, topology, servers, records, is_nova_asked=is_nova_asked)
+            proof.check_gone(sorted(gone))
+            return proof
+
+        return proof_on
+
+    def _servers(self) -> Mapping[str, Server]:
+        """Return the servers of the lists, with their flavors as far as these are known."""
+        from placementclient.files import disk
+        from placementclient.nova import records
+
+        if not self.args.servers:
+            return {}
+        path = self.args.flavors
+        flavors = records.flavors_by_id(disk.read_document(path), path) if path else {}
+        parse = partial(records.servers, flavors=flavors)
+        source = compute.sources()['servers']._replace(parse=parse)
+        servers: Mapping[str, Server] = source.read(self, *self.args.servers)
+        return servers
+
+    def _listed(self, name: str, is_nova_asked: bool) -> Any:
+        """Return a list of Nova; ``None`` if there is no file, and Nova does not give it."""
+        from placementclient.nova import service
+
+        option = getattr(self.args, name)
+        try:
+            return compute.records(self, name, option or (compute.NOVA if is_nova_asked else None))
+        except service.NoCompute as reason:
+            if option:
+                raise
+            self.log.warning(f'{reason}. Give the list as a file: --{name} FILE')
+            return None

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from placementclient.insight.audit import (
     baremetal,
-    completeness,
     consumers,
+    elsewhere,
     flavors,
     hosts,
     identities,
@@ -20,7 +20,6 @@ from placementclient.insight.audit import (
 )
 from placementclient.insight.audit.cloud import Cloud, MissingFields
 from placementclient.model.findings import Finding, Severity
-from placementclient.model.repairs import FreeAllocations
 
 #: The beginning of the paragraph of each text about a check.
 LABELS = {
@@ -34,6 +33,8 @@ LABELS = {
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 _SERVERS = ('servers',)
 _BOTH = ('servers', 'migrations')
+_HYPERVISORS = ('hypervisors',)
+_MIGRATIONS, _HOSTS = ('migrations',), ('servers', 'hypervisors')
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,12 @@ CHECKS = (
     Check('broken-units', _ERROR, inventories.broken_units),
     Check('reserved-above-total', _ERROR, inventories.reserved_above_total),
     Check('ratio-without-room', _ERROR, inventories.ratio_without_room),
-    Check('orphan', _ERROR, consumers.orphan, _SERVERS),
-    Check('doubled', _ERROR, consumers.doubled, _BOTH),
-    Check('left-by-evacuation', _WARNING, consumers.left_by_evacuation, _BOTH),
+    Check('orphan', _ERROR, consumers.orphan, _SERVERS, ('migrations', 'nodes')),
+    Check('doubled', _ERROR, consumers.doubled, _BOTH, _HYPERVISORS),
+    Check('held-elsewhere', _ERROR, elsewhere.held_elsewhere, _BOTH, _HYPERVISORS),
+    Check('left-by-evacuation', _WARNING, consumers.left_by_evacuation, _BOTH, _HYPERVISORS),
     Check('left-by-shelving', _ERROR, consumers.left_by_shelving, _SERVERS),
-    Check('left-by-migration', _WARNING, consumers.left_by_migration, ('migrations',)),
+    Check('left-by-migration', _WARNING, consumers.left_by_migration, _MIGRATIONS, _HOSTS),
     Check('on-several-trees', _WARNING, consumers.on_several_trees),
     Check('in-migration', _INFO, consumers.in_migration, ('migrations',)),
     Check('consumer-incomplete', _WARNING, consumers.consumer_incomplete),
@@ -113,20 +115,18 @@ class Audit(NamedTuple):
     """The result of an audit, check by check.
 
     :param passed_over: the number of servers that nothing is said of, by the reason
-    :param shortfalls: a sentence about each list of Nova that looks incomplete, by its name
     :param left_out: why checks were not made: the names of the lists that they need, or a sentence
     """
 
     findings: list[Finding]
     passed_over: Counter[str]
-    shortfalls: Mapping[str, str]
     left_out: Mapping[str, tuple[str, ...]]
 
     @property
     def has_suspects(self) -> bool:
         """Return True if a comparison of answers from different moments found something."""
         compared = {check.id for check in CHECKS if _is_of_moments(check)}
-        return bool(self.shortfalls) or any(f.kind in compared for f in self.findings)
+        return any(f.kind in compared for f in self.findings)
 
 
 def audit(
@@ -146,19 +146,14 @@ def audit(
     :param roots: only what concerns the trees of these roots, by UUID; none: all
     :param subjects: only what is found of these; none: all
     """
-    shortfalls = completeness.shortfalls(cloud, earlier)
     findings, passed_over, left_out = [], {}, {}
     for check in CHECKS:
         if check.id in ignored:
             continue
         lacking = tuple(name for name in check.needs if not cloud.has(name))
-        try:
-            confirmed = [] if lacking else _confirmed(check, cloud, earlier)
-        except MissingFields as reason:
-            lacking = (str(reason),)
-        if lacking:
-            left_out[check.id] = lacking
-            continue
+        confirmed, unmade = ([], ()) if lacking else _confirmed(check, cloud, earlier)
+        if lacking or unmade:
+            left_out[check.id] = lacking or unmade
         for finding in confirmed:
             is_chosen = not roots or set(finding.roots) & set(roots)
             if not is_chosen or (subjects and finding.subject not in subjects):
@@ -166,27 +161,32 @@ def audit(
             if finding.passed_over:
                 passed_over[finding.subject] = finding.passed_over
             else:
-                findings.append(_judged(check, finding, shortfalls))
-    return Audit(findings, Counter(passed_over.values()), shortfalls, left_out)
+                findings.append(replace(finding, kind=check.id, severity=check.severity))
+    return Audit(findings, Counter(passed_over.values()), left_out)
 
 
 def _is_of_moments(check: Check) -> bool:
     return bool(check.needs or check.also or check.is_of_moments)
 
 
-def _confirmed(check: Check, cloud: Cloud, earlier: Cloud | None) -> list[Finding]:
-    """Return the findings of a check that are in each reading; of one answer, in the last one."""
-    findings = list(check.find(cloud))
+def _confirmed(
+    check: Check, cloud: Cloud, earlier: Cloud | None
+) -> tuple[list[Finding], tuple[str, ...]]:
+    """Return the findings of a check that are in each reading, and what the check lacked.
+
+    A check of one answer looks at the last reading alone.
+    """
+    findings, lacking = _found(check, cloud)
     if earlier is None or not _is_of_moments(check):
-        return findings
-    suspects = {finding.subject for finding in check.find(earlier)}
-    return [finding for finding in findings if finding.subject in suspects]
+        return findings, lacking
+    suspects = {finding.subject for finding in _found(check, earlier)[0]}
+    return [finding for finding in findings if finding.subject in suspects], lacking
 
 
-def _judged(check: Check, finding: Finding, shortfalls: Mapping[str, str]) -> Finding:
-    """Return a finding with its check; unsafe where it deletes by lists that lack something."""
-    reason = finding.reason
-    if shortfalls and not reason and isinstance(finding.remedy, FreeAllocations):
-        name = 'servers' if 'servers' in shortfalls else 'migrations'
-        reason = f'the list of {name} does not look complete'
-    return replace(finding, kind=check.id, severity=check.severity, reason=reason)
+def _found(check: Check, cloud: Cloud) -> tuple[list[Finding], tuple[str, ...]]:
+    findings: list[Finding] = []
+    try:
+        findings.extend(check.find(cloud))
+    except MissingFields as reason:
+        return findings, reason.args
+    return findings, ()

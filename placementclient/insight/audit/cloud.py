@@ -8,8 +8,11 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NamedTuple
 
+import os_resource_classes
+
 from placementclient.insight import healing
-from placementclient.model.consumers import Consumer, Resources
+from placementclient.insight.evidence import NEVER, Evidence, Records, Verdict, is_of_nova
+from placementclient.model.consumers import Allocations, Consumer, Resources
 from placementclient.model.findings import Finding
 from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.repairs import Remedy
@@ -34,7 +37,7 @@ fault = partial(Finding, '')
 
 
 class MissingFields(Exception):
-    """The records of a list lack what a check compares; the message is a sentence."""
+    """What a check lacks: the names of lists, or a sentence about fields of the records."""
 
 
 class Answers(NamedTuple):
@@ -44,6 +47,9 @@ class Answers(NamedTuple):
     :param flavors: all flavors, those of single projects too
     :param limits: the names of the resources with a registered limit
     :param ports: the ports of servers that are bound and ask for resources
+    :param gone: the UUIDs of consumers that are gone by the word of the operator
+    :param ignored: those that are not of Nova by the word of the operator
+    :param is_nova_asked: whether Nova will be asked for each server before something is freed
     :param subnets: the number of IPv4 addresses of each segment of a routed network
     """
 
@@ -58,13 +64,17 @@ class Answers(NamedTuple):
     agents: Sequence[NetworkAgent] | None = None
     subnets: Mapping[str, int] | None = None
     scheduling: Scheduling = Scheduling()
+    gone: Collection[str] = ()
+    ignored: Collection[str] = ()
+    is_nova_asked: bool = False
 
 
 class Cloud:
     """A Placement, its trees, and its consumers as servers and migrations.
 
     :param unsettled: the UUIDs of servers that have changed since the snapshot, or just before
-    :ivar servers: by UUID; empty if they are not known
+    :ivar servers: those that are not deleted, by UUID; empty if they are not known
+    :ivar deleted: the UUIDs of servers whose record says that they are gone
     """
 
     def __init__(
@@ -75,7 +85,9 @@ class Cloud:
     ) -> None:
         self.snapshot, self.answers, self._unsettled = snapshot, answers, unsettled
         self.topology = Topology(snapshot)
-        self.servers, migrations = answers.servers or {}, answers.migrations or ()
+        listed, migrations = answers.servers or {}, answers.migrations or ()
+        self.servers = {uuid: server for uuid, server in listed.items() if not server.is_deleted}
+        self.deleted = listed.keys() - self.servers.keys()
         self.migrating = {m.server_uuid for m in migrations if not m.is_over}
         self.migration_of_consumer = {m.uuid: m for m in migrations if m.uuid}
         self.migrations_of = defaultdict[str, list[ServerMigration]](list)
@@ -93,6 +105,38 @@ class Cloud:
     def hosts_of_cells_down(self) -> list[str]:
         """Return the names of the hosts whose cells do not answer, so that no list has them."""
         return hosts_of_cells_down(self.answers.services or ())
+
+    @cached_property
+    def records(self) -> Records:
+        """The records that prove something, beside those of servers."""
+        answers = self.answers
+        on_nodes = {node.instance_uuid for node in answers.nodes or () if node.instance_uuid}
+        return Records(
+            answers.migrations, answers.hypervisors, answers.gone, answers.ignored, on_nodes
+        )
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        return Evidence(self.topology, self.records, is_presumed=self.answers.is_nova_asked)
+
+    @cached_property
+    def classes(self) -> set[str]:
+        """The classes that servers of Nova have, as far as flavors and nodes are known."""
+        flavors = [*(self.answers.flavors or ()), *(s.flavor for s in self.servers.values())]
+        keys = {key for flavor in flavors if flavor for key in flavor.extra_specs}
+        nodes = (node.resource_class or '' for node in self.answers.nodes or ())
+        used = (name for state in self.states() for name in state.inventories)
+        return {
+            *(key.partition(':')[2] for key in keys if key.startswith('resources')),
+            *map(os_resource_classes.normalize_name, filter(None, nodes)),
+            *(name for name in used if is_of_nova(name)),
+        }
+
+    @property
+    def has_migration_uuids(self) -> bool:
+        """True if the list of migrations shows which consumers are migrations."""
+        migrations = self.answers.migrations
+        return migrations is not None and (not migrations or any(m.uuid for m in migrations))
 
     def subjects(self) -> set[str]:
         """Return all possible subjects of a finding: names of providers, UUIDs of consumers, …"""
@@ -125,6 +169,13 @@ class Cloud:
     def name(self, provider_uuid: str) -> str:
         return self.snapshot.providers[provider_uuid].name
 
+    def named_amounts(self, allocations: Allocations) -> dict[str, dict[str, int]]:
+        """Return allocations by the names of their providers."""
+        return {
+            self.name(uuid) if uuid in self.snapshot.providers else uuid: dict(resources)
+            for uuid, resources in sorted(allocations.items())
+        }
+
     def roots_of(self, consumer: Consumer) -> tuple[str, ...]:
         """Return the roots of all trees with allocations of a consumer, shared ones included."""
         states = filter(None, map(self.snapshot.providers.get, consumer.allocations))
@@ -151,7 +202,7 @@ class Cloud:
         cases = defaultdict[str, list[Case]](list)
         for _, consumer in sorted(self.snapshot.consumers.items()):
             case = Case(self, consumer)
-            if check := _situation(case):
+            for check in _situations(case):
                 cases[check].append(case)
         return cases
 
@@ -203,6 +254,9 @@ class Case:
         home = self.cloud.named(list(self.hosts), self.server.hosts if self.server else ())
         return [root for root in self.hosts if root not in home] if len(home) == 1 else []
 
+    def root_of(self, provider_uuid: str) -> str:
+        return self.cloud.snapshot.providers[provider_uuid].provider.root_uuid
+
     def came_from(self, root_uuid: str) -> bool:
         """Return True if the server was evacuated from a host, and the evacuation is over."""
         return any(
@@ -213,25 +267,64 @@ class Case:
             for m in self.migrations
         )
 
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What may be freed of it, as far as its allocations have not changed since."""
+        server = self.migration.server_uuid if self.migration else self.consumer.uuid
+        holding = self.cloud.snapshot.consumers.get(server)
+        record = (self.cloud.answers.servers or {}).get(server)
+        return self.cloud.evidence.judge(self.consumer, holding, record, lambda _: NEVER)
 
-def _situation(case: Case) -> str:
-    """Return the check that finds a consumer; empty if nothing is odd, or not known to be."""
+    @property
+    def is_orphan(self) -> bool:
+        """True if Nova knows no such server, or only that it is deleted."""
+        cloud, uuid = self.cloud, self.consumer.uuid
+        if uuid in cloud.answers.gone or uuid in cloud.deleted:
+            return True
+        # Types that Nova does not give are of other services, whose consumers are no servers.
+        is_server = self.consumer.type in (None, INSTANCE)
+        is_migration = self.consumer.type == MIGRATION and cloud.has('migrations')
+        is_unknown = cloud.has('servers') and not self.server and (is_server or is_migration)
+        return is_unknown and not self.classes.isdisjoint(cloud.classes)
+
+    @property
+    def passed_over(self) -> str:
+        """The reason to skip it at this moment, or an empty string."""
+        return self.cloud.passed_over(self.consumer.uuid)
+
+    @property
+    def classes(self) -> set[str]:
+        return {name for held in self.consumer.allocations.values() for name in held}
+
+
+def _situations(case: Case) -> Iterator[str]:
+    """Return the checks that find a consumer; none if nothing is odd, or not known to be."""
     cloud = case.cloud
     if case.migration is not None:
-        return 'left-by-migration' if case.migration.is_over else ''
-    # Types that Nova does not give are of other services, whose consumers are no servers.
-    is_server = case.consumer.type in (None, INSTANCE)
-    is_migration = case.consumer.type == MIGRATION and cloud.has('migrations')
-    if cloud.has('servers') and not case.server and (is_server or is_migration):
-        return 'orphan'
-    if case.server and case.server.is_offloaded:
-        return 'left-by-shelving'
-    if len(case.hosts) < 2:
-        return ''
-    if any(not migration.is_over for migration in case.migrations):
-        return 'in-migration'
-    if not (cloud.has('servers') and cloud.has('migrations')):
-        return 'on-several-trees'
-    if case.elsewhere and all(map(case.came_from, case.elsewhere)):
-        return 'left-by-evacuation'
-    return 'doubled'
+        if case.migration.is_over:
+            yield 'left-by-migration'
+    elif case.consumer.uuid in cloud.answers.ignored:
+        return
+    elif case.is_orphan:
+        yield 'orphan'
+    elif case.server and case.server.is_offloaded:
+        yield 'left-by-shelving'
+    elif len(case.hosts) > 1 and any(not migration.is_over for migration in case.migrations):
+        yield 'in-migration'
+    elif cloud.has('servers') and cloud.has('migrations'):
+        if case.server:
+            yield from _situations_of_server(case)
+    elif len(case.hosts) > 1:
+        yield 'on-several-trees'
+
+
+def _situations_of_server(case: Case) -> Iterator[str]:
+    verdict = case.verdict
+    superfluous = (*verdict.freed, *verdict.unproved)
+    if verdict.held:
+        yield 'held-elsewhere'
+    elif not superfluous and len(case.hosts) > 1:
+        superfluous = tuple(case.elsewhere) or tuple(case.hosts)
+    if superfluous:
+        is_evacuated = all(map(case.came_from, map(case.root_of, superfluous)))
+        yield 'left-by-evacuation' if is_evacuated else 'doubled'

@@ -1,21 +1,21 @@
 """Faults of consumers: allocations that should be elsewhere, unknown owners and types."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from placementclient.insight.audit.cloud import Case, Cloud, fault
+from placementclient.insight.audit.cloud import Case, Cloud, MissingFields, fault
+from placementclient.insight.evidence import advised
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
-from placementclient.model.nova import INSTANCE, MIGRATION
+from placementclient.model.nova import INSTANCE
 from placementclient.model.repairs import FreeAllocations, HealServer
 
-#: Why something is not freed that seems to be superfluous.
-_NEEDED = 'a migration may still need it: openstack server migration list --server has its state'
-_LOOK = 'see openstack server migration list --server {}'
-_MIGRATION = (
-    'nothing is taken from a migration: see with openstack server migration list that it is over'
+_NO_UUIDS = (
+    'no migration of the list has a UUID: list them with compute API 2.59 or above, such as '
+    'openstack --os-compute-api-version 2.59 server migration list -f json'
 )
-
+_LOOK = 'see openstack server migration list --server {}'
 #: Placement's default owner of consumers from before they had owners:
 #: ``[placement]incomplete_consumer_project_id`` and ``incomplete_consumer_user_id``.
 PLACEHOLDER = '00000000-0000-0000-0000-000000000000'
@@ -26,28 +26,28 @@ def orphan(cloud: Cloud) -> Iterator[Finding]:
     """A leaked allocation: Nova knows neither a server nor a migration of the consumer's UUID.
 
     Consumers of other types than ``INSTANCE`` and ``MIGRATION`` belong to other services. The check
-    skips them.
+    skips them. Without a list of migrations that have UUIDs it finds only servers whose record says
+    that they are deleted: other consumers may be migrations.
 
     Why it matters: the resources are lost until you free them.
 
-    Safe to fix: yes, if the lists of servers and migrations are complete and younger than the
-    snapshot. ``--fix`` deletes the allocations of a consumer whose type is ``INSTANCE``. It deletes
-    those of a consumer without a type only if the migrations are known too, and never those of a
-    migration. It deletes nothing if a list does not look complete.
+    Safe to fix: yes, if Nova has a record of the server with the status ``DELETED``: ``--fix`` asks
+    for it, or a list has it. That a list lacks a server proves nothing: it may be one of a single
+    project, cell or page. For a consumer without a record, give your word with ``--gone``.
 
-    Look yourself: ``openstack server show CONSUMER`` and ``openstack resource provider allocation
-    show CONSUMER``; servers that can be restored (``reclaim_instance_interval``) are in no list of
-    OpenStackClient
+    Look yourself: ``openstack server list --all-projects --deleted --long`` and ``openstack
+    resource provider allocation show CONSUMER``
 
     Example: ``type INSTANCE, holds (compute1 (VCPU 4, MEMORY_MB 8192))``
     """
     for case in cloud.cases['orphan']:
-        reason = _NEEDED if case.migrations else ''
-        if case.consumer.type == MIGRATION:
-            reason = _MIGRATION
-        elif case.consumer.type is None and not cloud.has('migrations'):
-            reason = 'it may be a migration: give the list of migrations too, with --migrations'
-        yield _finding(case, case.consumer.allocations, reason)
+        is_known = case.consumer.uuid in cloud.deleted or case.consumer.uuid in cloud.answers.gone
+        if is_known or cloud.has_migration_uuids:
+            yield _finding(case)
+    if not cloud.has('migrations'):
+        raise MissingFields('migrations')
+    if not cloud.has_migration_uuids:
+        raise MissingFields(_NO_UUIDS)
 
 
 def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
@@ -56,34 +56,32 @@ def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
     Why it matters: the host seems fuller than it is, and the server gets a second allocation when
     it is unshelved.
 
-    Safe to fix: yes, if Nova has the server on no host, and no migration of it is under way or has
-    failed. ``--fix`` deletes its allocations.
+    Safe to fix: yes, if Nova has the server on no host and does nothing with it. ``--fix`` deletes
+    its allocations.
 
     Look yourself: ``openstack server show SERVER -c status -c OS-EXT-SRV-ATTR:host`` and
     ``openstack resource provider allocation show SERVER``
 
     Example: ``type INSTANCE, holds (compute1 (VCPU 4))``
     """
-    for case in cloud.cases['left-by-shelving']:
-        passed_over = cloud.passed_over(case.consumer.uuid)
-        yield _finding(case, case.consumer.allocations, _unsettled(case), passed_over)
+    yield from map(_finding, cloud.cases['left-by-shelving'])
 
 
 def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
-    """A migration is over, and its consumer still has the allocations on the source.
+    """A migration is over, and its consumer still has the allocations of its server on a host.
 
-    Why it matters: the source host seems fuller than it is.
+    Why it matters: the host seems fuller than it is.
 
-    Safe to fix: not by ``--fix``, which frees no allocations of a migration. Make sure that the
-    migration is over and that its server is well. Then delete the allocations of the consumer.
+    Safe to fix: yes, if nothing is done with the server, and it holds on its own host what its
+    flavor asks for. Nova deletes the migrations of a deleted server: what they hold is an
+    ``orphan`` then.
 
     Look yourself: ``openstack server migration list --server SERVER`` and ``openstack resource
     provider allocation show MIGRATION``
 
     Example: ``holds (compute1 (VCPU 4)), migrations ((type live-migration, status completed))``
     """
-    for case in cloud.cases['left-by-migration']:
-        yield _finding(case, (), _MIGRATION)
+    yield from map(_finding, cloud.cases['left-by-migration'])
 
 
 def in_migration(cloud: Cloud) -> Iterator[Finding]:
@@ -101,7 +99,8 @@ def in_migration(cloud: Cloud) -> Iterator[Finding]:
     Example: ``migrations ((type evacuation, status pre-migrating))``
     """
     for case in cloud.cases['in-migration']:
-        yield _finding(case, (), f'it ends with the migration: {_LOOK.format(case.consumer.uuid)}')
+        reason = f'it ends with the migration: {_LOOK.format(case.consumer.uuid)}'
+        yield unsafe(case, reason)
 
 
 def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
@@ -112,17 +111,16 @@ def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
     Why it matters: a host that has come back seems fuller than it is. A host that never comes back
     cannot be deleted.
 
-    Safe to fix: yes, if Nova says on which host the server is, and no migration of it is under way
-    or has failed. ``--fix`` removes its allocations on the other hosts, and keeps those on sharing
-    providers.
+    Safe to fix: yes, if the server stays on its own host and holds there what its flavor asks for.
+    Its newest migration must say that it has left the other host. ``--fix`` frees what it holds
+    there, and on pools that serve the other host alone.
 
     Look yourself: ``openstack server migration list --server SERVER --type evacuation`` and
     ``openstack resource provider allocation show SERVER``
 
     Example: ``holds (compute1 (VCPU 4), compute2 (VCPU 4)), host compute2``
     """
-    for case in cloud.cases['left-by-evacuation']:
-        yield _finding(case, _elsewhere(case), _unsettled(case))
+    yield from map(_finding, cloud.cases['left-by-evacuation'])
 
 
 def doubled(cloud: Cloud) -> Iterator[Finding]:
@@ -130,17 +128,16 @@ def doubled(cloud: Cloud) -> Iterator[Finding]:
 
     Why it matters: no server can use the resources on the other hosts.
 
-    Safe to fix: yes, if Nova says on which host the server is, and no migration of it is under way
-    or has failed. ``--fix`` removes its allocations on the other hosts, and keeps those on sharing
-    providers.
+    Safe to fix: yes, if the server stays on its own host and holds there what its flavor asks for.
+    Its newest migration must say that it has left the other host. ``--fix`` frees what it holds
+    there, and on pools that serve the other host alone.
 
     Look yourself: ``openstack server show SERVER -c OS-EXT-SRV-ATTR:host`` and ``openstack resource
     provider allocation show SERVER``
 
     Example: ``holds (compute1 (VCPU 4), compute2 (VCPU 4)), host compute2``
     """
-    for case in cloud.cases['doubled']:
-        yield _finding(case, _elsewhere(case), _unsettled(case))
+    yield from map(_finding, cloud.cases['doubled'])
 
 
 def on_several_trees(cloud: Cloud) -> Iterator[Finding]:
@@ -163,7 +160,7 @@ def on_several_trees(cloud: Cloud) -> Iterator[Finding]:
             f'it is not known why: {_LOOK.format(case.consumer.uuid)}, and audit again with the '
             'lists of servers and migrations'
         )
-        yield _finding(case, (), reason)
+        yield unsafe(case, reason)
 
 
 def is_incomplete(consumer: Consumer) -> bool:
@@ -231,30 +228,30 @@ def consumer_untyped(cloud: Cloud) -> Iterator[Finding]:
             yield fault(consumer.uuid, {'type': None, **counts}, roots, None, _UNTYPED)
 
 
-def _elsewhere(case: Case) -> list[str]:
-    return [uuid for root in case.elsewhere for uuid in case.hosts[root]]
+def _finding(case: Case) -> Finding:
+    """Return the finding about a consumer, with what may be freed of it."""
+    cloud, verdict, consumer = case.cloud, case.verdict, case.consumer
+    remedy = FreeAllocations(consumer, verdict.freed) if verdict.freed else None
+    is_asked, is_migration = cloud.answers.is_nova_asked, case.migration is not None
+    reason = advised(verdict, consumer.uuid, is_asked=is_asked, is_migration=is_migration)
+    reason = '' if remedy else reason
+    return replace(unsafe(case, reason), remedy=remedy, passed_over=case.passed_over)
 
 
-def _unsettled(case: Case) -> str:
-    """Return the reason why a migration may still need the server's other allocations."""
-    return _NEEDED if any(m.has_failed or not m.is_over for m in case.migrations) else ''
+def unsafe(case: Case, reason: str, **more: Any) -> Finding:
+    """Return the finding about a consumer that keeps what it holds, for a reason.
 
-
-def _finding(case: Case, superfluous: Iterable[str], reason: str, passed_over: str = '') -> Finding:
-    """Return the finding about a consumer that should hold nothing of some providers."""
-    cloud, consumer, providers = case.cloud, case.consumer, tuple(superfluous)
-    if not providers and not reason:
-        reason = f'its host is not known: {_LOOK.format(consumer.uuid)}'
-    allocated = {
-        cloud.name(uuid) if uuid in cloud.snapshot.providers else uuid: dict(resources)
-        for uuid, resources in sorted(consumer.allocations.items())
+    :param more: facts
+    """
+    cloud, consumer = case.cloud, case.consumer
+    facts: dict[str, Any] = {
+        'type': consumer.type,
+        'holds': cloud.named_amounts(consumer.allocations),
     }
-    facts: dict[str, Any] = {'type': consumer.type, 'holds': allocated}
     if case.server and case.server.hosts:
         facts['host'] = case.server.hosts[0]
     if involved := [case.migration] if case.migration else case.migrations:
         facts['migrations'] = [
             {'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved
         ]
-    remedy = FreeAllocations(consumer, providers) if providers else None
-    return fault(consumer.uuid, facts, cloud.roots_of(consumer), remedy, reason, passed_over)
+    return fault(consumer.uuid, facts | more, cloud.roots_of(consumer), None, reason)

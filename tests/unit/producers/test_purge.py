@@ -3,14 +3,12 @@
 import pytest
 from msgspec import structs
 
+from placementclient.insight.evidence import Verdict
 from placementclient.model.shortfalls import Unaccounted
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.purge import Surroundings, purged
+from placementclient.producers.purge import Objection, purged
 from tests.unit.insight.clouds import cloud, consumer, provider
 
-NOTHING = 'would be left with nothing: a server, or a resize that is not confirmed'
-SHARED = 'would be left with nothing but shared resources'
-MIGRATION = 'is a migration: confirm or revert it first'
 HOSTS = cloud(
     [
         provider('host', VCPU=8),
@@ -21,10 +19,6 @@ HOSTS = cloud(
     [],
 )
 UUIDS = {state.name: uuid for uuid, state in HOSTS.providers.items()}
-AROUND = Surroundings(
-    {UUIDS[name]: HOSTS.providers[UUIDS[name]].provider for name in ('host', 'other', 'storage')},
-    sharing={UUIDS['storage']},
-)
 
 
 def with_consumer(holder):
@@ -35,42 +29,46 @@ def with_consumer(holder):
     return Snapshot(states, [holder])
 
 
+BOTH = consumer('c', host={'VCPU': 1}, other={'VCPU': 2}, storage={'DISK_GB': 1})
+
+
 @pytest.mark.parametrize(
-    ('holder', 'objection'),
+    ('verdict', 'objection', 'rest'),
     [
-        (consumer('c', host={'VCPU': 1}, other={'VCPU': 2}), None),
-        (consumer('c', host_gpu={'VGPU': 1}, other={'VCPU': 2}), None),
-        (consumer('c', host={'VCPU': 1}), NOTHING),
-        (consumer('c', host={'VCPU': 1}, storage={'DISK_GB': 1}), SHARED),
+        (Verdict(('host',)), None, {'other', 'storage'}),
+        (Verdict(('host', 'storage')), None, {'other', 'storage'}),
+        (Verdict(('host', 'other', 'storage')), None, set()),
+        (Verdict(reason='unknown'), Objection('unknown'), {'other', 'storage'}),
+        (Verdict(('other',), reason='here'), Objection('here'), {'other', 'storage'}),
         (
-            structs.replace(consumer('c', host={'VCPU': 1}, other={'VCPU': 1}), type='MIGRATION'),
-            MIGRATION,
+            Verdict(reason='running', is_under_way=True),
+            Objection('running', is_final=True),
+            {'other', 'storage'},
         ),
     ],
 )
-def test_a_consumer_keeps_what_it_holds_elsewhere(holder, objection):
-    after, objections = purged(with_consumer(holder), UUIDS['host'], AROUND)
+def test_purge_frees_only_what_the_evidence_frees(verdict, objection, rest):
+    after, objections = purged(with_consumer(BOTH), UUIDS['host'], {'c': verdict})
     assert {state.name for state in after.providers.values()} == {'other', 'storage'}
-    retained = {u: r for u, r in holder.allocations.items() if u in after.providers}
-    assert [c.allocations for c in after.consumers.values()] == ([retained] if retained else [])
+    assert {u for c in after.consumers.values() for u in c.allocations} == rest
     assert objections == ({'c': objection} if objection else {})
 
 
-@pytest.mark.parametrize(('is_over', 'reason'), [(True, NOTHING), (False, MIGRATION)])
-def test_migrations_are_those_that_nova_lists(is_over, reason):
-    around = AROUND._replace(is_over={'c': is_over})
-    holder = consumer('c', host={'VCPU': 1})
-    _, objections = purged(with_consumer(holder), UUIDS['host'], around)
-    assert objections == {'c': reason}
+def test_purge_names_the_classes_that_a_consumer_would_lose_altogether():
+    holder = consumer(
+        'c', host={'VCPU': 1, 'MEMORY_MB': 1}, host_gpu={'VGPU': 1}, other={'VCPU': 1}
+    )
+    _, objections = purged(with_consumer(holder), UUIDS['host'], {'c': Verdict(reason='why')})
+    assert objections == {'c': Objection('would lose all its MEMORY_MB, VGPU: why')}
 
 
-def test_the_users_of_a_child_are_named():
-    around = AROUND._replace(dependent={UUIDS['host']})
-    holder = consumer('c', host={'VCPU': 1}, host_gpu={'VGPU': 1})
-    after, objections = purged(with_consumer(holder), UUIDS['host_gpu'], around)
-    assert UUIDS['host'] in after.providers
-    assert after.consumers['c'].allocations == {UUIDS['host']: {'VCPU': 1}}
-    assert objections == {'c': 'would go on to use it: it holds something on host'}
+def test_purge_keeps_a_migration_that_no_list_has():
+    holder = consumer('c', 'MIGRATION', host={'VCPU': 1})
+    _, objections = purged(with_consumer(holder), UUIDS['host'], {'c': Verdict(reason='why')})
+    assert objections['c'].is_final
+    assert objections['c'].reason.endswith('--gone c')
+    _, objections = purged(with_consumer(holder), UUIDS['host'], {'c': Verdict(('host',))})
+    assert objections == {}
 
 
 def test_usage_that_no_consumer_answers_for_cannot_be_freed():
@@ -78,4 +76,4 @@ def test_usage_that_no_consumer_answers_for_cannot_be_freed():
     live = with_consumer(holder)
     states = (structs.replace(state, usages={'VCPU': 3}) for state in live.providers.values())
     with pytest.raises(Unaccounted, match='2 VCPU of host is used by consumers without a record'):
-        purged(Snapshot(states, [holder]), UUIDS['host'], AROUND)
+        purged(Snapshot(states, [holder]), UUIDS['host'], {'c': Verdict(('host',))})

@@ -20,7 +20,7 @@ from placementclient.render import repairs
 from placementclient.render.repairs import Invocation
 
 CONSUMER = Consumer('c', {'a': {'VCPU': 1}, 'b': {'VCPU': 1}})
-FILES = {'--snapshot': 'my cloud.json', '--servers': 's.json'}
+FILES = [('--snapshot', 'my cloud.json'), ('--servers', 's.json')]
 AGAIN = "audit --snapshot 'my cloud.json' --servers s.json --id over-capacity --subject 'a b'"
 
 
@@ -41,7 +41,7 @@ def next_step(remedy, reason='', invocation=None):
     ],
 )
 def test_a_command_names_the_program(remedy, typed, program):
-    invocation = Invocation(program, FILES, {'--servers': 'my list.json'})
+    invocation = Invocation(program, FILES, [('--servers', 'my list.json')])
     assert next_step(remedy, invocation=invocation) == (
         f'{program} resource provider {typed}', ''
     )  # fmt: skip

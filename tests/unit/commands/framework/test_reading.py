@@ -108,13 +108,14 @@ SERVERS = [{'ID': 's', 'Name': 's', 'Status': 'ACTIVE', 'Host': 'host1', 'Proper
 
 def test_an_audit_knows_who_is_assumed_and_who_is_lost(placement, folder):
     save(folder, 'servers.json', SERVERS)
+    save(folder, 'none.json', [])
     (folder / 'assume.yaml').write_text(
         '- {without: host1}\n- {without: host2}\n- {add: 1, like: nfs, name: other}\n'
         '- servers: {resources: {DISK_GB: 10}, count: 1}\n'
     )
     command = (
         'resource provider audit --snapshot cloud.json --servers servers.json '
-        '--id orphan --id without-allocations --id over-capacity -f json'
+        '--migrations none.json --id orphan --id without-allocations --id over-capacity -f json'
     )
     result = placement(f'{command} --assume assume.yaml')
     assert (result.status, json.loads(result.stdout)) == (0, []), result.stderr

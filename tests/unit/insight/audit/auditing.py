@@ -16,9 +16,10 @@ def audited(states, consumers=(), servers=None, migrations=None, **answers):
     :param servers: by UUID; a name is that of the host
     """
     if servers is not None:
-        servers = {u: s if isinstance(s, Server) else listed(u, s) for u, s in servers.items()}
+        servers = {u: s if isinstance(s, Server) else settled(u, s) for u, s in servers.items()}
     unsettled, ignored = answers.pop('unsettled', ()), answers.pop('ignored', ['consumer-untyped'])
-    lists = Answers(servers, migrations, **answers)
+    told_apart = answers.pop('told_apart', ())
+    lists = Answers(servers, migrations, ignored=told_apart, **answers)
     return audit(Cloud(cloud(states, consumers), lists, unsettled), ignored=ignored)
 
 
@@ -54,5 +55,11 @@ def listed(uuid, host):
     return Server(uuid, host or None)
 
 
-def migration(kind, status, source='a', server='s'):
-    return ServerMigration(server, status, 'm', source, type=kind)
+def settled(uuid, host, *, status='ACTIVE'):
+    """A server as Nova's API lists it, without its flavor."""
+    return Server(uuid, host or None, host or None, None, status, '2026-11-02T09:00:00Z')
+
+
+def migration(kind, status, source='a', server='s', target='b'):
+    times = {'created_at': '2026-11-02T08:00:00', 'updated_at': '2026-11-02T08:05:00'}
+    return ServerMigration(server, status, 'm', source, type=kind, dest_compute=target, **times)

@@ -1,0 +1,45 @@
+"""Options that name consumers, by their UUIDs or by a file with many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from placementclient.client import errors
+from placementclient.commands.framework.option import Option
+from placementclient.model.providers import is_uuid, normalized
+
+#: The keys of the UUID in records that OpenStackClient or an API prints.
+_KEYS = ('id', 'ID', 'uuid', 'UUID', 'subject')
+GONE = Option(
+    '--gone <uuid>|<file>...',
+    help='Your word that these consumers are gone: a UUID, or a file with a UUID a line or with '
+    'JSON records that have an id. One that Nova or a list shows is refused',
+)
+IGNORED = Option(
+    '--ignore-consumer <uuid>|<file>...',
+    help='Consumers that are not of Nova, as for --gone: they are no orphans, and keep all',
+)
+
+
+def uuids(option: Option, values: list[str]) -> frozenset[str]:
+    """Return the UUIDs that the values of an option name, in small letters."""
+    found = set[str]()
+    for value in values:
+        found.update([normalized(value)] if is_uuid(value) else _of_file(option, value))
+    return frozenset(found)
+
+
+def _of_file(option: Option, path: str) -> Iterator[str]:
+    """Return the UUIDs of a file: a text with one a line, or a list of them or of records."""
+    from placementclient.files import disk
+
+    document = disk.read_document(path)
+    if isinstance(document, dict) and len(document) == 1:
+        [document] = document.values()
+    listed = document.split() if isinstance(document, str) else document
+    for number, record in enumerate(listed if isinstance(listed, list) else [listed], 1):
+        fields = record if isinstance(record, dict) else {'id': record}
+        uuid = next((str(fields[key]) for key in _KEYS if key in fields), '')
+        if not is_uuid(uuid):
+            raise errors.BadFile(path, f'{option.flags[0]} needs UUIDs: number {number} is none')
+        yield normalized(uuid)

@@ -1,0 +1,51 @@
+"""Faults of servers that hold a part of what they need on another root than their host's."""
+
+from collections.abc import Iterator
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.consumers import unsafe
+from placementclient.model.findings import Finding
+from placementclient.model.servers import same_host
+from placementclient.placing.providers import is_sharing
+
+
+def held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
+    """A server holds a class on a root that is not its host, and holds less of it on its host.
+
+    It is no leftover: the server uses it. A service has created the root of the host a second time,
+    under its short name, or a pool of storage has lost its trait or its aggregate.
+
+    Why it matters: the two look like two hosts, so a server gets its CPUs and its devices on
+    different ones.
+
+    Safe to fix: no. Nothing is freed. Repair the root that ``likely`` names: give the pool its
+    trait or aggregate again, or let the other service report its devices below the host.
+
+    Look yourself: ``openstack resource provider allocation show SERVER`` and ``openstack resource
+    provider list``
+
+    Example: ``host compute1.example.com, holds (compute1 (FPGA 1)), likely the same host``
+    """
+    for case in cloud.cases['held-elsewhere']:
+        own = cloud.evidence.own_host(case.server) if case.server else None
+        if own is None or case.passed_over:
+            continue
+        causes = {uuid: _cause(cloud, uuid, own) for uuid in case.verdict.held}
+        likely = '; '.join(dict.fromkeys(filter(None, causes.values())))
+        reason = likely or 'the server uses it: its host lacks it'
+        holds = cloud.named_amounts(case.verdict.held)
+        yield unsafe(case, reason, host=cloud.name(own), holds=holds, likely=likely)
+
+
+def _cause(cloud: Cloud, provider_uuid: str, own: str) -> str:
+    """Return the likely reason why a provider is not one of a host, or an empty string."""
+    state = cloud.snapshot.providers[provider_uuid]
+    root, host = cloud.name(state.provider.root_uuid), cloud.name(own)
+    if same_host(root.lower(), host.lower()):
+        return f'{root} is the same host as {host}, which another service has created again'
+    aggregates = {name for member in cloud.topology.trees[own] for name in member.aggregates}
+    if is_sharing(state):
+        return f'{state.name} shares with no aggregate of {host}'
+    if state.aggregates & aggregates:
+        return f'{state.name} lacks the trait MISC_SHARES_VIA_AGGREGATE'
+    return ''

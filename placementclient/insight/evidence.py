@@ -1,0 +1,306 @@
+"""The proof that allocations may be freed: the record of a server that is gone, or elsewhere.
+
+That a list lacks a consumer, and that Nova finds no server, prove nothing: lists skip projects,
+cells and pages, and other services have consumers too.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from placementclient.model.consumers import Consumer, Resources, together
+from placementclient.model.servers import Server, ServerMigration, moment
+from placementclient.model.services import Hypervisor
+from placementclient.nova.server_parts import Refusal
+from placementclient.nova.server_request import resources
+from placementclient.placing.topology import Topology
+
+#: A time before all others: whoever changed then has not changed since anything.
+NEVER = ''
+#: The classes that servers of Nova hold, beside the custom ones of flavors and nodes.
+_CLASSES = {'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU', 'MEM_ENCRYPTION_CONTEXT'}
+_CLASS_PREFIXES = ('NET_', 'PCI_', 'CUSTOM_PCI_')
+UNKNOWN = 'no list has a record of it'
+_NODE = 'a node of Ironic still has it: see openstack baremetal node list --fields instance_uuid'
+_UNDER_WAY = 'its migration is under way: {}'
+_NO_TASKS = 'its list does not say its task or its status: GET /servers/detail has them'
+_NO_TIME = 'its list does not say when Nova has changed it: GET /servers/detail has updated'
+#: The allocations are younger than the record by which they were judged.
+CHANGED = 'changed since'
+_CHANGED = f'{CHANGED} its record in the list'
+_NO_HOST = 'its own host in Placement is not known'
+_MOVED = 'its newest migration did not end on the host that Nova names'
+_NOTHING = 'it holds nothing on its own host'
+_LIST_DELETED = (
+    ': give the deleted servers as one more --servers: openstack server list --all-projects '
+    '--deleted --long -f json'
+)
+_BY_WORD = 'If you know that it is gone, give your word: audit --fix --gone {}'
+_BY_HAND = (
+    'Look with openstack server show {0} and openstack server migration list --server {0} where it '
+    'runs, then free the rest: allocation unset {0} --provider HOST'
+)
+_LACKING = 'its server holds less of it on its own host'
+_IGNORED = '--ignore-consumer names it'
+_STAYED = 'no migration says that it has left'
+
+
+class Records(NamedTuple):
+    """What Nova says, and the operator.
+
+    :param migrations: ``None`` if they are not known, as ``hypervisors``
+    :param gone: the UUIDs of consumers that are gone by the word of the operator, as ``ignored``
+        those that have nothing to do with Nova
+    :param on_nodes: the UUIDs of the servers that nodes of Ironic have
+    """
+
+    migrations: Sequence[ServerMigration] | None = None
+    hypervisors: Sequence[Hypervisor] | None = None
+    gone: Collection[str] = ()
+    ignored: Collection[str] = ()
+    on_nodes: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What may be taken from a consumer.
+
+    :param freed: the UUIDs of the providers on which it needs nothing
+    :param unproved: those on which it seems to need nothing
+    :param held: what it has on others than its own host, and its host lacks, by provider
+    :param reason: why the rest is not freed
+    :param is_under_way: whether a migration needs it
+    """
+
+    freed: tuple[str, ...] = ()
+    unproved: tuple[str, ...] = ()
+    held: Mapping[str, Resources] = field(default_factory=dict)
+    reason: str = ''
+    is_under_way: bool = False
+
+
+def advised(
+    verdict: Verdict, consumer_uuid: str, *, is_asked: bool = True, is_migration: bool = False
+) -> str:
+    """Return the reason why nothing of a consumer is freed, and what to do about it."""
+    if verdict.is_under_way:
+        return verdict.reason
+    if verdict.reason == UNKNOWN:
+        deleted = '' if is_asked else _LIST_DELETED
+        return f'{verdict.reason}{deleted}. {_BY_WORD.format(consumer_uuid)}'
+    return f'{verdict.reason}. {(_BY_WORD if is_migration else _BY_HAND).format(consumer_uuid)}'
+
+
+class Evidence:
+    """Judges consumers by the records of Nova.
+
+    :param is_asked: whether Nova was asked for the server just now; a record of a list counts only
+        if its consumer has not changed since
+    :param is_presumed: whether to take a server for settled if its list does not say it, as Nova
+        will be asked
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        records: Records,
+        *,
+        is_asked: bool = False,
+        is_presumed: bool = False,
+    ) -> None:
+        self._topology, self._records = topology, records
+        self._is_asked, self._is_presumed = is_asked or is_presumed, is_presumed
+        migrations = records.migrations or ()
+        self._by_uuid = {m.uuid: m for m in migrations if m.uuid}
+        self._of_server: dict[str, list[ServerMigration]] = {}
+        for migration in migrations:
+            self._of_server.setdefault(migration.server_uuid, []).append(migration)
+
+    def migration_of(self, consumer_uuid: str) -> ServerMigration | None:
+        """Return the migration that a consumer is, if it is one."""
+        return self._by_uuid.get(consumer_uuid)
+
+    def judge(
+        self,
+        consumer: Consumer,
+        holding: Consumer | None,
+        server: Server | None,
+        changed: Callable[[str], str | None],
+    ) -> Verdict:
+        """Return what may be freed of a consumer, and why the rest may not.
+
+        :param holding: the consumer of its server: itself, unless it is a migration
+        :param server: the latest record of its server, also of a deleted one
+        :param changed: returns when Placement has changed a consumer last, as of :func:`moment`
+        """
+        uuid, everything = consumer.uuid, tuple(consumer.allocations)
+        migration = self._by_uuid.get(uuid)
+        if migration is not None and not migration.is_over:
+            return Verdict(reason=_UNDER_WAY.format(migration.status), is_under_way=True)
+        if uuid in self._records.ignored:
+            return Verdict(reason=_IGNORED)
+        if uuid in self._records.gone:
+            return Verdict(everything)
+        if server is None:
+            return Verdict(everything) if self._is_presumed else Verdict(reason=UNKNOWN)
+        if server.is_deleted:
+            is_on_node = uuid in self._records.on_nodes
+            return Verdict(reason=_NODE) if is_on_node else Verdict(everything)
+        if reason := self.under_way(server):
+            return Verdict(reason=reason, is_under_way=True)
+        if reason := self._unsettled(server, changed(server.uuid)):
+            return Verdict(reason=reason)
+        if server.is_offloaded:
+            return Verdict(everything)
+        return self._elsewhere(consumer, holding, server, changed(uuid))
+
+    def _elsewhere(
+        self, consumer: Consumer, holding: Consumer | None, server: Server, changed: str | None
+    ) -> Verdict:
+        """Return what a consumer holds beside the own host of a settled server."""
+        own = self.own_host(server)
+        if own is None:
+            return Verdict(reason=_NO_HOST)
+        if self._of_server.get(server.uuid) and own not in self._ends(self._newest(server.uuid)):
+            return Verdict(reason=_MOVED)
+        if holding is None or self._serving(own).isdisjoint(holding.allocations):
+            return Verdict(reason=_NOTHING)
+        return self._compared(consumer, holding, server, own, changed)
+
+    def _compared(
+        self, consumer: Consumer, holding: Consumer, server: Server, own: str, changed: str | None
+    ) -> Verdict:
+        """Return what a consumer holds beside the own host of a server that holds enough there."""
+        freed, unproved, held = list[str](), list[str](), dict[str, Resources]()
+        is_migration = consumer.uuid != server.uuid
+        for provider_uuid, amounts in consumer.allocations.items():
+            state = self._topology.snapshot.providers.get(provider_uuid)
+            if state is None or (not is_migration and provider_uuid in self._serving(own)):
+                continue
+            if lacking := self._lacking(amounts, holding, server, own):
+                held[provider_uuid] = lacking
+            elif is_migration or self._has_left(server.uuid, own, provider_uuid, changed):
+                freed.append(provider_uuid)
+            else:
+                unproved.append(provider_uuid)
+        reason = _STAYED if unproved else _LACKING if held else ''
+        return Verdict(tuple(freed), tuple(unproved), held, reason)
+
+    def under_way(self, server: Server) -> str:
+        """Return the reason why a server may be about to leave its host, or to get to one."""
+        for migration in self._of_server.get(server.uuid, ()):
+            if not migration.is_over:
+                return _UNDER_WAY.format(migration.status)
+        return server.under_way
+
+    def _unsettled(self, server: Server, changed: str | None) -> str:
+        """Return the reason why the record of a server does not say where it is."""
+        if server.is_settled is None and not self._is_presumed:
+            return _NO_TASKS
+        if server.is_settled is False:
+            return f'its status is {server.status or server.vm_state}'
+        if self._is_asked:
+            return ''
+        updated = moment(server.updated)
+        if updated is None:
+            return _NO_TIME
+        return '' if changed is not None and changed <= updated else _CHANGED
+
+    def own_host(self, server: Server) -> str | None:
+        """Return the UUID of the root of the host that Nova names; ``None`` if it is not known."""
+        return self._root(server.host or None, server.node or None, is_own=True)
+
+    def _root(self, host: str | None, node: str | None, *, is_own: bool = False) -> str | None:
+        """Return the UUID of the root of a host, by its hypervisor, else by its exact name.
+
+        A host that Nova has removed has no hypervisor, but its root has its name.
+        """
+        hypervisors = self._records.hypervisors
+        if hypervisors and any(h.uuid for h in hypervisors):
+            uuids = [h.uuid for h in hypervisors if _is_named(h, host, node)]
+            if len(uuids) == 1 and uuids[0] in self._topology.trees:
+                return uuids[0]
+            if is_own:
+                return None
+        state = self._topology.snapshot.named(node or host or '')
+        return state.uuid if state and state.uuid in self._topology.trees else None
+
+    def _serving(self, root_uuid: str) -> set[str]:
+        return {state.uuid for state in self._topology.serving(root_uuid)}
+
+    def _lacking(
+        self, amounts: Resources, holding: Consumer, server: Server, own: str
+    ) -> Resources:
+        """Return what of some amounts a server does not hold on its own host."""
+        there = [held for uuid, held in holding.allocations.items() if uuid in self._serving(own)]
+        present, needed = _joined(together(there)), _joined(amounts) | {}
+        needed |= {name: n for name, n in _asked(server).items() if n and name in needed}
+        return {n: held for n, held in amounts.items() if present[_class(n)] < needed[_class(n)]}
+
+    def _newest(self, server_uuid: str) -> ServerMigration | None:
+        """Return the newest migration of a server, if the list shows which one it is."""
+        migrations = self._of_server.get(server_uuid, [])
+        if len(migrations) < 2:
+            return migrations[0] if migrations else None
+        if any(m.created_at is None for m in migrations):
+            return None
+        *_, before, newest = sorted(migrations, key=lambda m: m.created_at or '')
+        return newest if before.created_at != newest.created_at else None
+
+    def _ends(self, migration: ServerMigration | None) -> dict[str | None, str | None]:
+        """Return the roots that a migration may have ended on, each with the other one."""
+        if migration is None:
+            return {}
+        source = self._root(migration.source_compute, migration.source_node)
+        target = self._root(migration.dest_compute, migration.dest_node)
+        if migration.has_failed:
+            return {source: target, target: source}
+        return {source: target} if migration.has_returned else {target: source}
+
+    def _has_left(
+        self, server_uuid: str, own: str, provider_uuid: str, changed: str | None
+    ) -> bool:
+        """Return whether the newest migration says that a server has left a provider."""
+        newest = self._newest(server_uuid)
+        if newest is None:
+            return False
+        ended = moment(newest.updated_at or newest.created_at)
+        other = self._ends(newest).get(own)
+        is_there = other not in (None, own) and provider_uuid in self._serving(other)
+        return is_there and ended is not None and changed is not None and changed <= ended
+
+
+def is_of_nova(resource_class: str) -> bool:
+    """Return whether servers of Nova hold a class, whatever the flavors are."""
+    return resource_class in _CLASSES or resource_class.startswith(_CLASS_PREFIXES)
+
+
+def _is_named(hypervisor: Hypervisor, host: str | None, node: str | None) -> bool:
+    """Return whether a compute node is the one of these names."""
+    if node is not None:
+        is_of_host = host is None or hypervisor.host in (None, host)
+        return hypervisor.node == node and is_of_host
+    return host is not None and host == (hypervisor.host or hypervisor.node)
+
+
+def _class(name: str) -> str:
+    """Return the class that a class counts as: dedicated CPUs are CPUs."""
+    return 'VCPU' if name == 'PCPU' else name
+
+
+def _joined(amounts: Resources) -> Counter[str]:
+    joined = Counter[str]()
+    for name, amount in amounts.items():
+        joined[_class(name)] += amount
+    return joined
+
+
+def _asked(server: Server) -> Counter[str]:
+    """Return what the flavor of a server asks for, as far as it is known."""
+    if not server.flavor:
+        return Counter()
+    try:
+        return _joined(resources(server.flavor, boots_from_volume=server.boots_from_volume))
+    except Refusal:
+        return Counter()

@@ -1,0 +1,115 @@
+"""Asks whether consumers may be freed, just before they are: Placement first, then Nova."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from email.utils import parsedate_to_datetime
+
+from placementclient.api import allocation
+from placementclient.api.parallel import parallel
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.insight.evidence import CHANGED, Evidence, Records, Verdict
+from placementclient.model.consumers import Consumer
+from placementclient.model.servers import Server
+from placementclient.nova import service
+from placementclient.placing.topology import Topology
+
+#: How many consumers are asked for at the same time.
+_WORKERS = 8
+#: The beginning of the reason why nothing of a consumer is freed.
+SILENT = 'Nova cannot be asked'
+
+
+class Proof:
+    """Judges consumers by what Placement and Nova say of them now.
+
+    :param servers: of lists, by UUID
+    :param is_nova_asked: whether to ask Nova, whose answer counts then, not the lists
+    :ivar is_unasked: whether Nova could not be asked for a server
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        topology: Topology,
+        servers: Mapping[str, Server],
+        records: Records,
+        *,
+        is_nova_asked: bool,
+    ) -> None:
+        self._client, self._servers, self._records = client, servers, records
+        self._evidence = Evidence(topology, records, is_asked=is_nova_asked)
+        self._is_nova_asked, self.is_unasked = is_nova_asked, False
+        #: Why no further server is asked for.
+        self._silence = ''
+
+    def verdicts(
+        self, consumers: Sequence[Consumer], progress: Callable[..., None] | None = None
+    ) -> dict[str, Verdict]:
+        """Return what may be freed of each consumer, by its UUID.
+
+        A consumer that is not as it was judged any more keeps everything.
+        """
+        result = {}
+        judged = parallel(self._verdict, consumers, _WORKERS)
+        for consumer, verdict in zip(consumers, judged, strict=True):
+            result[consumer.uuid] = verdict
+            if progress:
+                progress(consumer.uuid)
+        return result
+
+    def check_gone(self, uuids: Iterable[str]) -> None:
+        """Refuse consumers that are not gone, whatever the operator says.
+
+        :raises errors.BadArgument: names each with the reason
+        """
+        reasons = [f'{uuid}: {reason}' for uuid in uuids if (reason := self._sign_of_life(uuid))]
+        if reasons:
+            raise errors.BadArgument('\n'.join(f'--gone: {reason}' for reason in reasons))
+
+    def _sign_of_life(self, uuid: str) -> str:
+        migration = self._evidence.migration_of(uuid)
+        if migration is not None and not migration.is_over:
+            return f'its migration is under way ({migration.status})'
+        server = self._servers.get(uuid)
+        if server is not None and not server.is_deleted:
+            return f'a list of servers has it ({server.status or server.state or "no status"})'
+        try:
+            is_known = self._is_nova_asked and bool(service.server(self._client, uuid))
+        except service.NoCompute as reason:
+            return str(reason)
+        return 'Nova has this server' if is_known else ''
+
+    def _verdict(self, consumer: Consumer) -> Verdict:
+        migration = self._evidence.migration_of(consumer.uuid)
+        server_uuid = migration.server_uuid if migration else consumer.uuid
+        changed: dict[str, str | None] = {}
+        live = self._read(consumer.uuid, changed)
+        if (live.allocations, live.generation) != (consumer.allocations, consumer.generation):
+            return Verdict(reason=CHANGED)
+        holding = self._read(server_uuid, changed) if migration else live
+        server = self._servers.get(server_uuid)
+        if self._is_nova_asked and consumer.uuid not in self._records.gone:
+            try:
+                server = self._asked(server_uuid)
+            except (service.NoCompute, errors.BadFile) as reason:
+                self.is_unasked = True
+                return Verdict(reason=f'{SILENT}: {str(reason).removeprefix(f"{SILENT}: ")}')
+        return self._evidence.judge(live, holding, server, changed.get)
+
+    def _asked(self, server_uuid: str) -> Server | None:
+        """Ask Nova for the record of a server, unless it has not answered before."""
+        if self._silence:
+            raise service.ServiceSilence(self._silence)
+        try:
+            return service.server_record(self._client, server_uuid)
+        except (service.NoFilters, service.ServiceSilence, service.NoService) as reason:
+            self._silence = str(reason)
+            raise
+
+    def _read(self, consumer_uuid: str, changed: dict[str, str | None]) -> Consumer:
+        """Read a consumer, and when it has changed last."""
+        read = allocation.show(self._client, consumer_uuid)
+        if read.last_modified:
+            moment = parsedate_to_datetime(read.last_modified)
+            changed[consumer_uuid] = moment.strftime('%Y-%m-%dT%H:%M:%S')
+        return read.value
