@@ -23,6 +23,7 @@ TESTS = [
         'snapshot_tables',
         'snapshot_capture',
         'snapshot_restore',
+        'change_database',
         'reshape_apply',
         'reshape_drift',
         'reshape_rollback',
