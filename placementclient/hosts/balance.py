@@ -25,25 +25,10 @@ class Scope:
     unlisted: str = 'it may be a migration, or deleted'
 
 
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """Of one class, how many consumers hold it, and how many of them rows explain."""
-
-    resource_class: str
-    consumers: int
-    explained: int
-
-    def __str__(self) -> str:
-        return (
-            f'{self.resource_class}: {counted(self.consumers, "consumer")}, {self.explained} '
-            f'explained, {self.consumers - self.explained} unexplained'
-        )
-
-
 def balance(
     results: Iterable[AssignmentRow | Finding], snapshot: Snapshot, scope: Scope
-) -> tuple[list[AssignmentRow], list[Finding], list[Balance]]:
-    """Return rows for all consumers in scope, the contradictions, and the balance of each class.
+) -> tuple[list[AssignmentRow], list[Finding], list[str]]:
+    """Return rows for all consumers in scope, the contradictions, and a line for each class.
 
     A consumer that no result explains gets a row with the evidence "unexplained", and is named. A
     row that leaves a consumer as it is explains it, and is left out.
@@ -51,7 +36,7 @@ def balance(
     rows, misfits = divided(results)
     explained = {(row.consumer_uuid, row.resource_class) for row in rows}
     named = {misfit.facts['consumer'] for misfit in misfits}
-    balances: list[Balance] = []
+    lines: list[str] = []
     rows = [row for row in rows if row.to_resource_class != row.resource_class]
     for name in sorted(scope.resource_classes):
         consumers = sorted(_holders(snapshot, name), key=lambda consumer: consumer.uuid)
@@ -61,8 +46,10 @@ def balance(
             if consumer.uuid not in named:
                 named.add(consumer.uuid)
                 misfits.append(misfit(consumer.uuid, _reason(snapshot, consumer, scope), ''))
-        balances.append(Balance(name, len(consumers), len(consumers) - len(unexplained)))
-    return rows, misfits, balances
+        total, left = len(consumers), len(unexplained)
+        numbers = f'{counted(total, "consumer")}, {total - left} explained, {left} unexplained'
+        lines.append(f'{name}: {numbers}')
+    return rows, misfits, lines
 
 
 def _holders(snapshot: Snapshot, name: str) -> Iterator[Consumer]:

@@ -14,7 +14,7 @@ from placementclient.changes.simulation import simulate
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import listed
-from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.consumers import Allocations, Consumer, Resources
 from placementclient.model.findings import Finding
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Snapshot
@@ -117,7 +117,7 @@ class Restoring(Producer):
             subject = f'consumer {uuid}'
             if self._is_there(part, consumer, live):
                 yield live.consumers[uuid]
-            elif reason := self._obstacle(consumer, live):
+            elif reason := self._obstacle(part, consumer, live):
                 notes[subject] = Finding('left alone', subject, reason=reason)
             else:
                 yield consumer
@@ -132,7 +132,7 @@ class Restoring(Producer):
             if uuid in part.providers
         )
 
-    def _obstacle(self, consumer: Consumer, live: Snapshot) -> str:
+    def _obstacle(self, part: Snapshot, consumer: Consumer, live: Snapshot) -> str:
         """Return why a consumer is left alone; empty if it is not."""
         current = live.consumers.get(consumer.uuid)
         present = self._by_tree(current.allocations if current else {})
@@ -142,28 +142,20 @@ class Restoring(Producer):
             names = sorted(map(self._name, current.allocations if current else ()))
             return f'it has moved or changed since, and is on {", ".join(names)}'
         for uuid, resources in consumer.allocations.items():
-            state = live.providers.get(uuid)
-            if uuid not in self._listed and not self._is_made(uuid):
+            if uuid not in self._listed and (self._is_allocations or uuid not in part.providers):
                 return f'{self._name(uuid)} does not exist'
-            lacking = resources.keys() - state.inventories.keys() if state else set()
-            if lacking and self._is_allocations:
+            state = live.providers.get(uuid) if self._is_allocations else None
+            if state is not None and (lacking := resources.keys() - state.inventories.keys()):
                 return f'{self._name(uuid)} has no inventory of {", ".join(sorted(lacking))}'
         return ''
 
-    def _is_made(self, provider_uuid: str) -> bool:
-        state = self._snapshot.providers.get(provider_uuid)
-        is_chosen = state is not None and (
-            not self._roots or state.provider.root_uuid in self._roots
-        )
-        return is_chosen and not self._is_allocations
-
-    def _by_tree(self, allocations: Allocations) -> dict[str, Allocations]:
+    def _by_tree(self, allocations: Allocations) -> dict[str, dict[str, Resources]]:
         """Return allocations by the roots of their trees in the snapshot."""
-        trees: dict[str, dict[str, Mapping[str, int]]] = {}
+        trees: dict[str, dict[str, Resources]] = {}
         for uuid, resources in allocations.items():
             state = self._snapshot.providers.get(uuid)
             trees.setdefault(state.provider.root_uuid if state else uuid, {})[uuid] = resources
-        return {**trees}
+        return trees
 
     def _name(self, provider_uuid: str) -> str:
         state, item = self._snapshot.providers.get(provider_uuid), self._listed.get(provider_uuid)
@@ -171,15 +163,15 @@ class Restoring(Producer):
 
     def _use_present_providers(self) -> None:
         """Give the providers of the snapshot the UUIDs that the service has for their names."""
+        snapshot = self._snapshot
         present = {item.name: uuid for uuid, item in self._listed.items()}
         uuids = {
             uuid: present.get(state.name, uuid)
-            for uuid, state in self._snapshot.providers.items()
-            if uuid not in self._listed
+            for uuid, state in snapshot.providers.items()
+            if uuid not in self._listed and present.get(state.name) not in snapshot.providers
         }
-        if any(uuid != other for uuid, other in uuids.items()):
-            self._snapshot = _with_uuids(self._snapshot, uuids)
-            self._roots = [uuids.get(uuid, uuid) for uuid in self._roots]
+        self._snapshot = _with_uuids(snapshot, uuids)
+        self._roots = [uuids.get(uuid, uuid) for uuid in self._roots]
 
 
 def load(client: Client, snapshot: Snapshot) -> None:

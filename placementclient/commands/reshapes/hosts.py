@@ -113,9 +113,8 @@ class AssignmentsReshape(_Fitting):
         if snapshot is None:
             rows, misfits = assignments.divided(results)
         else:
-            rows, misfits, balances = balance(results, snapshot, scope)
-            for line in balances:
-                self.log.warning(str(line))
+            rows, misfits, lines = balance(results, snapshot, scope)
+            self.warn(lines)
         disk.write_text(self.args.output, assignments.written(rows))
         return self.misfits(misfits)
 

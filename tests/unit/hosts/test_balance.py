@@ -8,9 +8,9 @@ from tests.unit.hosts.test_assignments import facts, snapshot
 
 
 def settled(results, cloud, scope):
-    rows, misfits, balances = balance(results, cloud, scope)
+    rows, misfits, lines = balance(results, cloud, scope)
     reasons = {misfit.facts['consumer']: misfit.reason for misfit in misfits}
-    return rows, reasons, [str(line) for line in balances]
+    return rows, reasons, lines
 
 
 def test_balance_counts_each_class_and_writes_unexplained_rows():
