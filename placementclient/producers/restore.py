@@ -15,8 +15,9 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import listed
 from placementclient.model.consumers import Allocations, Consumer, Resources
-from placementclient.model.findings import Finding
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.providers import Provider
+from placementclient.model.servers import Server
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import Producer
 from placementclient.reading.capture import capture_any
@@ -40,6 +41,7 @@ class Restoring(Producer):
     :param missing: complete a restore that did not come to its end
     :param trees: names or UUIDs of the only trees to restore; none: all
     :param is_allocations: restore only allocations, onto the providers that the service has
+    :param servers: Nova's: those that it has deleted are left alone; ``None``: they are not known
     """
 
     command = 'resource provider snapshot restore'
@@ -53,10 +55,12 @@ class Restoring(Producer):
         missing: bool = False,
         trees: Collection[str] = (),
         is_allocations: bool = False,
+        servers: Mapping[str, Server] | None = None,
     ) -> None:
         super().__init__(client)
         self._snapshot, self._roots = snapshot, snapshot.root_uuids(trees)
         self._missing, self._is_allocations = missing or bool(trees), is_allocations
+        self._servers = servers
         self._is_begun = False
         #: All providers of the service, by UUID.
         self._listed: Mapping[str, Provider] = {}
@@ -114,12 +118,16 @@ class Restoring(Producer):
         """Return the consumers that are as in the snapshot, or can be again; note the others."""
         notes = {note.subject: note for note in self.notes}
         for uuid, consumer in sorted(part.consumers.items()):
-            subject = f'consumer {uuid}'
+            subject, server = f'consumer {uuid}', (self._servers or {}).get(uuid)
             if self._is_there(part, consumer, live):
                 yield live.consumers[uuid]
-            elif reason := self._obstacle(part, consumer, live):
+            elif reason := self._obstacle(part, consumer, live, server):
                 notes[subject] = Finding('left alone', subject, reason=reason)
             else:
+                if self._servers is not None and server is None:
+                    reason = 'restored, though the list of servers lacks it'
+                    note = Finding('not known', subject, reason=reason, severity=Severity.WARNING)
+                    notes[subject] = note
                 yield consumer
         self.notes = list(notes.values())
 
@@ -132,8 +140,12 @@ class Restoring(Producer):
             if uuid in part.providers
         )
 
-    def _obstacle(self, part: Snapshot, consumer: Consumer, live: Snapshot) -> str:
+    def _obstacle(
+        self, part: Snapshot, consumer: Consumer, live: Snapshot, server: Server | None
+    ) -> str:
         """Return why a consumer is left alone; empty if it is not."""
+        if server is not None and server.is_deleted:
+            return 'Nova has deleted the server'
         current = live.consumers.get(consumer.uuid)
         present = self._by_tree(current.allocations if current else {})
         planned = self._by_tree(consumer.allocations)

@@ -11,7 +11,9 @@ from placementclient.files import disk
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
+from placementclient.model.servers import Server
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.nova import service
 from placementclient.producers import restore
 from tests.functional import clouds
 from tests.functional.clouds import content, server, uuid_of
@@ -92,6 +94,34 @@ def test_a_host_that_was_purged_by_mistake_comes_back_beside_what_happened_since
     # Again, there is nothing to do but what is left alone.
     again = placement(f'{COMMAND} --match compute0 {LEFT}')
     assert (again.status, again.stdout) == (6, f'consumer {uuid_of("s1")} {moved}\n')
+
+
+@pytest.mark.parametrize('source', ['files', 'nova'])
+def test_servers_that_nova_has_deleted_do_not_come_back(
+    client, placement, saved, source, tmp_path, monkeypatch
+):
+    purge(placement)
+    present = [{'id': uuid_of(name), 'status': 'ACTIVE'} for name in ('s1', 's2')]
+    deleted = {uuid_of('s0'): Server(uuid_of('s0'), status='DELETED')}
+    (tmp_path / 'servers.json').write_text(json.dumps(present))
+    (tmp_path / 'deleted.json').write_text(json.dumps([{'id': uuid_of('s0'), 'status': 'DELETED'}]))
+    monkeypatch.setattr(service, 'servers', lambda client: present)
+    monkeypatch.setattr(service, 'server_record', lambda client, uuid: deleted.get(uuid))
+    files = '--servers servers.json --servers deleted.json'
+    lists = '--servers nova' if source == 'nova' else files
+    result = placement(f'{COMMAND} --tree compute0 {lists} {LEFT}')
+    notes = [line for line in result.stdout.splitlines() if ' done ' not in line]
+    lacking = 'not known restored, though the list of servers lacks it'
+    assert result.status == 6
+    assert sorted(notes) == sorted(
+        [
+            f'consumer {uuid_of("s0")} left alone Nova has deleted the server',
+            f'consumer {uuid_of("s3")} {lacking}',
+        ]
+    )
+    live = clouds.captured(client)
+    restored = {consumer.uuid for consumer in live.consumers_on(HOST)}
+    assert restored == {uuid_of(name) for name in ('s1', 's2', 's3')}
 
 
 @pytest.mark.parametrize('write', range(0, 9, 2))

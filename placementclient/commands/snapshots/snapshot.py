@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
@@ -10,6 +11,7 @@ from placementclient.client.wording import counted
 from placementclient.commands.framework import (
     base,
     changing,
+    compute,
     option,
     reading,
     selectors,
@@ -19,9 +21,14 @@ from placementclient.commands.framework.document import LineLister
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from placementclient.model.plans import Plan
+    from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
 
+#: How many servers Nova is asked for at the same time.
+_WORKERS = 8
 _FILE = Option('file', help='The snapshot file')
 
 
@@ -125,7 +132,7 @@ class RestoreSnapshot(Changing):
     Consumers that have moved or changed since the snapshot are left alone.
     """
 
-    examples = ('cloud.json.gz --missing', 'cloud.json.gz --tree compute1')
+    examples = ('cloud.json.gz --missing', 'cloud.json.gz --tree compute1 --servers nova')
     options = (
         _FILE,
         Flag('--missing', help='Complete a restore: create only missing objects'),
@@ -134,6 +141,7 @@ class RestoreSnapshot(Changing):
             '--allocations',
             help='Only allocations, on providers that exist, by UUID or else by name',
         ),
+        compute.SERVERS,
         Flag('--other-service', help='Go on although the snapshot is of another service'),
         *changing.OPTIONS,
     )
@@ -143,12 +151,14 @@ class RestoreSnapshot(Changing):
         from placementclient.producers.restore import Restoring
 
         snapshot = disk.read_snapshot(self.args.file)
+        roots = snapshot.root_uuids(selectors.trees(self, snapshot))
         restoring = Restoring(
             self.client,
             snapshot,
             missing=self.args.missing,
-            trees=snapshot.root_uuids(selectors.trees(self, snapshot)),
+            trees=roots,
             is_allocations=self.args.allocations,
+            servers=self._servers(snapshot.only(roots)),
         )
         self._check_service(snapshot)
         output = self.change(restoring)
@@ -158,6 +168,18 @@ class RestoreSnapshot(Changing):
 
     def ask(self, plan: Plan) -> None:
         """Ask nothing: the command only creates objects."""
+
+    def _servers(self, snapshot: Snapshot) -> Mapping[str, Server] | None:
+        """Return the servers of the lists; Nova is asked for each consumer that its list lacks."""
+        from placementclient.api.parallel import parallel
+        from placementclient.nova import service
+
+        listed: Mapping[str, Server] | None = compute.records(self, 'servers', self.args.servers)
+        if listed is None or compute.NOVA not in compute.places(self.args.servers):
+            return listed
+        lacking = sorted(snapshot.consumers.keys() - listed.keys())
+        found = parallel(partial(service.server_record, self.client), lacking, _WORKERS)
+        return {**listed, **{server.uuid: server for server in found if server}}
 
     def _check_service(self, snapshot: Snapshot) -> None:
         """Refuse to fill another cloud that has resource providers of its own."""
