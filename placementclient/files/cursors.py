@@ -24,6 +24,8 @@ _LONGEST_NUMBER = 1000
 #: The name of a resource class or a trait, and how long the service lets it be.
 _SYMBOL, _LONGEST_SYMBOL = re.compile('[A-Z0-9_]+'), 255
 _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
+#: The beginning of a number of another base than ten.
+_OTHER_BASE = re.compile('[-+]?(0[0-9_box]|[0-9_]+:)')
 _Number = TypeVar('_Number', int, float)
 _T = TypeVar('_T')
 
@@ -67,13 +69,21 @@ class _Loader(yaml.SafeLoader):
         text = node.value if isinstance(node, yaml.ScalarNode) else ''
         if is_alias and node not in self._weights:
             raise _fault('contains itself', mark)
-        if node.tag in _NUMBERS and len(text) > _LONGEST_NUMBER:
-            raise _fault(f'too large: a number has at most {_LONGEST_NUMBER} characters', mark)
+        if node.tag in _NUMBERS:
+            _check_number(text, mark)
         self._weight += self._weights[node] if is_alias else NODE_WEIGHT + len(text)
         self._weights[node] = self._weight - before
         if self._weight > MOST_WEIGHT:
             raise _fault('too large', mark)
         return node
+
+
+def _check_number(text: str, mark: Any) -> None:
+    if len(text) > _LONGEST_NUMBER:
+        raise _fault(f'too large: a number has at most {_LONGEST_NUMBER} characters', mark)
+    if _OTHER_BASE.match(text):
+        # YAML 1.1 has 8 for 010, and 90 for 1:30.
+        raise _fault(f'{text[:20]} is no decimal number: write one, or quote a text', mark)
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> _MarkedDict:

@@ -9,6 +9,7 @@ import gzip
 import io
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator
 from typing import IO, Any
@@ -42,6 +43,13 @@ _MOST_PACKED, _SMALL = 300, 1 << 26
 #: read as YAML too, which takes a hundred times as long.
 _MOST_OBJECTS, _BRIEF = 2_000_000, 1 << 20
 _JSON = msgspec.json.Decoder()
+_ADVICE = 'add -f json to the command that printed it'
+#: The beginnings of what OpenStackClient prints for people, and for shells.
+_PRINTED = {
+    'a table': re.compile(r'\+-+'),
+    'CSV': re.compile(r'"[^"\n]*"(,"[^"\n]*")+\s*$', re.MULTILINE),
+    'plain text': re.compile('[0-9a-fA-F-]{32,36} '),
+}
 
 
 def read_text(path: str, most: int = TYPED) -> str:
@@ -73,6 +81,7 @@ def write_document(path: str, document: Any) -> None:
 
 
 def read_document(path: str) -> Any:
+    """Return a document of JSON or YAML, as OpenStackClient and the APIs print lists."""
     content = read_bytes(path, TYPED)
     text, source = as_text(content, path), FileSource(path, content, 'document')
     if text.count('{') + text.count('[') > _MOST_OBJECTS:
@@ -83,8 +92,13 @@ def read_document(path: str) -> Any:
     except errors.BadFile:
         if len(text) > _BRIEF and text.lstrip()[:1] in ('{', '['):
             raise
+        for form, pattern in _PRINTED.items():
+            if pattern.match(text.lstrip()):
+                raise errors.BadFile(path, f'{form}, not JSON or YAML: {_ADVICE}') from None
         # Also of files for which YAML has the better error: with its line.
-        return cursors.read(text, path).value
+        value = cursors.read(text, path).value
+    if isinstance(value, str):
+        raise errors.BadFile(path, f'plain text, not JSON or YAML: {_ADVICE}')
     return value
 
 

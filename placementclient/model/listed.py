@@ -28,6 +28,11 @@ class ListRecord(msgspec.Struct, frozen=True):
     :cvar unique: the fields of which no two records may have the same value
     :cvar lower: the fields that are read in small letters
     :cvar texts: the mappings of texts, which OpenStackClient may print as one text
+    :cvar marks: the fields of which each record has at least one, so that no other list is taken
+        for this one; a record with nothing but its own fields needs none
+    :cvar others: the fields that a record may have beside its own
+    :cvar partial: the values of fields with which a record needs no mark: there is no more of it
+    :cvar source: the command or the request that makes the list
     """
 
     key: ClassVar[str]
@@ -35,3 +40,7 @@ class ListRecord(msgspec.Struct, frozen=True):
     unique: ClassVar[tuple[str, ...]] = ('id',)
     lower: ClassVar[tuple[str, ...]] = ()
     texts: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[tuple[str, ...]] = ()
+    others: ClassVar[tuple[str, ...]] = ()
+    partial: ClassVar[Mapping[str, str]] = {}
+    source: ClassVar[str] = ''

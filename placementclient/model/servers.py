@@ -49,6 +49,7 @@ class Flavor(ListRecord, frozen=True, gc=False):
     }
     unique = ('id', 'name')
     texts = ('extra_specs',)
+    source = 'openstack flavor list --all --long -f json'
 
     name: String
     vcpus: Quantity
@@ -117,6 +118,11 @@ class Server(ListRecord, frozen=True, gc=False):
     }
     unique = ('uuid',)
     lower = ('uuid', 'vm_state')
+    marks = ('flavor', 'flavor_name', 'addresses', 'networks', 'OS-EXT-SRV-ATTR:host')
+    others = ('properties', 'power_state', 'image_name', 'image_id')
+    # From 2.69 on the API has no more of servers in a cell that does not answer.
+    partial: ClassVar = {'status': 'UNKNOWN'}
+    source = 'openstack server list --all-projects --long -f json'
 
     uuid: String
     host: OptionalString | UnsetType = UNSET
@@ -148,6 +154,11 @@ class Server(ListRecord, frozen=True, gc=False):
         """Return whether the list says what decides its allocations."""
         details = (self.node, self.task, self.flavor, self.image)
         return bool(self.state and self.project_id and self.user_id) and UNSET not in details
+
+    @property
+    def is_in_silent_cell(self) -> bool:
+        """Return whether its cell does not answer, so that Nova has no more than its project."""
+        return self.status == 'UNKNOWN' and UNSET in (self.flavor, self.image)
 
     @property
     def is_offloaded(self) -> bool:
@@ -244,6 +255,8 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
     }
     unique = ('uuid',)
     lower = ('uuid', 'server_uuid', 'status', 'type')
+    marks = ('source_compute', 'source_node', 'dest_compute', 'dest_node')
+    source = 'openstack server migration list -f json'
 
     server_uuid: String
     status: String

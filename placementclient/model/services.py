@@ -25,7 +25,10 @@ class ComputeService(ListRecord, frozen=True):
     """A nova-compute service."""
 
     key = 'services'
+    aliases: ClassVar = {'is_forced_down': 'forced_down'}
     lower = ('status', 'state')
+    marks = ('state', 'forced_down', 'is_forced_down', 'zone')
+    source = 'openstack compute service list -f json'
 
     host: String
     status: String = ''
@@ -80,6 +83,8 @@ class Hypervisor(ListRecord, frozen=True):
         'local_disk_used': 'local_gb_used',
     }
     lower = ('id', 'state', 'status')
+    marks = ('hypervisor_hostname', 'hypervisor_type')
+    source = 'GET /os-hypervisors/detail'
 
     node: String
     id: String | int | None = None
@@ -133,9 +138,17 @@ class BaremetalNode(ListRecord, frozen=True):
     """
 
     key = 'nodes'
-    aliases: ClassVar = {'provision_state': 'state', 'provisioning_state': 'state'}
+    aliases: ClassVar = {
+        'id': 'uuid',
+        'provision_state': 'state',
+        'provisioning_state': 'state',
+        'instance_id': 'instance_uuid',
+        'is_maintenance': 'maintenance',
+        'is_retired': 'retired',
+    }
     unique = ('uuid',)
     lower = ('uuid', 'state', 'instance_uuid')
+    source = 'GET /v1/nodes/detail'
 
     uuid: String
     name: OptionalString = None

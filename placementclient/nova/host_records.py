@@ -2,10 +2,11 @@
 
 import ipaddress
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
+from placementclient.client import errors
 from placementclient.model.listed import ListRecord, OptionalString, Quantity, String
 from placementclient.model.services import (
     BaremetalNode,
@@ -17,14 +18,14 @@ from placementclient.model.services import (
 )
 from placementclient.nova.schema import RecordPlace, decoded
 
-#: The fields that decide whether a node should be reserved; a list may lack some.
-_NEEDED = ('power_state', 'resource_class', 'maintenance')
 #: The owner of the ports of servers is this, with the availability zone behind it.
 _SERVERS = 'compute:'
 
 
 class _LimitRecord(ListRecord, frozen=True):
     key = 'registered_limits'
+    marks = ('default_limit',)
+    source = 'openstack registered limit list -f json'
 
     resource_name: String
     id: OptionalString = None
@@ -47,6 +48,8 @@ class _ProfileRecord(msgspec.Struct, frozen=True):
 
 class _PortRecord(ListRecord, frozen=True):
     key = 'ports'
+    marks = ('resource_request', 'device_id', 'fixed_ips', 'binding:vnic_type')
+    source = 'GET /v2.0/ports'
 
     id: String
     device_id: String = ''
@@ -88,6 +91,8 @@ class _ConfigurationRecord(msgspec.Struct):
 
 class _AgentRecord(ListRecord, frozen=True):
     key = 'agents'
+    aliases: ClassVar = {'configuration': 'configurations'}
+    source = 'GET /v2.0/agents'
 
     agent_type: String
     host: String
@@ -103,6 +108,8 @@ class _PoolRecord(msgspec.Struct):
 
 class _SubnetRecord(ListRecord, frozen=True):
     key = 'subnets'
+    marks = ('segment_id', 'allocation_pools', 'cidr')
+    source = 'GET /v2.0/subnets'
 
     id: OptionalString = None
     ip_version: int | None = None
@@ -115,13 +122,25 @@ class _SubnetRecord(ListRecord, frozen=True):
 
 def compute_services(document: Any, path: str) -> list[ComputeService]:
     """Return the nova-compute of all hosts: ``GET /os-services``."""
-    services = decoded(document, path, ComputeService)
-    return [service for _, service in services if service.binary == 'nova-compute']
+    services = [service for _, service in decoded(document, path, ComputeService)]
+    computes = [service for service in services if service.binary == 'nova-compute']
+    if services and not computes:
+        raise errors.BadFile(
+            path,
+            f'no nova-compute is in this list of services. "{ComputeService.source}" makes one',
+        )
+    return computes
 
 
 def hypervisors(document: Any, path: str) -> list[Hypervisor]:
     """Return the compute nodes: ``GET /os-hypervisors/detail``."""
-    return [hypervisor for _, hypervisor in decoded(document, path, Hypervisor)]
+    result = []
+    for place, hypervisor in decoded(document, path, Hypervisor):
+        # OpenStack's SDK calls it by its name, as lists of anything do.
+        if place.lacking('hypervisor_hostname') and place.lacking('hypervisor_type'):
+            raise place.error(f'has no hypervisor_hostname. "{Hypervisor.source}" has it')
+        result.append(hypervisor)
+    return result
 
 
 def registered_limits(document: Any, path: str) -> list[str]:
@@ -133,7 +152,8 @@ def nodes(document: Any, path: str) -> list[BaremetalNode]:
     """Return the nodes of Ironic: ``GET /v1/nodes/detail``, from bare metal API 1.21 on."""
     result = []
     for place, node in decoded(document, path, BaremetalNode):
-        if place.lacking(*_NEEDED):
+        maintenance = place.value('maintenance', 'is_maintenance')
+        if maintenance is None or place.lacking('power_state', 'resource_class'):
             raise place.error(
                 'has no resource class or no power state: list nodes with --long, or GET '
                 '/v1/nodes/detail'
@@ -144,14 +164,8 @@ def nodes(document: Any, path: str) -> list[BaremetalNode]:
 
 def ports(document: Any, path: str) -> list[Port]:
     """Return the bound ports of servers that require resources: ``GET /v2.0/ports``."""
-    records = list(decoded(document, path, _PortRecord))
-    if records and all(place.lacking('resource_request') for place, _ in records):
-        raise RecordPlace(path, 'ports', {}).error(
-            'has no resource_request: an administrator gets it, if Neutron has the service '
-            'plugin placement'
-        )
     result = []
-    for _, record in records:
+    for record in _ports(document, path):
         if record.binding_host_id and record.device_owner.startswith(_SERVERS) and record.device_id:
             port = _port(record)
             groups = tuple(group for group in port.groups if any(group.resources.values()))
@@ -159,9 +173,19 @@ def ports(document: Any, path: str) -> list[Port]:
     return result
 
 
+def _ports(document: Any, path: str) -> list[_PortRecord]:
+    records = list(decoded(document, path, _PortRecord))
+    if records and all(place.lacking('resource_request') for place, _ in records):
+        raise RecordPlace(path, 'ports', {}).error(
+            'has no resource_request: an administrator gets it, if Neutron has the service '
+            'plugin placement'
+        )
+    return [record for _, record in records]
+
+
 def requested_ports(document: Any, path: str, server: str | None = None) -> list[Port]:
     """Return the present or future ports of a server, by its UUID; without it all are its."""
-    every = [_port(record) for _, record in decoded(document, path, _PortRecord)]
+    every = [_port(record) for record in _ports(document, path)]
     return [port for port in every if server in (None, port.server_uuid)]
 
 
@@ -209,18 +233,22 @@ def agents(document: Any, path: str) -> list[NetworkAgent]:
 def segment_addresses(document: Any, path: str) -> dict[str, int]:
     """Return the number of IPv4 addresses of each segment, by its ID: ``GET /v2.0/subnets``."""
     totals: dict[str, int] = {}
-    records = list(decoded(document, path, _SubnetRecord))
-    if records and all(place.lacking('segment_id') for place, _ in records):
-        raise RecordPlace(path, 'subnets', {}).error(
-            'has no segment_id, which "openstack subnet list" leaves out: GET /v2.0/subnets has it'
-        )
-    for place, record in records:
+    for place, record in _subnets(document, path):
         if record.segment_id is not None and record.ip_version == 4 and record.allocation_pools:
             # Neutron counts the gateway too, and reserves it.
             addresses = sum(_size(place, pool) for pool in record.allocation_pools)
             segment = record.segment_id.lower()
             totals[segment] = totals.get(segment, 0) + addresses + bool(record.gateway_ip)
     return totals
+
+
+def _subnets(document: Any, path: str) -> list[tuple[RecordPlace, _SubnetRecord]]:
+    records = list(decoded(document, path, _SubnetRecord))
+    if records and all(place.lacking('segment_id') for place, _ in records):
+        raise RecordPlace(path, 'subnets', {}).error(
+            'has no segment_id, which "openstack subnet list" leaves out: GET /v2.0/subnets has it'
+        )
+    return records
 
 
 def _size(place: RecordPlace, pool: _PoolRecord) -> int:
@@ -234,7 +262,7 @@ def _size(place: RecordPlace, pool: _PoolRecord) -> int:
 def segments(document: Any, path: str) -> dict[str, list[list[str]]]:
     """Return the aggregates of each segment, by the IDs of its subnet and of its network."""
     result: dict[str, list[list[str]]] = {}
-    for place, record in decoded(document, path, _SubnetRecord):
+    for place, record in _subnets(document, path):
         if record.id is None or record.network_id is None:
             raise place.error("has no 'id' or no 'network_id'")
         segment = [] if record.segment_id is None else [list(record.aggregates)]

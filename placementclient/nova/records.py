@@ -25,7 +25,14 @@ from placementclient.model.servers import (
     ServerMigration,
 )
 from placementclient.model.services import COMPUTE_SERVICE
-from placementclient.nova.schema import RecordPlace, check_unique, convert, decoded, places
+from placementclient.nova.schema import (
+    RecordPlace,
+    check_unique,
+    convert,
+    decoded,
+    is_of_sdk,
+    places,
+)
 from placementclient.nova.server_parts import ServerRequest
 
 #: Fields of an image that are no properties.
@@ -44,6 +51,7 @@ class _ServerGroupRecord(ListRecord, frozen=True):
     """A server group; ``policy`` and ``rules`` from compute API 2.64 on."""
 
     key = 'server_groups'
+    aliases: ClassVar = {'member_ids': 'members'}
 
     id: String
     members: list[String]
@@ -56,6 +64,9 @@ class _ServerGroupRecord(ListRecord, frozen=True):
 class _ProjectRecord(ListRecord, frozen=True):
     key = 'projects'
     aliases: ClassVar = {'uuid': 'id'}
+    marks = ('is_domain',)
+    others = ('domain_id', 'description', 'enabled')
+    source = 'openstack project list -f json'
 
     id: String
     name: String
@@ -64,6 +75,8 @@ class _ProjectRecord(ListRecord, frozen=True):
 class _QuotaRecord(ListRecord, frozen=True):
     key = 'quotas'
     aliases: ClassVar = {'project_id': 'id'}
+    marks = ('cores',)
+    source = 'openstack quota list --compute -f json'
 
     id: String
     cores: Limit | None = None
@@ -83,13 +96,17 @@ def servers(
 def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> list[Server]:
     """Return the servers with their flavors: ``GET /servers/detail``.
 
+    Servers in a cell that does not answer are left out: the API does not have theirs.
+
     :param flavors: by ID; compute API 2.46 and below answers only the ID of a flavor
     """
     result = []
     for place, server in _servers(document, path, flavors):
+        if server.is_in_silent_cell:
+            continue
         # A missing field must not be taken for an empty one.
         for name in place.lacking(*_DETAILS):
-            raise place.error(f'has no {name!r}: GET /servers/detail has it')
+            raise place.error(f'has no {name!r}: GET /servers/detail has it for an administrator')
         if server.flavor is UNSET:
             raise place.error('its flavor is not one of GET /servers/detail')
         for name, value in (('tenant_id', server.project_id), ('user_id', server.user_id)):
@@ -103,10 +120,15 @@ def _servers(
     document: Any, path: str, flavors: Mapping[str, Flavor]
 ) -> Iterator[tuple[RecordPlace, Server]]:
     seen: dict[tuple[str, str], str] = {}
-    for place in places(document, path, Server.key):
+    for place in places(document, path, Server):
         parts = {'flavor': _embedded(place, flavors), 'image': _image(place)}
         server = convert(place, Server, **parts)
         check_unique(place, server, seen)
+        known = (server.host, server.node, server.task, server.flavor)
+        if not server.state and all(value is UNSET for value in known):
+            raise place.error(f'says no more than its name. "{Server.source}" says more')
+        if server.status and not server.status.isupper():
+            raise place.error(f'{server.status!r} is no status of a server')
         yield place, server
 
 
@@ -118,7 +140,8 @@ def _embedded(place: RecordPlace, flavors: Mapping[str, Flavor]) -> Any:
     if not isinstance(flavor, Mapping):
         return flavor
     inside = RecordPlace(place.path, f'{place.name}.flavor', flavor)
-    if inside.value('extra_specs') is not None:
+    specs = inside.value('extra_specs')
+    if specs or (specs is not None and not is_of_sdk(flavor)):
         return convert(inside, Flavor)
     # Else it is of compute API 2.46 or below, or the policy of the cloud hides them.
     return flavors.get(str(inside.value('id')))
@@ -131,6 +154,9 @@ def _image(place: RecordPlace) -> Any:
         return UNSET if place.lacking('image') else None
     if not isinstance(image, Mapping):
         return UNSET if isinstance(image, str) else image
+    if is_of_sdk(image):
+        properties = {k: v for k, v in (image.get('properties') or {}).items() if k != 'links'}
+        image = {'id': image.get('id'), **({'properties': properties} if properties else {})}
     return convert(RecordPlace(place.path, f'{place.name}.image', image), ServerImage)
 
 
@@ -199,7 +225,9 @@ def projects(document: Any, path: str) -> dict[str, str]:
 def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
     """Return the quotas of projects by ID: of ``CPUS`` and ``MEMORY_MB``; -1 means no limit."""
     result = {}
-    for _, record in decoded(document, path, _QuotaRecord):
+    for place, record in decoded(document, path, _QuotaRecord):
+        if place.lacking('cores') and place.lacking('ram'):
+            raise place.error(f'has no cores and no ram. "{_QuotaRecord.source}" has them')
         limits = {'CPUS': record.cores, 'MEMORY_MB': record.ram}
         result[record.id] = {name: n for name, n in limits.items() if n is not None}
     return result
@@ -207,12 +235,13 @@ def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
 
 def flavors(document: Any, path: str) -> list[Flavor]:
     """Return the flavors: ``GET /flavors/detail`` (2.61 on), ``openstack flavor list --long``."""
-    result = []
-    for place, flavor in decoded(document, path, Flavor):
-        if place.value('extra_specs', 'properties') is None:
+    result = list(decoded(document, path, Flavor))
+    for place, flavor in result:
+        # OpenStack's SDK has {} for those that it was not told.
+        is_silent = is_of_sdk(place.fields) and not any(f.extra_specs for _, f in result)
+        if is_silent or place.value('extra_specs', 'properties') is None:
             raise _without_extra_specs(place, flavor.name)
-        result.append(flavor)
-    return result
+    return [flavor for _, flavor in result]
 
 
 def flavors_by_id(document: Any, path: str) -> dict[str, Flavor]:

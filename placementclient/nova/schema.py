@@ -63,27 +63,55 @@ def decoded(document: Any, path: str, kind: type[R]) -> Iterator[tuple[RecordPla
     :raises errors.BadFile: if it is something else, one page of several, or has a record twice
     """
     seen: dict[tuple[str, str], str] = {}
-    for place in places(document, path, kind.key):
+    for place in places(document, path, kind):
         record = convert(place, kind)
         check_unique(place, record, seen)
         yield place, record
 
 
-def places(document: Any, path: str, key: str) -> Iterator[RecordPlace]:
+def places(document: Any, path: str, kind: type[ListRecord]) -> Iterator[RecordPlace]:
     """Return the records of a list, or of the object that the API puts around it, as they are."""
-    records = document
+    records, key = document, kind.key
+    source = f'. "{kind.source}" makes one' if kind.source else ''
     if isinstance(document, Mapping):
         try:
             link = next_page(document, key)
         except (AttributeError, KeyError, TypeError):
-            raise errors.BadFile(path, f'not a list of {key}') from None
+            raise errors.BadFile(path, f'not a list of {key}{source}') from None
         if link is not None:
             raise errors.BadFile(path, _ONE_PAGE.format(key, _marker(link)))
         records = document.get(key)
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
-        raise errors.BadFile(path, f'not a list of {key}')
+        raise errors.BadFile(path, f'not a list of {key}{source}')
     for index, fields in enumerate(records):
-        yield RecordPlace(path, f'{key}[{index}]', fields)
+        place = RecordPlace(path, f'{key}[{index}]', _said(fields))
+        if kind.marks and not _is_of(place, kind):
+            raise place.error(f'not of a list of {key}{source}')
+        yield place
+
+
+def is_of_sdk(fields: Mapping[str, Any]) -> bool:
+    """Return whether OpenStack's SDK has written a record: it has a null for each silence."""
+    return 'location' in fields
+
+
+def _said(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what the service has said of a record."""
+    if not is_of_sdk(fields):
+        return fields
+    said = {n: value for n, value in fields.items() if value is not None or n == 'location'}
+    if 'status' in said and 'task_state' in fields:
+        # Nova says the task of each server of which it says the status.
+        said.setdefault('task_state', None)
+    return said
+
+
+def _is_of(place: RecordPlace, kind: type[ListRecord]) -> bool:
+    own, _ = _fields(kind)
+    present = {_normal(str(name)) for name in place.fields}
+    has_mark = not present.isdisjoint(map(_normal, kind.marks))
+    is_partial = any(place.value(name) == value for name, value in kind.partial.items())
+    return has_mark or is_partial or present <= own.keys() | set(map(_normal, kind.others))
 
 
 def next_page(document: Mapping[str, Any], key: str) -> str | None:

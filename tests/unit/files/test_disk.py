@@ -226,3 +226,36 @@ def test_a_file_that_is_too_large_is_not_parsed(tmp_path, snapshot, monkeypatch)
     monkeypatch.setattr(disk.snapshots, 'decode', lambda *arguments: pytest.fail('parsed'))
     with pytest.raises(errors.BadFile, match=r'is larger than 3 MiB$'):
         disk.read_snapshot(str(path))
+
+
+@pytest.mark.parametrize(
+    ('text', 'form'),
+    [
+        ('+----+----+\n| ID | Name |\n+----+----+\n| a | b |\n+----+----+\n', 'a table'),
+        ('\n"ID","Name"\n"a","b"\n', 'CSV'),
+        (f"{uuid_of('web1')} web1 ACTIVE {{'net': ['192.0.2.1']}} small\n", 'plain text'),
+        ('web1 ACTIVE\nweb2 ACTIVE\n', 'plain text'),
+    ],
+)
+def test_what_openstackclient_prints_for_people_is_refused_by_its_form(tmp_path, text, form):
+    path = tmp_path / 'list'
+    path.write_text(text)
+    with pytest.raises(errors.BadFile) as caught:
+        disk.read_document(str(path))
+    advice = 'add -f json to the command that printed it'
+    assert str(caught.value) == f'{path}: {form}, not JSON or YAML: {advice}'
+
+
+@pytest.mark.parametrize('number', ['010', '-012', '00', '0x10', '1:30', '12:30:45', '007'])
+def test_numbers_of_another_base_are_refused_with_their_place(tmp_path, number):
+    path = tmp_path / 'tree.yaml'
+    path.write_text(f'name: a\ntotal: {number}\n')
+    with pytest.raises(errors.BadFile, match=r'tree\.yaml:2: .* is no decimal number'):
+        disk.read_document(str(path))
+
+
+@pytest.mark.parametrize('number', ['0', '10', '-1', '0.5', '1_000', '"010"'])
+def test_decimal_numbers_are_read(tmp_path, number):
+    path = tmp_path / 'tree.yaml'
+    path.write_text(f'total: {number}\n')
+    assert str(disk.read_document(str(path))['total']) == number.replace('_', '').strip('"')

@@ -222,6 +222,6 @@ def test_the_addresses_of_a_segment_are_those_of_its_pools_and_gateways():
 
 def test_subnets_that_all_lack_their_segment_are_refused():
     with pytest.raises(errors.BadFile, match=r'has no segment_id, .* GET /v2.0/subnets has it'):
-        host_records.segment_addresses([{'ID': 'a', 'Name': 'n'}, {'ID': 'b', 'Name': 'n'}], '')
+        host_records.segment_addresses([{'ID': 'a', 'cidr': 'n'}, {'ID': 'b', 'cidr': 'n'}], '')
     some = [{'id': 'a', 'segment_id': None}, {'id': 'b'}]
     assert host_records.segment_addresses(some, '') == {}

@@ -287,7 +287,8 @@ def test_a_record_that_is_wrong_is_told_with_its_place(parse, record, reason):
 @pytest.mark.parametrize(
     ('parse', 'one', 'changes', 'reason'),
     [
-        (records.servers, {'ID': 'A'}, {'ID': 'a'}, 'servers[1]: a is there twice, first as'),
+        (records.servers, {'ID': 'A', 'Host': 'h'}, {'ID': 'a'},
+         'servers[1]: a is there twice, first as'),
         (records.servers, DETAIL, {}, 'servers[1]: s1 is there twice'),
         (server_details, DETAIL, {'id': 's1'},
          'servers[1]: s1 is there twice, first as servers[0]'),
@@ -302,7 +303,8 @@ def test_a_record_that_is_wrong_is_told_with_its_place(parse, record, reason):
         (records.projects, SHORT | {'name': 'x'}, {'name': 'y'}, 'projects[1]: a is there twice'),
         (records.quotas, SHORT | {'cores': 1}, {'cores': 2}, 'quotas[1]: a is there twice'),
         (host_records.compute_services, SHORT | {'host': 'h'}, {}, 'services[1]: a is there twice'),
-        (host_records.hypervisors, SHORT | {'node': 'h'}, {}, 'hypervisors[1]: a is there twice'),
+        (host_records.hypervisors, SHORT | {'hypervisor_hostname': 'h'}, {},
+         'hypervisors[1]: a is there twice'),
         (host_records.nodes,
          {'uuid': 'a', 'power_state': None, 'resource_class': None, 'maintenance': False}, {},
          'nodes[1]: a is there twice'),
@@ -385,14 +387,14 @@ def test_the_last_page_of_a_list_is_a_list(links):
 
 @pytest.mark.parametrize('links', [{'servers_links': 5}, {'servers_links': [5]}, {'links': [5]}])
 def test_links_of_another_form_are_refused(links):
-    with pytest.raises(errors.BadFile, match=r'^x\.json: not a list of servers$'):
+    with pytest.raises(errors.BadFile, match=r'^x\.json: not a list of servers'):
         records.servers({'servers': [], **links}, 'x.json')
 
 
 @pytest.mark.parametrize(
     ('record', 'known'),
     [
-        ({}, (UNSET, UNSET)),
+        ({'Status': 'ACTIVE'}, (UNSET, UNSET)),
         ({'Host': None, 'Task State': 'None'}, (None, None)),
         ({'Host': 'h1', 'Task State': 'rebuilding'}, ('h1', 'rebuilding')),
     ],

@@ -162,8 +162,17 @@ HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
     [
         ('--id orphans', 2, 'There is no check \'orphans\'. Did you mean "orphan"?'),
         ('--tree what', 1, "No resource provider has the name or UUID 'what'"),
-        ('--servers {none}', 1, '{none}: not a list of servers'),
-        ('--migrations {none}', 1, '{none}: not a list of migrations'),
+        (
+            '--servers {none}',
+            1,
+            '{none}: not a list of servers. "openstack server list --all-projects --long -f json" '
+            'makes one',
+        ),
+        (
+            '--migrations {none}',
+            1,
+            '{none}: not a list of migrations. "openstack server migration list -f json" makes one',
+        ),
         ('--limits keystone', 1, f'Keystone cannot be asked: {NO_CATALOG}'),
         ('--nodes ironic', 1, f'Ironic cannot be asked: {NO_CATALOG}'),
         ('--ports neutron', 1, f'Neutron cannot be asked: {NO_CATALOG}'),
