@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -167,9 +167,16 @@ class BaremetalNode(ListRecord, frozen=True):
         return bool(self.reservation or self.target_provision_state)
 
     @property
-    def is_withheld(self) -> bool:
-        """Return whether nova-compute reserves it."""
-        return self.maintenance or self.retired or self.power_state in _POWERLESS
+    def withheld(self) -> dict[str, Any]:
+        """Return the fields for which nova-compute reserves it, though no server is on it."""
+        fields: dict[str, Any] = {}
+        if self.maintenance:
+            fields['maintenance'] = True
+        if self.retired:
+            fields['retired'] = True
+        if self.power_state in _POWERLESS:
+            fields['power_state'] = self.power_state
+        return fields
 
 
 @dataclass(frozen=True, slots=True)

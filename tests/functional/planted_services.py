@@ -6,8 +6,9 @@ from msgspec.structs import replace
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import DISABLED, ONE_TIME_USE, OWNER_CYBORG, OWNER_NOVA
+from placementclient.placing.providers import is_sharing
 from tests.functional.clouds import uuid_of
-from tests.functional.planted import AGENT, EGRESS, SERVER
+from tests.functional.planted import AGENT, EGRESS, FLAVOR, HOST, SERVER
 
 NOBODY = '00000000-0000-0000-0000-000000000000'
 DEVICE = 'CUSTOM_PCI_8086_0B60'
@@ -18,7 +19,17 @@ IRONIC = 'ironic-compute'
 
 def plant(cloud):
     """Add the faults, and the lists of all services."""
-    for part in (_owners, _nodes, _ports, _agents, _segments, _devices, _flavors, _hosts):
+    for part in (
+        _owners,
+        _nodes,
+        _ports,
+        _agents,
+        _segments,
+        _devices,
+        _flavors,
+        _mismatches,
+        _hosts,
+    ):
         part(cloud)
     untyped = [consumer.uuid for consumer in cloud.consumers if consumer.type is None]
     assert 2 * len(untyped) < len(cloud.consumers) - len(cloud.forgotten)
@@ -34,11 +45,12 @@ def _owners(cloud):
 
 
 def _nodes(cloud):
-    """A node that is idle, one with a server, and one with a consumer that Ironic does not know."""
+    """Nodes that are idle, with a server, with an unknown consumer, and out of use."""
     for name, state, server in (
         ('idle-node', 'available', None),
         ('busy-node', 'active', 'metal'),
         ('held-node', 'available', 'ghost'),
+        ('broken-node', 'clean failed', None),
     ):
         provider = cloud.provider(uuid_of(name), {GOLD: Inventory(1, max_unit=1)})
         instance = uuid_of(server) if state == 'active' else None
@@ -46,7 +58,8 @@ def _nodes(cloud):
         cloud.hypervisor(uuid_of(provider), provider, IRONIC, {}, {}, kind='ironic')
         if server:
             cloud.server(server, provider, **{provider: {GOLD: 1}})
-    cloud.expected.append(('ironic-node', uuid_of('held-node')))
+    for name in ('held-node', 'broken-node'):
+        cloud.expected.append(('ironic-node', uuid_of(name)))
 
 
 def _ports(cloud):
@@ -148,6 +161,18 @@ def _flavors(cloud):
     cloud.expected.append(('limit-missing', 'class:VGPU'))
 
 
+def _mismatches(cloud):
+    """Servers that hold what their flavor has lost, and that are where it does not want them."""
+    cloud.provider('gilded', HOST | {GOLD: Inventory(4)})
+    for name, check, amounts, specs in (
+        ('faded', 'class-without-flavor', {GOLD: 1}, {}),
+        ('slow-disk', 'trait-mismatch', {}, {'trait:CUSTOM_SSD': 'required'}),
+    ):
+        uuid = cloud.consumer(name, gilded=SERVER | amounts)
+        cloud.detailed(name, 'gilded', flavor=FLAVOR | {'extra_specs': specs})
+        cloud.expected.append((check, uuid))
+
+
 def _hosts(cloud):
     """Every host as nova-compute reports it, but for a few."""
     cloud.provider('opened', traits=(OWNER_NOVA, DISABLED))
@@ -158,6 +183,7 @@ def _hosts(cloud):
     cloud.provider('short.example.com')
     cloud.server('on-short', 'short.example.com', short=SERVER)
     cloud.provider('shrunk')
+    cloud.provider('removed')
     nodes = {node['uuid'] for node in cloud.lists['nodes']}
     snapshot = cloud.snapshot
     for root in snapshot.roots():
@@ -167,7 +193,8 @@ def _hosts(cloud):
             for name, inventory in state.inventories.items():
                 totals[name] += inventory.total
                 reserved[name] += inventory.reserved
-        if root.name in nodes or root.name == 'short' or not totals['VCPU']:
+        is_host = totals['VCPU'] or OWNER_NOVA in root.traits
+        if root.name in {*nodes, 'short', 'removed'} or not is_host or is_sharing(root):
             continue
         if root.name == 'shrunk':
             totals['VCPU'] *= 2
@@ -177,6 +204,10 @@ def _hosts(cloud):
         cloud.hypervisor(node, root.name, root.name, totals, used, int(is_used))
         cloud.service(root.name, enabled=root.name not in ('closed', 'out-of-order'))
     cloud.service(IRONIC)
+    for name in ('fresh', 'stopped'):
+        cloud.hypervisor(uuid_of(name), name, name, {}, {})
+        cloud.service(name, up=name == 'fresh')
+    cloud.expected += [('provider-without-host', 'removed'), ('host-without-provider', 'fresh')]
     cloud.expected += [('disabled-mismatch', name) for name in ('opened', 'closed')]
     cloud.expected += [('renamed', 'reinstalled'), ('twin', 'short')]
     cloud.expected.append(('inventory-drift', 'shrunk'))

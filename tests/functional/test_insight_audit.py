@@ -49,7 +49,8 @@ UNHEARD = {
     'orphan', 'left-by-migration', 'left-by-shelving', 'without-allocations', 'foreign-owner',
     'wrong-host', 'wrong-amount', 'disabled-mismatch', 'inventory-drift', 'flavor-unplaceable',
     'limit-missing', 'ironic-node', 'port-resources', 'renamed', 'agent-bandwidth', 'agent-gone',
-    'segment-addresses',
+    'segment-addresses', 'provider-without-host', 'host-without-provider', 'class-without-flavor',
+    'trait-mismatch',
 }  # fmt: skip
 SAFE = {
     'orphan', 'doubled', 'left-by-evacuation', 'left-by-shelving', 'left-by-migration',
@@ -298,6 +299,7 @@ def test_servers_that_come_and_go_are_no_findings(client, placement, monkeypatch
     nova = Nova(client, host)
     monkeypatch.setattr(service, 'servers', nova.servers)
     monkeypatch.setattr(service, 'migrations', lambda client: [])
+    monkeypatch.setattr(service, 'compute_services', lambda client: [])
     command = 'resource provider audit -f json --id orphan --id doubled'
 
     clean = placement(command)

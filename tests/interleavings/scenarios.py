@@ -164,6 +164,10 @@ _REVIEWED = {
     'heal': (
         'resource provider allocation heal --servers servers.json --migrations migrations.json'
     ),
+    'amounts': (
+        'resource provider allocation heal --servers servers.json --migrations migrations.json '
+        f'--server {SERVER} --amounts'
+    ),
     'sync': 'resource provider aggregate sync --aggregates aggregates.json --remove',
     'edit': (
         "resource provider inventory set --match 'host*' --with-class CUSTOM_PORT --amend "

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import os_resource_classes
 
@@ -30,12 +31,13 @@ def ironic_node(cloud: Cloud) -> Iterator[Finding]:
     """A node of Ironic and its provider disagree.
 
     A node is available, but it has an allocation or is reserved. A node is active, but it has no
-    allocation and is not reserved. Or its inventory is of another resource class than the node's.
-    The check skips nodes that Ironic works on or has locked, and nodes on which a server is being
-    built. Nodes that are in maintenance, retired, or without power control are rightly reserved.
+    allocation and is not reserved. Placement offers a node that nobody can use: it is in
+    maintenance, retired, without power control, or in a state in which nothing can be deployed. Or
+    its inventory is of another resource class than the node's. The check skips nodes that Ironic
+    works on or has locked, and nodes on which a server is being built.
 
     Why it matters: an available node that is allocated or reserved gets no server, though it is
-    idle. Placement offers an active node without an allocation to the next server, which fails.
+    idle. A server for which Placement offers a node that nobody can use fails.
     Flavors ask for a class by name: a node with another class is never found.
 
     Safe to fix: nova-compute writes the inventory itself, so the cause of a wrong class or of a
@@ -62,30 +64,53 @@ def _class(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[F
         return
     resource_class = os_resource_classes.normalize_name(node.resource_class)
     # Older releases report no inventory at all for a node that cannot be used.
-    is_reported = root.inventories or not node.is_withheld
+    is_reported = root.inventories or not node.withheld
     if resource_class not in root.inventories and is_reported:
         facts = {'resource_class': resource_class, 'inventories': sorted(root.inventories)}
         yield cloud.finding(root, facts, None, _REPORTED)
 
 
+def _is_unusable(node: BaremetalNode) -> bool:
+    """Return whether nova-compute reserves a node on which no server is."""
+    return bool(node.withheld) or node.state not in ('', 'available', 'active')
+
+
 def _state(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
     holding = [consumer.uuid for consumer in cloud.snapshot.consumers_on(root.uuid)]
-    is_available = node.state == 'available' and node.instance_uuid is None
-    if is_available and holding:
-        building = _UNKNOWN
-        if cloud.has('servers'):
-            building = next(filter(None, map(cloud.passed_over, holding)), '')
-        yield cloud.finding(root, {'holds': holding}, None, _HOLDER, building)
-    elif is_available and not node.is_withheld:
-        for name, inventory in sorted(root.inventories.items()):
-            if inventory.reserved:
-                facts = {'resource_class': name, 'reserved': inventory.reserved}
-                remedy = amending(root.reference, name, {'reserved': 0})
-                yield cloud.finding(root, facts, remedy, f'{_REPORTED}. If the node can be used')
-    elif node.state == 'active' and not holding:
+    if holding:
+        if node.state == 'available' and node.instance_uuid is None:
+            building = _UNKNOWN
+            if cloud.has('servers'):
+                building = next(filter(None, map(cloud.passed_over, holding)), '')
+            yield cloud.finding(root, {'holds': holding}, None, _HOLDER, building)
+    elif node.instance_uuid is None and _is_unusable(node):
+        yield from _offered(cloud, node, root)
+    elif node.instance_uuid is None and node.state == 'available':
+        yield from _reserved(cloud, root)
+    elif node.state == 'active':
         server = node.instance_uuid or ''
         if any(inventory.capacity > 0 for inventory in root.inventories.values()):
-            facts = {'holds': [], 'instance_uuid': node.instance_uuid}
+            facts: dict[str, Any] = {'holds': [], 'instance_uuid': node.instance_uuid}
             heal = HealServer(server) if server in cloud.servers else None
             reason = '' if heal else _NO_SERVER
             yield cloud.finding(root, facts, heal, reason, cloud.passed_over(server))
+
+
+def _reserved(cloud: Cloud, root: ProviderState) -> Iterator[Finding]:
+    """Return the reserved classes of a node that servers could use."""
+    for name, inventory in sorted(root.inventories.items()):
+        if inventory.reserved:
+            facts = {'resource_class': name, 'reserved': inventory.reserved}
+            remedy = amending(root.reference, name, {'reserved': 0})
+            yield cloud.finding(root, facts, remedy, f'{_REPORTED}. If the node can be used')
+
+
+def _offered(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
+    """Return the classes of a node that nobody can use, and that Placement offers."""
+    for name, inventory in sorted(root.inventories.items()):
+        if root.free(name) > 0:
+            facts = {'resource_class': name, 'offered': root.free(name)}
+            remedy = amending(root.reference, name, {'reserved': inventory.total})
+            yield cloud.finding(
+                root, {**facts, **node.withheld}, remedy, f'{_REPORTED}. Until that is fixed'
+            )

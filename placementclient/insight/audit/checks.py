@@ -16,7 +16,9 @@ from placementclient.insight.audit import (
     inventories,
     neutron,
     providers,
+    server_flavors,
     servers,
+    unmatched,
 )
 from placementclient.insight.audit.cloud import Cloud, MissingFields
 from placementclient.model.findings import Finding, Severity
@@ -35,6 +37,7 @@ _SERVERS = ('servers',)
 _BOTH = ('servers', 'migrations')
 _HYPERVISORS = ('hypervisors',)
 _MIGRATIONS, _HOSTS = ('migrations',), ('servers', 'hypervisors')
+_NODES = ('hypervisors', 'services')
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,8 @@ CHECKS = (
     Check('wrong-host', _ERROR, servers.wrong_host, _SERVERS),
     Check('wrong-amount', _ERROR, servers.wrong_amount, _SERVERS),
     Check('foreign-owner', _WARNING, servers.foreign_owner, _SERVERS),
+    Check('class-without-flavor', _INFO, server_flavors.class_without_flavor, (*_SERVERS, 'ports')),
+    Check('trait-mismatch', _INFO, server_flavors.trait_mismatch, _SERVERS),
     Check('port-resources', _ERROR, neutron.port_resources, ('ports',), _BOTH),
     Check('agent-bandwidth', _ERROR, neutron.agent_bandwidth, ('agents',)),
     Check('agent-gone', _WARNING, neutron.agent_gone, ('agents',)),
@@ -95,6 +100,8 @@ CHECKS = (
     Check('doubled-host', _ERROR, providers.doubled_host),
     Check('twin', _ERROR, identities.twin, ('hypervisors',), ('services', 'servers')),
     Check('renamed', _ERROR, identities.renamed, ('hypervisors',), ('services', 'servers')),
+    Check('provider-without-host', _WARNING, unmatched.provider_without_host, _NODES, ('nodes',)),
+    Check('host-without-provider', _ERROR, unmatched.host_without_provider, _NODES),
     Check('disabled-mismatch', _WARNING, hosts.disabled_mismatch, ('services',), ('hypervisors',)),
     Check('inventory-drift', _ERROR, hosts.inventory_drift, ('hypervisors',)),
     Check('ironic-node', _ERROR, baremetal.ironic_node, ('nodes',), _BOTH),

@@ -106,17 +106,16 @@ def identities(
 
     :raises MissingFields: if no hypervisor has a UUID
     """
-    hypervisors = [node for node in cloud.answers.hypervisors or () if node.uuid]
-    if cloud.answers.hypervisors and not hypervisors:
-        raise MissingFields('the hypervisors have no UUIDs: list them at compute API 2.53 or above')
+    hypervisors = with_uuids(cloud)
     down = {service.host for service in cloud.answers.services or () if not service.is_up}
-    nodes = [node for node in hypervisors if node.host not in down]
+    nodes = [node for node in hypervisors if node.host not in down and node.is_up is not False]
     if not nodes:
         # Every root is looked at below.
         return
     alive, names = {node.uuid for node in nodes}, {node.node for node in nodes}
     hosts = {str(name): node.node for node in hypervisors for name in (node.node, node.host)}
-    unknown = cloud.topology.trees.keys() - {node.uuid for node in hypervisors}
+    own = {node.uuid: (node.node, node.host) for node in hypervisors}
+    unknown = cloud.topology.trees.keys() - own.keys()
     by_short, by_node = defaultdict[str, States](list), defaultdict[str | None, States](list)
     for root in cloud.snapshot.roots():
         if root.uuid not in alive and not is_sharing(root):
@@ -129,11 +128,23 @@ def identities(
         dead = [
             root
             for root in by_short[node.node.partition('.')[0]]
-            if _name(root) == node.node
-            or (_name(root) not in names and same_host(_name(root), node.node))
+            # Each cell may have a host of one name: those are two.
+            if own.get(root.uuid) != (node.node, node.host)
+            and (
+                _name(root) == node.node
+                or (_name(root) not in names and same_host(_name(root), node.node))
+            )
         ]
         by_servers = [root for root in by_node[node.node] if root not in dead]
         yield node, cloud.snapshot.providers.get(str(node.uuid)), dead, by_servers
+
+
+def with_uuids(cloud: Cloud) -> list[Hypervisor]:
+    """Return the hypervisors, or raise :class:`MissingFields` if none has a UUID."""
+    hypervisors = [node for node in cloud.answers.hypervisors or () if node.uuid]
+    if cloud.answers.hypervisors and not hypervisors:
+        raise MissingFields('the hypervisors have no UUIDs: list them at compute API 2.53 or above')
+    return hypervisors
 
 
 def _name(root: ProviderState) -> str:

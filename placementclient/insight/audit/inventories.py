@@ -5,6 +5,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from placementclient.insight.audit.cloud import Cloud, fault
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
@@ -19,8 +21,12 @@ _UNSHARED = (
     'list {}, and move servers away'
 )
 _RATIO = (
-    'nova-compute may set the ratio back, and only you know if the host stands a higher one: check '
-    'its load. If it does'
+    'move servers away. Or, as nova-compute may set the ratio back, and only you know if the host '
+    'stands a higher one: check its load. If it does'
+)
+_RESERVED = (
+    'without the reserved amount all would fit: move servers away, or find out what it is reserved '
+    'for, as nova-compute may set it back. If less will do'
 )
 _UNITS = (
     'new servers would be granted such amounts too, and nova-compute may set the fields back. If '
@@ -46,9 +52,11 @@ def over_capacity(cloud: Cloud) -> Iterator[Finding]:
     its consumers, such as a reshape. If the class is a device, two servers may have been given the
     same one.
 
-    Safe to fix: only you know if the host can bear a higher ratio. For VCPU, MEMORY_MB and DISK_GB
-    the reason names the command that raises the ratio as far as needed. No server loses anything,
-    but nova-compute may set the ratio back. Devices cannot be shared: move servers away.
+    Safe to fix: move servers away. If the reserved amount makes the shortage, the evidence has it,
+    and the reason names the command that lowers it as far as needed. Else, for VCPU, MEMORY_MB and
+    DISK_GB, the reason names the command that raises the ratio: only you know if the host can bear
+    that. No server loses anything by either, but nova-compute may set the field back. Devices
+    cannot be shared.
 
     Look yourself: ``openstack resource provider usage show HOST`` and ``openstack resource provider
     inventory list HOST``
@@ -61,7 +69,13 @@ def over_capacity(cloud: Cloud) -> Iterator[Finding]:
         if unreserved <= 0 or inventory.allocation_ratio <= 0 or used <= inventory.capacity:
             continue
         facts = {'resource_class': name, 'used': used, 'capacity': inventory.capacity}
-        if name in _SHAREABLE:
+        if inventory.reserved and used <= replace(inventory, reserved=0).capacity:
+            # As much as leaves room for what is used.
+            least = inventory.total - math.ceil(used / inventory.allocation_ratio)
+            facts |= {'total': inventory.total, 'reserved': inventory.reserved}
+            remedy = amending(state.reference, name, {'reserved': least})
+            yield cloud.finding(state, facts, remedy, _RESERVED)
+        elif name in _SHAREABLE:
             ratio = math.ceil(used / unreserved * 1000) / 1000
             remedy = amending(state.reference, name, {'allocation_ratio': ratio})
             yield cloud.finding(state, facts, remedy, _RATIO)

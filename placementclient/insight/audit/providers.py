@@ -1,6 +1,6 @@
 """Faults of providers: of their names, traits, aggregates and trees."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.insight import owners
@@ -42,6 +42,7 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
     """A host has two providers: one with its short name and one with its full name.
 
     The host was renamed, or nova-compute was started with another ``host`` in its configuration.
+    Names that differ in upper and lower case alone are found, too.
 
     Why it matters: its capacity counts twice, and Nova sends servers to a host that does not exist.
 
@@ -56,11 +57,16 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
     Example: ``short 7b1e…, full 0c42…, full_name compute1.example.com, consumers (compute1 4,
     compute1.example.com 0)``
     """
-    roots = {root.name: root for root in cloud.snapshot.roots()}
+    by_name = defaultdict[str, list[ProviderState]](list)
+    for root in cloud.snapshot.roots():
+        by_name[root.name.casefold()].append(root)
     pairs = [
-        (roots[label], full)
-        for name, full in roots.items()
-        if (label := name.partition('.')[0]) != name and label in roots
+        (short, full)
+        for name, roots in by_name.items()
+        for full in roots
+        for key in dict.fromkeys((name.partition('.')[0], name))
+        for short in by_name.get(key, ())
+        if (len(short.name), short.name) < (len(full.name), full.name)
     ]
     # The check "twin" reports twins, with the live one.
     try:

@@ -87,10 +87,10 @@ NODE = {
     [
         ({}, {}),
         ({'instance_uuid': 'S'}, {'instance_uuid': 's'}),
-        ({'maintenance': True}, {'is_withheld': True}),
-        ({'retired': True}, {'is_withheld': True}),
-        ({'power_state': None}, {'is_withheld': True}),
-        ({'power_state': 'error'}, {'is_withheld': True}),
+        ({'maintenance': True}, {'withheld': {'maintenance': True}}),
+        ({'retired': True}, {'withheld': {'retired': True}}),
+        ({'power_state': None}, {'withheld': {'power_state': None}}),
+        ({'power_state': 'error'}, {'withheld': {'power_state': 'error'}}),
         ({'reservation': 'conductor1'}, {'is_busy': True}),
         ({'target_provision_state': 'active'}, {'is_busy': True}),
         ({'resource_class': None}, {'resource_class': None}),
@@ -99,7 +99,7 @@ NODE = {
 def test_nodes(changes, expected):
     fields = {
         'uuid': 'ab', 'name': 'rack1', 'state': 'available', 'resource_class': 'gold.large',
-        'instance_uuid': None, 'is_busy': False, 'is_withheld': False,
+        'instance_uuid': None, 'is_busy': False, 'withheld': {},
     } | expected  # fmt: skip
     [node] = host_records.nodes({'nodes': [NODE | changes], 'next': None}, 'x.json')
     assert {name: getattr(node, name) for name in fields} == fields
@@ -114,7 +114,7 @@ def test_a_node_of_the_client():
     assert (node.uuid, node.state, node.resource_class, node.instance_uuid) == (
         'ab', 'active', 'gold', 's'
     )  # fmt: skip
-    assert (node.is_busy, node.is_withheld) == (False, False)
+    assert (node.is_busy, node.withheld) == (False, {})
 
 
 @pytest.mark.parametrize('field', ['resource_class', 'power_state', 'maintenance'])

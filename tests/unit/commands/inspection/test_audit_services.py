@@ -51,6 +51,7 @@ def ask(service, monkeypatch):
     return replaced
 
 
+HOSTS = ' --ignore provider-without-host --ignore host-without-provider'
 REFUSAL = compute.ServiceRefusal('Forbidden (HTTP 403)')
 
 
@@ -92,12 +93,12 @@ def test_a_refusal_leaves_the_other_lists_of_the_service(placement, ask):
     assert refused == 'Forbidden (HTTP 403). A file does instead: --hypervisors'
     assert incomplete.startswith('the network service: ports: has no resource_request')
     assert summary == [
-        'Left out: 4 checks that need more lists; -v names them',
-        f'Not clean: 3 of {len(CHECKS)} checks not made',
+        'Left out: 7 checks that need more lists; -v names them',
+        f'Not clean: 5 of {len(CHECKS)} checks not made',
     ]
     assert result.status == 1
-    alone = placement('resource provider audit -f json --ignore twin --ignore renamed')
-    assert f'Not clean: 1 of {len(CHECKS) - 2} checks not made' in alone.stderr
+    alone = placement(f'resource provider audit -f json --ignore twin --ignore renamed{HOSTS}')
+    assert f'Not clean: 1 of {len(CHECKS) - 4} checks not made' in alone.stderr
     assert placement('resource provider audit --id orphan').status == 0
 
 
@@ -108,7 +109,7 @@ def test_a_service_without_an_answer_leaves_an_audit_unclean(placement, ask):
     assert result.stderr.endswith('--id needs more lists: orphan (--servers)\n')
     result = placement('resource provider audit -f json --ignore port-resources')
     assert (result.status, result.stdout) == (1, '[]\n')
-    assert result.stderr.endswith(f'Not clean: 16 of {len(CHECKS) - 1} checks not made\n')
+    assert result.stderr.endswith(f'Not clean: 20 of {len(CHECKS) - 1} checks not made\n')
 
 
 UNKNOWN = {'host': 'compute7', 'binary': 'nova-compute', 'status': 'UNKNOWN'}
@@ -117,7 +118,7 @@ UNKNOWN = {'host': 'compute7', 'binary': 'nova-compute', 'status': 'UNKNOWN'}
 @pytest.mark.parametrize('option', ['', '--id orphan'])
 def test_an_audit_while_a_cell_is_down_is_not_clean(placement, ask, option):
     ask(compute_services=[UNKNOWN, UNKNOWN | {'host': 'compute8'}])
-    result = placement(f'resource provider audit -f json {option}')
+    result = placement(f'resource provider audit -f json {option}{HOSTS}')
     assert result == Result(
         1,
         '[]\n',

@@ -19,6 +19,7 @@ def node(**fields):
 
 
 GOLD = 'CUSTOM_GOLD_LARGE'
+OFFERED = {'resource_class': GOLD, 'offered': 1}
 SERVED = [consumer('s', node={GOLD: 1})]
 
 
@@ -37,6 +38,8 @@ def gold_node(reserved=0):
         # Not a server of Nova: nova-compute has reserved it.
         ({'state': 'active'}, gold_node(1), False),
         ({'state': 'cleaning'}, gold_node(1), False),
+        ({'state': 'manageable'}, gold_node(1), False),
+        ({'state': 'clean failed', 'target_provision_state': 'available'}, gold_node(), False),
         ({'state': 'deploying', 'instance_uuid': 's'}, gold_node(), True),
         ({'state': 'clean wait'}, gold_node(), True),
         # Just chosen by the scheduler.
@@ -65,6 +68,15 @@ def test_nodes_that_are_as_they_should_be(fields, states, allocated):
             {'holds': [], 'instance_uuid': 's'}, f'{PREFIX} allocation heal --server s',
         ),
         ({'state': 'active'}, gold_node(), [], {}, {'holds': [], 'instance_uuid': None}, ''),
+        # Nobody can use it, and Placement offers it.
+        ({'maintenance': True}, gold_node(), [], {}, OFFERED | {'maintenance': True}, ''),
+        ({'retired': True}, gold_node(), [], {}, OFFERED | {'retired': True}, ''),
+        ({'power_state': None}, gold_node(), [], {}, OFFERED | {'power_state': None}, ''),
+        ({'power_state': 'error'}, gold_node(), [], {}, OFFERED | {'power_state': 'error'}, ''),
+        *(
+            ({'state': state}, gold_node(), [], {}, OFFERED, '')
+            for state in ('manageable', 'clean failed', 'error', 'enroll', 'deploy failed')
+        ),
     ],
 )  # fmt: skip
 def test_ironic_node(fields, states, allocated, servers, facts, command):
@@ -76,6 +88,9 @@ def test_ironic_node(fields, states, allocated, servers, facts, command):
     if 'reserved' in facts:
         command = f'{PREFIX} inventory set node --amend --resource {GOLD}:reserved=0'
         assert reason(result).endswith(f'If the node can be used: {command}')
+    if 'offered' in facts:
+        command = f'{PREFIX} inventory set node --amend --resource {GOLD}:reserved=1'
+        assert reason(result).endswith(f'Until that is fixed: {command}')
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_what_is_sound_has_no_findings():
 @pytest.mark.parametrize(
     ('inventory', 'amount', 'facts', 'ratio'),
     [
-        (Inventory(8, reserved=2, allocation_ratio=1.5), 10, {'used': 10, 'capacity': 9}, 1.667),
+        (Inventory(8, reserved=2, allocation_ratio=1.5), 13, {'used': 13, 'capacity': 9}, 2.167),
         (Inventory(3), 10, {'used': 10, 'capacity': 3}, 3.334),
         # A capacity that is rounded to nothing.
         (Inventory(1, allocation_ratio=0.5), 1, {'used': 1, 'capacity': 0}, 1.0),
@@ -62,11 +62,35 @@ def test_over_capacity(inventory, amount, facts, ratio):
     assert (result.kind, result.severity.value, result.repair) == ('over-capacity', 'error', None)
     assert result.facts == {'resource_class': 'VCPU', **facts}
     assert typed(result) == ''
-    assert reason(result).startswith('nova-compute may set the ratio back, and only you know')
+    assert reason(result).startswith(
+        'move servers away. Or, as nova-compute may set the ratio back'
+    )
     assert reason(result).endswith(
         f': {PREFIX} inventory set host --amend --resource VCPU:allocation_ratio={ratio}'
     )
     assert replace(inventory, allocation_ratio=ratio).capacity == amount
+
+
+@pytest.mark.parametrize(
+    ('inventory', 'used', 'reserved'),
+    [
+        # The disk of a host of which more was reserved than is free.
+        (Inventory(500, reserved=480), 100, 400),
+        (Inventory(8, reserved=4, allocation_ratio=1.5), 10, 1),
+    ],
+)
+def test_audit_names_the_reserved_amount_that_makes_the_shortage(inventory, used, reserved):
+    result = only([provider('host', DISK_GB=inventory)], [consumer('s', host={'DISK_GB': used})])
+    assert result.facts == {
+        'resource_class': 'DISK_GB', 'used': used, 'capacity': inventory.capacity,
+        'total': inventory.total, 'reserved': inventory.reserved,
+    }  # fmt: skip
+    assert 'move servers away' in reason(result)
+    assert reason(result).endswith(
+        f': {PREFIX} inventory set host --amend --resource DISK_GB:reserved={reserved}'
+    )
+    assert replace(inventory, reserved=reserved).capacity >= used
+    assert replace(inventory, reserved=reserved + 1).capacity < used
 
 
 @pytest.mark.parametrize('name', ['VGPU', 'PCPU', 'CUSTOM_PCI_10DE_20B0', 'PGPU', 'SRIOV_NET_VF'])

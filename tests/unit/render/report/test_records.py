@@ -57,9 +57,9 @@ def test_findings_the_worst_first():
     assert [(texts[kind], texts[check], *rest) for kind, check, *rest in records['findings']] == [
         (
             'error', 'over-capacity', 'host', 'resource_class VCPU, used 2, capacity 1', '',
-            'nova-compute may set the ratio back, and only you know if the host stands a higher '
-            'one: check its load. If it does: openstack resource provider inventory set host '
-            '--amend --resource VCPU:allocation_ratio=2.0',
+            'move servers away. Or, as nova-compute may set the ratio back, and only you know if '
+            'the host stands a higher one: check its load. If it does: openstack resource provider '
+            'inventory set host --amend --resource VCPU:allocation_ratio=2.0',
         ),
         (
             'warning', 'owner-missing', 'host_gpu', 'root host, missing OWNER_NOVA',

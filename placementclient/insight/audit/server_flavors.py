@@ -1,0 +1,132 @@
+"""Servers that hold what their flavors do not ask for, or are where their flavors forbid it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
+from placementclient.model.consumers import Consumer, together
+from placementclient.model.findings import Finding
+from placementclient.model.servers import Flavor, Server
+from placementclient.nova.drafts import EXTRA_SPEC
+from placementclient.nova.server_parts import Refusal
+from placementclient.nova.server_request import devices, resources
+
+#: The classes that every server, or its image, may ask for.
+_USUAL = frozenset({'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'MEM_ENCRYPTION_CONTEXT'})
+#: The classes that ports may have from Nova or Cyborg, without a request in Neutron.
+_DEVICES = ('CUSTOM_PCI_', 'PCI_DEVICE', 'SRIOV_NET_VF', 'FPGA', 'PGPU')
+_NO_FLAVORS = 'the list of servers has no flavors with extra specs: GET /servers/detail has them'
+_LOST = (
+    'Nova gave it this for the flavor or the port that it had: a resize, or openstack server '
+    'remove port, takes it away. Nothing else does'
+)
+_TRAITS = (
+    'the host or the flavor has changed since the server started there: it runs on, and the next '
+    'migration takes it to a host that fits'
+)
+
+
+def class_without_flavor(cloud: Cloud) -> Iterator[Finding]:
+    """A server holds a class that neither its flavor nor its ports, devices or image ask for.
+
+    This is information. The flavor may have lost an extra spec such as ``resources:CUSTOM_GOLD=1``,
+    or a port with guaranteed bandwidth was detached while Placement did not answer. The check skips
+    servers that are under way, and servers on several hosts.
+
+    Why it matters: nobody else gets this amount. After the next migration the server holds what its
+    flavor asks for then.
+
+    Safe to fix: only you know if the flavor or the server is right.
+
+    Look yourself: ``openstack server show SERVER -c flavor``, ``openstack port list --server
+    SERVER`` and ``openstack resource provider allocation show SERVER``
+
+    Example: ``flavor m1.gold, holds (CUSTOM_GOLD 1)``
+    """
+    requested: dict[str, set[str]] = {}
+    for port in cloud.answers.ports or ():
+        classes = {name for group in port.groups for name in group.resources}
+        requested.setdefault(port.server_uuid, set()).update(classes)
+    for server, flavor, consumer in _placed(cloud):
+        explained = _USUAL | requested.get(server.uuid, set())
+        surplus = {
+            name: amount
+            for name, amount in together(consumer.allocations.values()).items()
+            if name not in explained and not name.startswith(_DEVICES)
+        }
+        if surplus and (unasked := surplus.keys() - _requested(flavor, surplus)):
+            holds = {name: surplus[name] for name in sorted(unasked)}
+            yield _fault(cloud, server, consumer, {'flavor': flavor.name, 'holds': holds}, _LOST)
+
+
+def _requested(flavor: Flavor, classes: Iterable[str]) -> set[str]:
+    """Return those of some classes that a flavor may ask for: all, if it asks for devices."""
+    try:
+        return set(classes) if devices(flavor) else set(resources(flavor))
+    except Refusal:
+        return set(classes)
+
+
+def trait_mismatch(cloud: Cloud) -> Iterator[Finding]:
+    """A server is on a host without a trait that its flavor requires, or with a forbidden one.
+
+    This is information. The check looks at the extra specs ``trait…:NAME`` of the flavor. A
+    required trait may be on any provider of the host's tree, or on a pool that the server uses. A
+    forbidden one counts on the providers that the server uses, and for groups with a number it is
+    not known which these are. The check skips servers that are under way, and servers on several
+    hosts.
+
+    Why it matters: the server may lack the hardware that its owner ordered, and cannot come back to
+    this host.
+
+    Safe to fix: migrate the server, or correct the traits of the host.
+
+    Look yourself: ``openstack server show SERVER -c flavor`` and ``openstack resource provider
+    trait list HOST``
+
+    Example: ``flavor m1.ssd, host compute1, lacks (CUSTOM_SSD)``
+    """
+    for server, flavor, consumer in _placed(cloud):
+        if not (rules := list(_trait_rules(flavor))):
+            continue
+        used = {u: cloud.snapshot.providers[u].traits for u in consumer.allocations}
+        [root] = cloud.hosts_of(consumer)
+        present = {name for state in cloud.topology.trees[root] for name in state.traits}
+        present = present.union(*used.values())
+        facts: dict[str, list[str]] = {'lacks': [], 'forbidden': []}
+        for suffix, name, rule in rules:
+            if rule == 'required' and name not in present:
+                facts['lacks'].append(name)
+            if rule == 'forbidden' and not suffix and any(name in t for t in used.values()):
+                facts['forbidden'].append(name)
+        if wrong := {name: sorted(traits) for name, traits in facts.items() if traits}:
+            host = {'flavor': flavor.name, 'host': cloud.name(root)}
+            yield _fault(cloud, server, consumer, {**host, **wrong}, _TRAITS)
+
+
+def _trait_rules(flavor: Flavor) -> Iterator[tuple[str, str, str]]:
+    """Return the suffix of the group, the name and the rule of each trait of a flavor."""
+    for key, rule in flavor.extra_specs.items():
+        match = EXTRA_SPEC.fullmatch(key)
+        if match and match[1] == 'trait':
+            yield match[2] or '', match[3], rule
+
+
+def _placed(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consumer]]:
+    """Return the servers with known flavors that hold something on one host."""
+    servers = cloud.servers.values()
+    if servers and not any(server.flavor for server in servers):
+        raise MissingFields(_NO_FLAVORS)
+    for server in servers:
+        consumer = cloud.snapshot.consumers.get(server.uuid)
+        if not server.flavor or consumer is None or len(cloud.hosts_of(consumer)) != 1:
+            continue
+        # A snapshot of some trees lacks the providers of others.
+        if cloud.snapshot.providers.keys() >= consumer.allocations.keys():
+            yield server, server.flavor, consumer
+
+
+def _fault(
+    cloud: Cloud, server: Server, consumer: Consumer, facts: Mapping[str, object], reason: str
+) -> Finding:
+    roots, passed_over = cloud.roots_of(consumer), cloud.passed_over(server.uuid)
+    return fault(server.uuid, facts, roots, None, reason, passed_over)

@@ -1,0 +1,137 @@
+"""Hosts of Nova without a provider, and providers without a host."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from placementclient.insight.audit import identities
+from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
+from placementclient.model.findings import Finding
+from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
+from placementclient.model.repairs import advice
+from placementclient.model.snapshots import ProviderState
+from placementclient.placing.providers import is_sharing
+
+#: What a host has, and no provider of another service.
+_CLASSES, _TRAITS = {'VCPU', 'PCPU', 'MEMORY_MB'}, {COMPUTE_NODE, OWNER_NOVA}
+_CELL_DOWN = 'a cell of Nova does not answer, and its hosts are in no list'
+_USED = (
+    'it is a removed host, or one of another Nova that shares this Placement: see whose the '
+    'consumers are with openstack resource provider show --allocations'
+)
+_SAME = '{} may be the same host under another name: compare the UUIDs'
+_LOG = 'nova-compute makes its provider at its start, and tries again each minute: see its log'
+_CELLS = (
+    'another host of this name has it: names have to be unique in all cells that share a '
+    'Placement, so change host in the nova.conf of one'
+)
+
+
+def provider_without_host(cloud: Cloud) -> Iterator[Finding]:
+    """A provider looks like a host, and Nova and Ironic have no such host.
+
+    Such a provider is a root with VCPU, PCPU or MEMORY_MB, or with the trait ``COMPUTE_NODE`` or
+    ``OWNER_NOVA``. No hypervisor and no bare metal node has its UUID or its name. ``likely`` has
+    hypervisors whose names differ only in the domain, or in upper and lower case. The check is left
+    out while a cell of Nova is down: then its hosts are in no list. It skips hosts that ``twin`` or
+    ``renamed`` reports.
+
+    Why it matters: the capacity does not exist. Nova asks Placement for candidates, gets this host,
+    and drops it.
+
+    Safe to fix: only if nobody holds anything on it. ``purge`` asks Nova for each consumer, and
+    ``--dry-run`` shows what it would do. It may be a host of another Nova that shares this
+    Placement: that is no fault.
+
+    Look yourself: ``openstack hypervisor list``, ``openstack compute service list`` and ``openstack
+    resource provider show --allocations HOST``
+
+    Example: ``uuid 7b1e…, consumers 0``
+    """
+    hypervisors = identities.with_uuids(cloud)
+    if cloud.hosts_of_cells_down:
+        raise MissingFields(_CELL_DOWN)
+    known = {name for hypervisor in hypervisors for name in (hypervisor.uuid, hypervisor.node)}
+    known |= {node.uuid for node in cloud.answers.nodes or ()} | _reported(cloud)
+    by_label = defaultdict[str, list[str]](list)
+    for hypervisor in hypervisors:
+        by_label[_label(hypervisor.node)].append(hypervisor.node)
+    for root in cloud.snapshot.roots():
+        is_host = _CLASSES & root.inventories.keys() or _TRAITS & root.traits
+        if not is_host or is_sharing(root) or known & {root.uuid, root.name}:
+            continue
+        number = identities.consumers(cloud, root)
+        facts = {'uuid': root.uuid, 'consumers': number}
+        likely = by_label[_label(root.name)]
+        if likely:
+            facts |= {'likely': likely}
+        is_used = number or any(any(s.usages.values()) for s in cloud.topology.trees[root.uuid])
+        remedy = None if is_used else advice('purge', root.reference, '--dry-run')
+        reason = _USED if is_used else ''
+        if likely:
+            reason = _SAME.format(', '.join(likely)) + ('' if is_used else '. If not')
+        yield cloud.finding(root, facts, remedy, reason)
+
+
+def host_without_provider(cloud: Cloud) -> Iterator[Finding]:
+    """A hypervisor is up, and Placement has no provider for it.
+
+    No root has its UUID or its name. ``likely`` has roots without a hypervisor whose names differ
+    only in the domain, or in upper and lower case. If another host has the same name and the
+    provider, ``provider`` has its UUID: the two are hosts of two cells. The check skips hosts that
+    ``renamed`` reports, and hypervisors of Ironic.
+
+    Why it matters: no server starts on the host.
+
+    Safe to fix: nova-compute makes its provider itself, so the cause is in its log. Do not create
+    the provider by hand.
+
+    Look yourself: ``openstack hypervisor list`` and ``openstack resource provider list --name
+    HOST``
+
+    Example: ``uuid 0c42…, host compute9``
+    """
+    hypervisors = identities.with_uuids(cloud)
+    up = {service.host for service in cloud.answers.services or () if service.is_up}
+    known, reported = {hypervisor.uuid for hypervisor in hypervisors}, _reported(cloud)
+    by_label = defaultdict[str, list[ProviderState]](list)
+    for root in cloud.snapshot.roots():
+        by_label[_label(root.name)].append(root)
+    for hypervisor in hypervisors:
+        named = cloud.snapshot.named(hypervisor.node)
+        is_up = hypervisor.is_up is not False and (hypervisor.is_up or hypervisor.host in up)
+        is_known = (
+            hypervisor.uuid in cloud.snapshot.providers
+            or (named is not None and named.uuid not in known)
+            or hypervisor.uuid in reported
+        )
+        if not is_up or is_known or (hypervisor.type or '').lower() == 'ironic':
+            continue
+        facts: dict[str, object] = {'uuid': hypervisor.uuid}
+        if hypervisor.host:
+            facts['host'] = hypervisor.host
+        if named is not None:
+            facts['provider'] = named.uuid
+            yield fault(hypervisor.node, facts, (named.uuid,), None, _CELLS)
+            continue
+        likely = [root for root in by_label[_label(hypervisor.node)] if root.uuid not in known]
+        reason = _LOG
+        if likely:
+            names = [root.name for root in likely]
+            facts['likely'] = names
+            reason = _SAME.format(', '.join(names))
+        yield fault(hypervisor.node, facts, tuple(root.uuid for root in likely), None, reason)
+
+
+def _reported(cloud: Cloud) -> set[str | None]:
+    """Return the UUIDs of the roots and of the hypervisors that ``twin`` or ``renamed`` reports."""
+    pairs = [
+        (node, other)
+        for node, _, dead, by_servers in identities.identities(cloud)
+        for other in (*dead, *by_servers)
+    ]
+    return {uuid for node, other in pairs for uuid in (node.uuid, other.uuid)}
+
+
+def _label(name: str) -> str:
+    """Return the name of a host without its domain and without capitals."""
+    return name.partition('.')[0].casefold()
