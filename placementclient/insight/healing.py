@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from msgspec import structs
 
+from placementclient.insight.amounts import UnknownAmounts, amended, wrong_amounts
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.nova import INSTANCE
 from placementclient.model.servers import Server
@@ -14,16 +15,20 @@ from placementclient.model.services import Port, PortGroup
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_parts import Refusal
 from placementclient.nova.server_request import devices, resources
+from placementclient.placing.providers import is_sharing
 
 #: Why nothing is written.
 LEFT_ALONE, UNKNOWN = 'left alone', 'not known'
+#: The states of servers, and the statuses that stand for them, that do not end by themselves.
+_LASTING = frozenset({'active', 'shutoff', 'stopped', 'paused', 'suspended', 'shelved'})
 
 
 @dataclass(frozen=True, slots=True)
 class Heal:
     """A server that lacks something in Placement.
 
-    :param lacks: ``'allocations'``, ``'owner'`` or ``'ports'``: resources that its ports require
+    :param lacks: ``'allocations'``, ``'owner'``, ``'ports'``: resources that its ports require, or
+        ``'amounts'``: those of its flavor
     :param state: :data:`LEFT_ALONE` or :data:`UNKNOWN` where nothing is to be written, for a reason
     :param consumer: as it should be, where something is to be written
     :param resources: the missing amounts on its host
@@ -46,6 +51,9 @@ def heals(
     servers: Iterable[Server],
     migrating: Collection[str],
     ports: Ports = MappingProxyType({}),
+    *,
+    amounts: bool = False,
+    shared_names: Collection[str] = (),
 ) -> Iterator[Heal]:
     """Return the servers that lack allocations on their host, their owner, or what ports require.
 
@@ -54,6 +62,8 @@ def heals(
 
     :param snapshot: younger than the list of servers, with the whole trees of their hosts
     :param migrating: the UUIDs of the servers of which a migration is not over
+    :param amounts: whether a server should hold on its host what its flavor asks for
+    :param shared_names: the names that several hosts of Nova have, in different cells
     """
     for server in servers:
         consumer = snapshot.consumers.get(server.uuid)
@@ -61,6 +71,9 @@ def heals(
         if consumer is None or not consumer.allocations:
             if server.node:
                 heal = _judged(snapshot, server, server.node)
+                if server.node in shared_names:
+                    reason = f'Nova has several hosts called {server.node}, in different cells'
+                    heal = Heal(server, heal.lacks, UNKNOWN, reason)
                 yield _settled(_with_ports(snapshot, heal, requested), migrating)
             continue
         owned = structs.replace(consumer, project_id=server.project_id, user_id=server.user_id)
@@ -69,6 +82,44 @@ def heals(
         heal = _with_ports(snapshot, Heal(server, 'ports', consumer=owned), requested)
         if heal.consumer != owned:
             yield _settled(heal, migrating)
+        if amounts:
+            yield from _amounts(snapshot, server, heal.consumer or owned, migrating)
+
+
+def amounts_healed(snapshot: Snapshot, server: Server, consumer: Consumer) -> Heal:
+    """Return the server with the amounts of its flavor, or why these are not known."""
+    host = snapshot.named(server.node or '')
+    reason = ''
+    if server.state not in _LASTING:
+        reason = f'its state is {server.state}'
+    elif host is None or not _is_on(snapshot, host, consumer):
+        reason = f'it holds something on another host than {server.node}'
+    try:
+        after = amended(snapshot, server, consumer)
+    except UnknownAmounts as failure:
+        reason = reason or str(failure)
+    if reason:
+        return Heal(server, 'amounts', UNKNOWN, reason)
+    return Heal(server, 'amounts', consumer=after)
+
+
+def _amounts(
+    snapshot: Snapshot, server: Server, consumer: Consumer, migrating: Collection[str]
+) -> Iterator[Heal]:
+    """Return the heal of a server whose amounts differ from those of its flavor."""
+    try:
+        is_right = not wrong_amounts(server, consumer)
+    except UnknownAmounts:
+        is_right = False
+    if not is_right:
+        yield _settled(amounts_healed(snapshot, server, consumer), migrating)
+
+
+def _is_on(snapshot: Snapshot, host: ProviderState, consumer: Consumer) -> bool:
+    """Return True if a consumer holds something on a host, and else on sharing providers alone."""
+    states = [snapshot.providers.get(uuid) for uuid in consumer.allocations]
+    roots = {s.provider.root_uuid for s in states if s and not is_sharing(s)}
+    return None not in states and roots == {host.uuid}
 
 
 def _settled(heal: Heal, migrating: Collection[str]) -> Heal:

@@ -63,9 +63,13 @@ def amending(provider: str, resource_class: str, fields: Mapping[str, int | floa
 
 @dataclass(frozen=True, slots=True)
 class HealServer:
-    """Give a server the allocations that it should have, with its own owner."""
+    """Give a server the allocations that it should have, with its own owner.
+
+    :param amounts: whether what it holds already becomes what its flavor asks for
+    """
 
     server_uuid: str
+    amounts: bool = False
 
 
 #: Give consumers from before there were any their records; for the administrator of the service.

@@ -1,5 +1,6 @@
 """Hosts, bare metal nodes and ports of other services."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -129,6 +130,12 @@ class Hypervisor(ListRecord, frozen=True):
 
 def _amounts(**amounts: int | None) -> dict[str, int]:
     return {name: amount for name, amount in amounts.items() if amount is not None}
+
+
+def names_of_several_hosts(hypervisors: Iterable[Hypervisor]) -> set[str]:
+    """Return the names that several hosts have, as each cell may have one of a name."""
+    names = Counter(hypervisor.node for hypervisor in hypervisors)
+    return {name for name, number in names.items() if number > 1}
 
 
 class BaremetalNode(ListRecord, frozen=True):

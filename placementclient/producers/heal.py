@@ -29,6 +29,9 @@ class Healing(Producer):
     :param is_current: asks Nova, just before a write, whether a server is still as it was listed:
         nothing would ever delete the allocations of one that is gone; ``None`` if Nova cannot say
     :param ports: those that ask for something
+    :param amounts: whether a server should hold on its host what its flavor asks for
+    :param shared_names: the names that several hosts of Nova have, in different cells
+    :param notes: on hosts of which nothing is known
     """
 
     command = 'resource provider allocation heal'
@@ -43,9 +46,14 @@ class Healing(Producer):
         is_chosen: bool = False,
         is_current: Callable[[Server], bool] | None = None,
         ports: Iterable[Port] = (),
+        amounts: bool = False,
+        shared_names: Collection[str] = (),
+        notes: Iterable[Finding] = (),
     ) -> None:
         super().__init__(client)
+        self.notes += notes
         self._migrating = migrating
+        self._amounts, self._shared_names = amounts, shared_names
         self._servers = {server.uuid: server for server in servers}
         self._is_chosen, self._is_current = is_chosen, is_current
         self._chosen: Sequence[Server] = ()
@@ -78,7 +86,15 @@ class Healing(Producer):
 
     def desired(self, live: Snapshot) -> Snapshot:
         types = self.client.microversion >= TYPED
-        after, notes = healed(live, self._chosen, self._migrating, types=types, ports=self._ports)
+        after, notes = healed(
+            live,
+            self._chosen,
+            self._migrating,
+            types=types,
+            ports=self._ports,
+            amounts=self._amounts,
+            shared_names=self._shared_names,
+        )
         self.notes += notes
         return after
 
@@ -114,42 +130,63 @@ def healed(
     *,
     types: bool = True,
     ports: Ports = MappingProxyType({}),
+    amounts: bool = False,
+    shared_names: Collection[str] = (),
 ) -> tuple[Snapshot, list[Finding]]:
     """Return the snapshot with the servers healed, and notes on the servers that stay as they are.
 
     :param snapshot: younger than the list of servers, with the whole trees of their hosts
     :param types: whether the service stores the types of consumers
     :param ports: the ports that ask for something, by the UUID of the server
+    :param amounts: whether a server should hold on its host what its flavor asks for
+    :param shared_names: the names that several hosts of Nova have, in different cells
     """
     consumers, notes = dict(snapshot.consumers), list[Finding]()
     healing = defaultdict[str, Counter[str]](Counter)
-    for heal in heals(snapshot, servers, migrating, ports):
+    for heal in heals(
+        snapshot, servers, migrating, ports, amounts=amounts, shared_names=shared_names
+    ):
         uuid, healthy = heal.server.uuid, heal.consumer
         if healthy is None:
             severity = Severity.ERROR if heal.state == UNKNOWN else Severity.WARNING
             name, reason = f'consumer {uuid}', heal.reason
             notes.append(Finding(heal.state, name, reason=reason, severity=severity))
             continue
-        if uuid not in consumers:
-            if lacking := _lacking(snapshot, healthy, healing):
-                notes.append(Finding('failed', f'consumer {uuid}', reason=lacking))
-                continue
-            for provider_uuid, resources in healthy.allocations.items():
-                healing[provider_uuid].update(resources)
+        added = _added(consumers.get(uuid), healthy)
+        if lacking := _lacking(snapshot, added, healthy, healing):
+            notes.append(Finding('failed', f'consumer {uuid}', reason=lacking))
+            continue
+        for provider_uuid, resources in added.items():
+            healing[provider_uuid].update(resources)
         consumers[uuid] = healthy if types else structs.replace(healthy, type=None)
     return Snapshot(snapshot.providers.values(), consumers.values(), snapshot.origin), notes
 
 
+def _added(before: Consumer | None, after: Consumer) -> dict[str, dict[str, int]]:
+    """Return the amounts by provider and class that a consumer gains."""
+    allocated = before.allocations if before else {}
+    added: dict[str, dict[str, int]] = {}
+    for uuid, resources in after.allocations.items():
+        for name, amount in resources.items():
+            if (more := amount - allocated.get(uuid, {}).get(name, 0)) > 0:
+                added.setdefault(uuid, {})[name] = more
+    return added
+
+
 def _lacking(
-    snapshot: Snapshot, consumer: Consumer, healing: Mapping[str, Mapping[str, int]]
+    snapshot: Snapshot,
+    added: Mapping[str, Mapping[str, int]],
+    consumer: Consumer,
+    healing: Mapping[str, Mapping[str, int]],
 ) -> str:
     """Return a clause on the lacking room for a consumer beside the other healed servers."""
-    for uuid, resources in consumer.allocations.items():
+    for uuid, resources in added.items():
         state = snapshot.providers[uuid]
         for name, amount in resources.items():
             free = state.free(name) - healing[uuid].get(name, 0)
             if amount > free:
                 return f'{state.name} has no room: {amount} {name} needed, {max(free, 0)} free'
-            if not state.inventories[name].admits(amount):
-                return f'{state.name} does not grant {amount} {name} at once'
+            whole = consumer.allocations[uuid][name]
+            if not state.inventories[name].admits(whole):
+                return f'{state.name} does not grant {whole} {name} at once'
     return ''

@@ -57,8 +57,9 @@ def _line(remedy: Remedy | None, invocation: Invocation) -> str:
             command = remedy
         case AddTrait(_, provider, trait):
             command = advice('trait', 'add', provider, trait)
-        case HealServer(server):
-            command = advice('allocation', 'heal', '--server', server)
+        case HealServer(server, amounts):
+            flags = ('--amounts',) if amounts else ()
+            command = advice('allocation', 'heal', '--server', server, *flags)
             options = _options(invocation.heal)
         case _:
             raise AssertionError(remedy)

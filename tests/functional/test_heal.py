@@ -1,6 +1,7 @@
 """Servers without allocations, healed in the real service."""
 
 import json
+import os
 import shlex
 
 import pytest
@@ -65,6 +66,7 @@ def source(request, tmp_path, monkeypatch):
     monkeypatch.setattr(compute, 'servers', lambda client: SERVERS)
     monkeypatch.setattr(compute, 'migrations', lambda client: MIGRATIONS)
     monkeypatch.setattr(compute, 'compute_services', lambda client: [])
+    monkeypatch.setattr(compute, 'hypervisors', lambda client: [])
     # As it was listed: nothing has happened to a server since.
     monkeypatch.setattr(
         compute, 'server', lambda client, uuid: [s for s in SERVERS if s['id'] == uuid]
@@ -196,6 +198,88 @@ def test_a_server_that_nova_has_deleted_since_the_list_gets_nothing(
     reason = 'Nova has deleted or changed the server since the list'
     assert (done.status, states(done)) == (1, {LOST: ('failed', reason)})
     assert not allocation.show(client, LOST).value.allocations
+
+
+def test_a_server_of_a_file_is_asked_for_before_the_write(placement, client, tmp_path, monkeypatch):
+    """The file is of last week, and one of the two servers was deleted since."""
+    loaded(client, cloud())
+    there, gone = SERVER | {'id': LOST}, SERVER | {'id': MOVING}
+    monkeypatch.setattr(compute, 'server', lambda client, uuid: [there] if uuid == LOST else [])
+    monkeypatch.setattr(compute, 'hypervisors', lambda client: [])
+    monkeypatch.setattr(compute, 'compute_services', lambda client: [])
+    servers = file(tmp_path, 's.json', [there | {'updated': '2020-01-01T00:00:00Z'}, gone])
+
+    done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json')
+
+    reason = 'Nova has deleted or changed the server since the list'
+    assert (done.status, done.stderr.startswith('1 applied, 1 failed')) == (6, True), done
+    assert states(done) == {LOST: ('done', ''), MOVING: ('failed', reason)}
+
+
+def test_an_old_list_is_said_to_be_old_where_nova_cannot_be_asked(placement, client, tmp_path):
+    loaded(client, cloud())
+    servers = file(tmp_path, 's.json', [SERVER | {'id': LOST}])
+    fresh = placement(*HEAL, '--servers', servers, '--dry-run')
+    os.utime(servers, (0, 0))
+    old = placement(*HEAL, '--servers', servers, '--dry-run')
+    assert (fresh.status, old.status, fresh.stdout) == (3, 3, old.stdout)
+    assert 'is not new' not in fresh.stderr
+    assert 'The list is not new: a server that was deleted since gets allocations' in old.stderr
+
+
+def test_a_host_whose_name_another_cell_has_too_gets_nothing(placement, client, monkeypatch):
+    loaded(client, cloud())
+    twins = [{'id': str(number), 'hypervisor_hostname': 'compute0'} for number in (1, 2)]
+    for name, records in (
+        *(('servers', [SERVER | {'id': LOST}]), ('migrations', [])),
+        *(('compute_services', []), ('hypervisors', twins)),
+    ):
+        monkeypatch.setattr(compute, name, lambda client, records=records: records)
+    done = placement(*HEAL, '--yes', '-f', 'json')
+    reason = 'Nova has several hosts called compute0, in different cells'
+    assert (done.status, states(done)) == (1, {LOST: ('not known', reason)})
+
+
+RESIZED = SERVER | {'id': uuid_of('server0.0'), 'flavor': FLAVOR | {'vcpus': 3, 'ram': 512}}
+
+
+def test_amounts_become_those_of_the_flavor(placement, client, source, tmp_path, monkeypatch):
+    loaded(client, cloud())
+    before = allocation.show(client, RESIZED['id']).value
+    if source:
+        source = ['--servers', file(tmp_path, 'one.json', [RESIZED])]
+    else:
+        monkeypatch.setattr(compute, 'servers', lambda client: [RESIZED])
+        monkeypatch.setattr(compute, 'server', lambda client, uuid: [RESIZED])
+    owned = ['--server', RESIZED['id']]
+    assert placement(*HEAL, *source, *owned, '--yes').status == 0  # its owner
+    assert placement(*HEAL, *source, *owned, '--dry-run').status == 0
+
+    dry = placement(*HEAL, *source, '--amounts', '--dry-run', '-f', 'json')
+    done = placement(*HEAL, *source, '--amounts', '--yes', '-f', 'json')
+
+    [row] = json.loads(dry.stdout)
+    assert (dry.status, row['change']) == (3, 'allocations')
+    assert row['before'] == {'compute0': before.allocations[uuid_of('compute0')]}
+    # The card is a device, which its flavor does not have.
+    assert row['after'] == {'compute0': {'VCPU': 3, 'MEMORY_MB': 512, 'VGPU': 1}}
+    assert (done.status, states(done)) == (0, {RESIZED['id']: ('done', '')})
+    healed = allocation.show(client, RESIZED['id']).value
+    assert healed.allocations == {uuid_of('compute0'): {'VCPU': 3, 'MEMORY_MB': 512, 'VGPU': 1}}
+    assert placement(*HEAL, *source, '--amounts', '--dry-run').status == 0
+
+
+def test_amounts_need_flavors_and_room(placement, client, tmp_path):
+    loaded(client, cloud())
+    without = RESIZED | {'flavor': {'id': 'm'}}
+    refused = placement(*HEAL, '--amounts', '--servers', file(tmp_path, 'a.json', [without]))
+    assert (refused.status, refused.stderr.startswith('--amounts needs the flavors')) == (1, True)
+    huge = RESIZED | {'flavor': FLAVOR | {'vcpus': 4000, 'ram': 512}}
+    command = [*HEAL, '--amounts', '--servers', file(tmp_path, 'b.json', [huge])]
+    before = allocation.show(client, RESIZED['id']).value.allocations
+    failed = placement(*command, '--yes', '-f', 'json')
+    assert (failed.status, 'has no room' in failed.stdout) == (1, True)
+    assert allocation.show(client, RESIZED['id']).value.allocations == before
 
 
 def test_the_bandwidth_that_a_port_asks_for(placement, client, tmp_path):

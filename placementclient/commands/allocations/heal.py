@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from functools import partial
 
 from msgspec.structs import replace
@@ -11,10 +13,13 @@ from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.providers import normalized
 from placementclient.model.servers import Flavor, Server
 from placementclient.model.services import COMPUTE_SERVICE, Port
+
+#: The age of a list, in seconds, from which on it says nothing of the servers of today.
+_OLD = 600
 
 
 class HealAllocation(Changing):
@@ -25,10 +30,14 @@ class HealAllocation(Changing):
     devices, and resources that several providers of the host have, and allocates nothing for such a
     server. It skips servers that Nova is changing.
 
-    Without files the command asks Nova, as an administrator, and once more just before the write: a
+    With --amounts, a server that holds something on its host gets the amounts of its flavor there,
+    more or less than today. The classes of ports, devices and images stay.
+
+    Without files the command asks Nova, as an administrator. The files have the answers of GET
+    /servers/detail, /flavors/detail and /os-migrations, made at about the same time. Just before
+    each write the command asks Nova for the server, also with files, if the catalog has it: a
     server that was deleted since gets nothing. With --plan it cannot ask again: apply the plan
-    soon. The files have the answers of GET /servers/detail, /flavors/detail and /os-migrations,
-    made at about the same time.
+    soon.
     """
 
     examples = ('--dry-run',)
@@ -42,6 +51,7 @@ class HealAllocation(Changing):
             '--ports <file>|neutron',
             help='Also allocate the rates of ports: the answer of GET /v2.0/ports, or neutron',
         ),
+        Flag('--amounts', help='Also set amounts that differ from those of the flavor'),
         *changing.OPTIONS,
     )
     nothing = 'No server has to be healed'
@@ -57,18 +67,43 @@ class HealAllocation(Changing):
         with compute.instead_of_nova('--servers'):
             servers = source.read(self, self.args.servers or NOVA)
             migrations = compute.records(self, 'migrations', moving) or ()
+        chosen = _chosen(servers, self.args.server)
+        if self.args.amounts and chosen and not any(server.flavor for server in chosen):
+            raise errors.BadArgument(
+                '--amounts needs the flavors of the servers: list the servers at compute API 2.47 '
+                'or above, or give --flavors'
+            )
         is_from_nova = self.args.servers in (None, NOVA)
+        shared = self._shared_names()
+        is_live = is_from_nova or shared is not None
         healing = Healing(
             self.client,
-            _chosen(servers, self.args.server),
+            chosen,
             {migration.server_uuid for migration in migrations if not migration.is_over},
             is_chosen=bool(self.args.server),
-            is_current=partial(self._is_current, flavors) if is_from_nova else None,
+            is_current=partial(self._is_current, flavors) if is_live else None,
             ports=self._ports(),
+            amounts=self.args.amounts,
+            shared_names=shared or (),
+            notes=compute.notes_on_cells_down(self) if is_live and not self.args.server else (),
         )
-        if is_from_nova and not self.args.server:
-            healing.notes += compute.notes_on_cells_down(self)
         return self.change(healing)
+
+    def _shared_names(self) -> set[str] | None:
+        """Return the names that several hosts of Nova have; ``None`` if it cannot be asked."""
+        from placementclient.model.services import names_of_several_hosts
+        from placementclient.nova import service
+
+        try:
+            return names_of_several_hosts(service.compute_nodes(self.client))
+        except service.NoCompute as reason:
+            paths = [path for path in (self.args.servers, self.args.flavors) if path]
+            if any(map(_is_old, paths)):
+                self.log.warning(
+                    f'{reason}. The list is not new: a server that was deleted since gets '
+                    'allocations, too. Audit afterwards with a new list'
+                )
+            return None
 
     def _ports(self) -> list[Port]:
         """Return the ports that ask for something; none without --ports."""
@@ -94,8 +129,19 @@ class HealAllocation(Changing):
 
         document = service.server(self.client, server.uuid)
         live = records.server_details(document, COMPUTE_SERVICE, flavors)
-        facts = {'name': server.name, 'updated': server.updated}
-        return [replace(state, **facts) for state in live] == [server]
+        return list(map(_deciding, live)) == [_deciding(server)]
+
+
+def _deciding(server: Server) -> tuple[object, ...]:
+    """Return what decides the allocations of a server, which lists of any version have."""
+    flavor = server.flavor and replace(server.flavor, name='', id=None, is_public=True)
+    owner = server.project_id, server.user_id
+    return owner, server.node, server.task, server.state, flavor, server.boots_from_volume
+
+
+def _is_old(path: str) -> bool:
+    """Return whether a file was written so long ago that servers may be gone since."""
+    return os.path.isfile(path) and time.time() - os.path.getmtime(path) > _OLD
 
 
 def _chosen(servers: list[Server], chosen: list[str]) -> list[Server]:

@@ -24,6 +24,7 @@ from placementclient.model.services import (
     NetworkAgent,
     Port,
     hosts_of_cells_down,
+    names_of_several_hosts,
 )
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_request import Scheduling
@@ -211,7 +212,8 @@ class Cloud:
         """The servers that lack allocations, their owner or port resources, by that kind."""
         heals = defaultdict[str, list[healing.Heal]](list)
         detailed = [server for server in self.servers.values() if server.is_detailed]
-        for heal in healing.heals(self.snapshot, detailed, self.migrating):
+        shared = names_of_several_hosts(self.answers.hypervisors or ())
+        for heal in healing.heals(self.snapshot, detailed, self.migrating, shared_names=shared):
             heals[heal.lacks].append(heal)
         return heals
 

@@ -1,28 +1,22 @@
 """Faults of servers: no allocations, wrong amounts, or allocations of another owner."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from placementclient.insight.amounts import UnknownAmounts, wrong_amounts
 from placementclient.insight.audit.cloud import Cloud, fault
 from placementclient.insight.audit.consumers import is_incomplete
-from placementclient.insight.healing import UNKNOWN
-from placementclient.model.consumers import Consumer, Resources, together
+from placementclient.insight.healing import UNKNOWN, amounts_healed
+from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import HealServer, Remedy
 from placementclient.model.servers import Server
-from placementclient.nova.server_parts import Refusal
-from placementclient.nova.server_request import resources
 
 _NO_FLAVORS = 'what it should hold: the list of servers has no flavors'
 _HIDDEN = 'its host has usage that no consumer answers for'
 _ELSEWHERE = (
     'it is not known which of the two is right: if openstack server show still names this host, '
     'move what the server holds there with resource provider allocation move'
-)
-_AMOUNT = (
-    'Nova writes the allocations of a server again when it is resized or migrated; resource '
-    'provider allocation set does it by hand'
 )
 
 
@@ -119,8 +113,9 @@ def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
 
     Why it matters: the host is fuller or emptier than Placement counts.
 
-    Safe to fix: not by ``--fix``. Nova writes the allocation again at the next resize or migration.
-    ``allocation set`` does so by hand.
+    Safe to fix: yes, but not by ``--fix``. ``allocation heal --amounts`` asks Nova for the server
+    again, shows the amounts before and after, and leaves the classes of ports, devices and images
+    alone. If several providers of the host have the class, it changes nothing and says so.
 
     Look yourself: ``openstack server show SERVER -c flavor`` and ``openstack resource provider
     allocation show SERVER``
@@ -128,27 +123,21 @@ def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
     Example: ``holds (MEMORY_MB 4096), should_hold (MEMORY_MB 8192)``
     """
     for server, consumer, root in _on_one_host(cloud):
-        is_comparable = server.is_detailed and cloud.named([root], server.hosts)
-        if not (server.flavor and is_comparable):
+        if not (server.flavor and server.is_detailed and cloud.named([root], server.hosts)):
             continue
         try:
-            requested = resources(server.flavor, boots_from_volume=server.boots_from_volume)
-        except Refusal:
+            wrong = wrong_amounts(server, consumer)
+        except UnknownAmounts:
             continue
-        expected = _comparable(requested)
-        allocated = _comparable(together(consumer.allocations.values()))
-        # Other classes are of ports, devices and images, which no flavor has.
-        names = sorted(expected.keys() | {'VCPU', 'MEMORY_MB', 'DISK_GB'})
-        if wrong := [name for name in names if expected[name] != allocated[name]]:
-            sides = (('holds', allocated), ('should_hold', expected))
-            facts = {side: {name: amounts[name] for name in wrong} for side, amounts in sides}
-            yield _fault(cloud, server, facts, None, _AMOUNT)
-
-
-def _comparable(amounts: Resources) -> Counter[str]:
-    """Return amounts with dedicated CPUs counted as VCPU: the image may request them too."""
-    cpus = amounts.get('VCPU', 0) + amounts.get('PCPU', 0)
-    return Counter({**amounts, 'PCPU': 0, 'VCPU': cpus})
+        if not wrong:
+            continue
+        facts = {
+            side: {name: amounts[place] for name, amounts in wrong.items()}
+            for place, side in enumerate(('holds', 'should_hold'))
+        }
+        heal = amounts_healed(cloud.snapshot, server, consumer)
+        remedy = HealServer(server.uuid, amounts=True) if heal.consumer else None
+        yield _fault(cloud, server, facts, remedy, heal.reason)
 
 
 def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:

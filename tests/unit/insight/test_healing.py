@@ -7,7 +7,7 @@ from placementclient.insight.healing import LEFT_ALONE, UNKNOWN, heals
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import Flavor, Server
 from placementclient.model.services import Port, PortGroup
-from tests.unit.insight.clouds import cloud, consumer, provider
+from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 FLAVOR = Flavor('m', 4, 2048, 20, 10, 1025)
 SERVER = Server('s', node='host1', flavor=FLAVOR, project_id='p', user_id='u')
@@ -175,3 +175,98 @@ def test_what_is_held_where_no_port_is():
     result = heal(SERVER, snapshot=elsewhere, ports=[port('nic1')])
     assert result.state == UNKNOWN
     assert result.reason == f'it holds {BANDWIDTH} on nic2, which serves no port of it'
+
+
+AMOUNTS = cloud(
+    [
+        provider('host1', VCPU=64, MEMORY_MB=65536, DISK_GB=1000),
+        provider('numa0', 'host1', PCPU=64, CUSTOM_GOLD=1),
+        provider('numa1', 'host1', PCPU=64),
+        pool('nfs', DISK_GB=1000),
+    ]
+)
+
+
+def with_amounts(allocations, **changes):
+    """Return what ``heals`` says of a server that holds something already."""
+    snapshot = cloud(AMOUNTS.providers.values(), [owned(**allocations)])
+    server = replace(SERVER, **{'vm_state': 'active', **changes})
+    return list(heals(snapshot, [server], (), amounts=True))
+
+
+@pytest.mark.parametrize(
+    ('allocations', 'changes', 'expected'),
+    [
+        ({'host1': PLAIN | {'VCPU': 8}}, {}, {'host1': PLAIN}),
+        ({'host1': {'VCPU': 4}}, {}, {'host1': PLAIN}),
+        # On the pool of its host, and for the dedicated CPUs of its image.
+        (
+            {'host1': {'VCPU': 4, 'MEMORY_MB': 1}, 'nfs': {'DISK_GB': 5}}, {},
+            {'host1': {'VCPU': 4, 'MEMORY_MB': 2048}, 'nfs': {'DISK_GB': 32}},
+        ),
+        (
+            {'host1': {'MEMORY_MB': 2048, 'DISK_GB': 32}, 'numa0': {'PCPU': 2}}, {},
+            {'host1': {'MEMORY_MB': 2048, 'DISK_GB': 32}, 'numa0': {'PCPU': 4}},
+        ),
+        # What it does not need goes, and with it a provider.
+        (
+            {'host1': {'VCPU': 4, 'MEMORY_MB': 2048}, 'nfs': {'DISK_GB': 32}},
+            {'image': None, 'flavor': Flavor('m', 4, 2048, 20)},
+            {'host1': {'VCPU': 4, 'MEMORY_MB': 2048}},
+        ),
+        # Classes of ports, devices and images stay.
+        (
+            {'host1': PLAIN | {'VCPU': 1, BANDWIDTH: 5, 'MEM_ENCRYPTION_CONTEXT': 1},
+             'numa0': {'CUSTOM_GOLD': 1}}, {'vm_state': 'stopped'},
+            {'host1': PLAIN | {BANDWIDTH: 5, 'MEM_ENCRYPTION_CONTEXT': 1},
+             'numa0': {'CUSTOM_GOLD': 1}},
+        ),
+    ],
+)  # fmt: skip
+def test_a_server_gets_the_amounts_of_its_flavor(allocations, changes, expected):
+    [result] = with_amounts(allocations, **changes)
+    assert (result.lacks, result.state, result.reason) == ('amounts', '', '')
+    assert result.consumer == replace(owned(), allocations=expected)
+
+
+@pytest.mark.parametrize(
+    ('allocations', 'changes', 'state', 'reason'),
+    [
+        ({'host1': PLAIN | {'VCPU': 1}}, {'task': 'resize_prep'}, LEFT_ALONE,
+         'it is under way: resize_prep'),
+        ({'host1': PLAIN | {'VCPU': 1}}, {'vm_state': 'error'}, UNKNOWN, 'its state is error'),
+        ({'host2': PLAIN | {'VCPU': 1}}, {}, UNKNOWN,
+         'it holds something on another host than host1'),
+        ({'host1': {'MEMORY_MB': 2048, 'DISK_GB': 32}, 'numa0': {'PCPU': 1}, 'numa1': {'PCPU': 1}},
+         {}, UNKNOWN, 'it holds PCPU on 2 providers'),
+        ({'host1': PLAIN | {'VCPU': 1}, 'numa0': {'PCPU': 1}}, {}, UNKNOWN,
+         'how its CPUs are divided into shared and dedicated ones'),
+        ({'host1': {'MEMORY_MB': 2048, 'DISK_GB': 32}},
+         {'flavor': with_specs(**{'hw:cpu_policy': 'dedicated'})}, UNKNOWN,
+         '2 providers of host1 have PCPU'),
+        ({'host1': PLAIN}, {'flavor': with_specs(**{'resources:VGPU': '1'})}, UNKNOWN,
+         'which devices it has: VGPU'),
+        ({'host1': PLAIN}, {'flavor': None}, UNKNOWN, 'its flavor with extra specs is not known'),
+    ],
+)  # fmt: skip
+def test_amounts_that_are_not_known_stay(allocations, changes, state, reason):
+    [result] = with_amounts(allocations, **changes)
+    assert (result.lacks, result.state, result.reason) == ('amounts', state, reason)
+
+
+@pytest.mark.parametrize(
+    ('allocations', 'changes'),
+    [
+        ({'host1': PLAIN}, {}),
+        ({'host1': PLAIN, 'numa0': {'CUSTOM_GOLD': 1}}, {}),
+        ({'host1': {'MEMORY_MB': 2048, 'DISK_GB': 32}, 'numa0': {'PCPU': 4}}, {}),
+    ],
+)
+def test_right_amounts_stay(allocations, changes):
+    assert with_amounts(allocations, **changes) == []
+
+
+def test_a_server_of_one_of_two_hosts_of_a_name_gets_nothing():
+    [result] = heals(CLOUD, [SERVER], (), shared_names=['host1'])
+    reason = 'Nova has several hosts called host1, in different cells'
+    assert (result.state, result.reason, result.consumer) == (UNKNOWN, reason, None)

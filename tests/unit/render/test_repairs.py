@@ -38,6 +38,10 @@ def next_step(remedy, reason='', invocation=None):
         (FreeAllocations(CONSUMER, ('b',)), f'{AGAIN} --fix --yes'),
         (LowerReserved('u', 'a', 'VCPU', 8), f'{AGAIN} --fix --yes'),
         (HealServer('s'), "allocation heal --server s --servers 'my list.json'"),
+        (
+            HealServer('s', amounts=True),
+            "allocation heal --server s --amounts --servers 'my list.json'",
+        ),
     ],
 )
 def test_a_command_names_the_program(remedy, typed, program):

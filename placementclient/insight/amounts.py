@@ -1,0 +1,100 @@
+"""What a server holds on its host, and what its flavor asks for."""
+
+from collections import Counter
+
+from msgspec import structs
+
+from placementclient.model.consumers import Consumer, Resources, together
+from placementclient.model.servers import Flavor, Server
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.nova.server_parts import Refusal
+from placementclient.nova.server_request import devices, resources
+
+#: The classes that each server is compared in; other ones only where its flavor has them.
+_USUAL = frozenset({'VCPU', 'MEMORY_MB', 'DISK_GB'})
+
+
+class UnknownAmounts(Exception):
+    """It is not known which amounts are right; the message is a clause."""
+
+
+def wrong_amounts(server: Server, consumer: Consumer) -> dict[str, tuple[int, int]]:
+    """Return what a server holds and what it should hold, of each class in which these differ.
+
+    Shared and dedicated CPUs are added up as VCPU: the image may ask for the latter, too. Classes
+    of ports, devices and images are in no flavor, and are not compared.
+    """
+    requested = _requested(server)
+    expected = _comparable(requested)
+    allocated = _comparable(together(consumer.allocations.values()))
+    return {
+        name: (allocated[name], expected[name])
+        for name in sorted(expected.keys() | _USUAL)
+        if expected[name] != allocated[name]
+    }
+
+
+def amended(snapshot: Snapshot, server: Server, consumer: Consumer) -> Consumer:
+    """Return a consumer with the amounts of its flavor, where it holds them on its host.
+
+    :param snapshot: has the whole tree of its host
+    :raises UnknownAmounts: if that is not known
+    """
+    wrong = wrong_amounts(server, consumer)
+    if not wrong:
+        return consumer
+    host = snapshot.named(server.node or '')
+    if host is None:
+        raise UnknownAmounts(f'there is no resource provider {server.node}')
+    requested = _requested(server)
+    if chosen := sorted(wrong.keys() & set(devices(_flavor(server)))):
+        raise UnknownAmounts(f'which devices it has: {", ".join(chosen)}')
+    allocations = {uuid: dict(amounts) for uuid, amounts in consumer.allocations.items()}
+    for name, (_, amount) in wrong.items():
+        resource_class = _held_as(name, consumer, requested)
+        places = [uuid for uuid, amounts in allocations.items() if resource_class in amounts]
+        if len(places) > 1:
+            raise UnknownAmounts(f'it holds {resource_class} on {len(places)} providers')
+        place = places[0] if places else _new_place(snapshot, host, resource_class)
+        allocations.setdefault(place, {})[resource_class] = amount
+        if not amount:
+            del allocations[place][resource_class]
+    held = {uuid: amounts for uuid, amounts in allocations.items() if amounts}
+    return structs.replace(consumer, allocations=held)
+
+
+def _held_as(name: str, consumer: Consumer, requested: Resources) -> str:
+    """Return the class that stands for shared and dedicated CPUs together; else the class."""
+    if name != 'VCPU':
+        return name
+    classes = [cpu for cpu in ('VCPU', 'PCPU') if together(consumer.allocations.values())[cpu]]
+    if len(classes) > 1 or ('VCPU' in requested and 'PCPU' in requested):
+        raise UnknownAmounts('how its CPUs are divided into shared and dedicated ones')
+    return classes[0] if classes else next((c for c in ('PCPU', 'VCPU') if c in requested), name)
+
+
+def _new_place(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
+    """Return the UUID of the host if it alone of its tree has a class."""
+    tree = snapshot.tree(host.provider.root_uuid)
+    having = [state for state in tree if resource_class in state.inventories]
+    if having != [host]:
+        raise UnknownAmounts(f'{len(having)} providers of {host.name} have {resource_class}')
+    return host.uuid
+
+
+def _requested(server: Server) -> Resources:
+    try:
+        return resources(_flavor(server), boots_from_volume=server.boots_from_volume)
+    except Refusal as refusal:
+        raise UnknownAmounts(f'Nova refuses its flavor: {refusal}') from None
+
+
+def _flavor(server: Server) -> Flavor:
+    if not server.flavor:
+        raise UnknownAmounts('its flavor with extra specs is not known')
+    return server.flavor
+
+
+def _comparable(amounts: Resources) -> Counter[str]:
+    cpus = amounts.get('VCPU', 0) + amounts.get('PCPU', 0)
+    return Counter({**amounts, 'PCPU': 0, 'VCPU': cpus})
