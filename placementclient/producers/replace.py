@@ -55,6 +55,7 @@ class Replacing(Producer):
     :raises errors.BadArgument: if the new one is another than the operator says
     :ivar finished: says that nothing is left to do; empty if there may be
     :ivar name: the name that the new one gets
+    :ivar old_name: the name that the old one had before the replacement
     """
 
     command = 'resource provider replace'
@@ -64,6 +65,7 @@ class Replacing(Producer):
         self._is_merge, self._is_journaled = request.is_merge, is_journaled
         old, new = _pair(client, request)
         self.old_uuid = old.uuid if old else ''
+        self.old_name = original(old.name, old.uuid) if old else ''
         self.new_uuid = request.uuid or (new.uuid if new else '')
         self.name = _checked_name(request, old, new) if old else ''
         self.finished = '' if old else _finished(request, new)

@@ -338,3 +338,38 @@ def test_a_plan_ends_where_others_have_moved_a_child_to_another_host(
         others = {**before.providers, gpu: replace(state, provider=moved)}
         live = content(Snapshot(others.values(), before.consumers.values()))
     assert ordered(content(clouds.captured(client))) == ordered(live)
+
+
+def test_replace_names_the_ports_that_name_the_bridge_of_before(client, placement, monkeypatch):
+    """A renamed bridge: the bandwidth moves, and only Neutron knows which ports hold it."""
+    egress = {'NET_BW_EGR_KILOBIT_PER_SEC': Inventory(10000)}
+    agent, old, new = 'compute0:OVS agent', 'compute0:OVS agent:br-ex', 'compute0:OVS agent:br-new'
+    states = [
+        provider('compute0', {'VCPU': Inventory(8)}),
+        provider(agent, {}, parent='compute0'),
+        *(provider(name, egress, parent=agent, root='compute0') for name in (old, new)),
+    ]
+    server = holder('server', {'compute0': {'VCPU': 1}, old: {'NET_BW_EGR_KILOBIT_PER_SEC': 1000}})
+    clouds.load(client, Snapshot(states, [server]))
+
+    def port(name, bridge):
+        group = {'id': 'g', 'resources': {'NET_BW_EGR_KILOBIT_PER_SEC': 1000}}
+        return {
+            'id': name, 'device_id': server.uuid, 'device_owner': 'compute:nova',
+            'binding:host_id': 'compute0', 'resource_request': {'request_groups': [group]},
+            'binding:profile': {'allocation': {'g': uuid_of(bridge)}},
+        }  # fmt: skip
+
+    monkeypatch.setattr(service, 'ports', lambda client: [port('left', old), port('right', new)])
+    command = ['resource', 'provider', 'replace', old, '--with', uuid_of(new), '--name', new]
+
+    result = placement(*command, '--yes')
+
+    profile = json.dumps({'allocation': {'g': uuid_of(new)}})
+    assert result.status == 0
+    assert [line for line in result.stderr.splitlines() if line.startswith('Port')] == [
+        f'Port left of server {server.uuid} names {uuid_of(old)} as its provider: live-migrate the '
+        f"server, or tell Neutron: openstack port set --binding-profile '{profile}' left"
+    ]
+    held = allocation.show(client, server.uuid).value.allocations
+    assert held[uuid_of(new)] == {'NET_BW_EGR_KILOBIT_PER_SEC': 1000}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import shlex
 from typing import TYPE_CHECKING
 
 from placementclient.client import endpoints, errors
@@ -60,6 +62,7 @@ class ReplaceProvider(Changing):
     )
 
     def execute(self) -> base.Output:
+        from placementclient.insight.owners import NEUTRON
         from placementclient.producers.replace import Replacement, Replacing
 
         if (self.args.uuid is None) == (self.args.twin is None):
@@ -71,7 +74,33 @@ class ReplaceProvider(Changing):
         if not (self.args.compute_node_exists or replacing.finished):
             self._check_compute_node(replacing, self.args.hypervisors)
         self.nothing = replacing.finished or self.nothing
-        return self.change(replacing)
+        output = self.change(replacing)
+        if NEUTRON.fullmatch(replacing.old_name):
+            self._name_ports(replacing)
+        return output
+
+    def _name_ports(self, replacing: Replacing) -> None:
+        """Name the ports for which Neutron has noted the old provider."""
+        from placementclient.nova import service
+
+        old, new = replacing.old_uuid, replacing.new_uuid
+        try:
+            ports = compute.records(self, 'ports', compute.NEUTRON)
+        except (service.NoCompute, errors.BadFile) as reason:
+            self.log.warning(
+                f'Not known which ports name {old} as their provider: {reason}. Look for it in '
+                'binding:profile of the ports with guaranteed bandwidth'
+            )
+            return
+        for port in ports:
+            if old in port.providers.values():
+                noted = {group: new if p == old else p for group, p in port.providers.items()}
+                profile = shlex.quote(json.dumps({'allocation': noted}))
+                self.log.warning(
+                    f'Port {port.uuid} of server {port.server_uuid} names {old} as its provider: '
+                    'live-migrate the server, or tell Neutron: openstack port set '
+                    f'--binding-profile {profile} {port.uuid}'
+                )
 
     def _check_compute_node(self, replacing: Replacing, source: str | None) -> None:
         """Refuse to join hosts that Nova, or a list of its compute nodes, tells apart."""
