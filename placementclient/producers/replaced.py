@@ -69,6 +69,13 @@ def check_compute_nodes(
             'the compute node first: openstack compute service delete. --compute-node-exists goes '
             'on all the same'
         )
+    if old and old.is_up is not False:
+        seen = 'is up' if old.is_up else 'may be up (the list has no state)'
+        raise Irreplaceable(
+            f'Nova has the compute node {old.node} with the UUID {old_uuid}, which {seen}: it is '
+            f'another host than {name}. If it is not, stop the nova-compute of {old.node} first; '
+            'Nova says after a minute that it is down'
+        )
     if new and new.node != name:
         raise Irreplaceable(
             f'Nova has the UUID {new_uuid} as {new.node}, not as {name}: check that both are the '
@@ -79,13 +86,6 @@ def check_compute_nodes(
             f'Nova has two compute nodes called {old.node}, {old_uuid} and {new_uuid}: two hosts, '
             'as each cell may have one of this name. If one of them is gone, delete its compute '
             'service first: openstack compute service delete'
-        )
-    if old and old.is_up is not False:
-        seen = 'is up' if old.is_up else 'may be up (the list has no state)'
-        raise Irreplaceable(
-            f'Nova has the compute node {old.node} with the UUID {old_uuid}, which {seen}: it is '
-            f'another host than {name}. If it is not, stop the nova-compute of {old.node} first; '
-            'Nova says after a minute that it is down'
         )
 
 
