@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from placementclient.client.wording import counted
+from placementclient.client.wording import counted, listed
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding
@@ -80,6 +80,15 @@ def known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
             others = '' if users & known else _FOREIGN
             count = counted(len(users), 'consumer')
             yield f'{cloud.name(root)}: the lists know {len(users & known)} of {count}{others}'
+
+
+def cells_down(hosts: Sequence[str]) -> Iterator[str]:
+    """Return the sentence about the hosts whose cells do not answer; none without such hosts."""
+    if hosts:
+        yield (
+            f'A cell of Nova does not answer: {counted(len(hosts), "host")} ({listed(hosts, 3)}) '
+            'and their servers are in no list, and what is not found there is not known'
+        )
 
 
 def rows(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client import errors
-from placementclient.client.wording import counted, listed
 from placementclient.commands.framework.option import Option
 from placementclient.model.findings import Finding
 from placementclient.model.services import COMPUTE_SERVICE
@@ -115,27 +114,18 @@ def instead_of_nova(option: str) -> Iterator[None]:
         raise errors.BadArgument(f'{reason}: give {option}') from None
 
 
-def cells_down(hosts: Collection[str]) -> Iterator[str]:
-    """Return the sentence about the hosts whose cells do not answer; none without such hosts."""
-    if hosts:
-        yield (
-            f'A cell of Nova does not answer: {counted(len(hosts), "host")} '
-            f'({listed(list(hosts), 3)}) and their servers are in no list, and what is not found '
-            'there is not known'
-        )
-
-
 def hosts_of_cells_down(command: PlacementCommand) -> list[str]:
     """Ask Nova for the hosts whose cells do not answer, and warn of them."""
     from placementclient.model.services import hosts_of_cells_down
     from placementclient.nova import service
+    from placementclient.render import findings
 
     try:
         hosts = hosts_of_cells_down(service.computes(command.client))
     except service.NoCompute as reason:
         command.log.warning(f'Not known if all cells of Nova answer: {reason}')
         return []
-    command.warn(cells_down(hosts))
+    command.warn(findings.cells_down(hosts))
     return hosts
 
 

@@ -147,7 +147,7 @@ class AuditProvider(Changing):
         self.warn(tables.failures(lists.failures))
         self._name_left_out(audit)
         self.warn(tables.remarks(audit))
-        self.warn(compute.cells_down(down))
+        self.warn(tables.cells_down(down))
         if refused:
             self.log.warning(f'Not clean: {len(refused)} of {len(chosen)} checks not made')
         findings = audit.findings

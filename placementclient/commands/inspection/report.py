@@ -70,6 +70,7 @@ class ReportProvider(base.PlacementCommand):
         )
         # The page has the checks that were left out.
         self.warn((*findings.failures(lists.failures), *findings.remarks(result)))
+        self.warn(findings.cells_down(cloud.hosts_of_cells_down))
         report = Report(
             cloud,
             result,

@@ -7,6 +7,7 @@ from placementclient.client.wording import counted, listed
 from placementclient.model.findings import Severity
 from placementclient.model.plans import Plan
 from placementclient.render import style
+from placementclient.render.findings import cells_down
 from placementclient.render.report import contents
 from placementclient.render.report.contents import ClassFill, Fill, Report
 from placementclient.render.units import sized
@@ -35,7 +36,8 @@ def verdict(
     if report.drain is not None:
         mark = _DRAINS.get(report.drain.verdict, ATTENTION)
         statements.append((mark, report.drain.messages[0]))
-    return [*statements, *_of_cloud(report, rooms), _of_audit(report)]
+    down = [(ATTENTION, sentence) for sentence in cells_down(report.cloud.hosts_of_cells_down)]
+    return [*statements, *_of_cloud(report, rooms), _of_audit(report), *down]
 
 
 def _of_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterator[Statement]:

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.model.plans import LeftOut, Notice
+from placementclient.model.services import ComputeService
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.report import contents, verdict
 from placementclient.render.report.contents import DrainPanel
@@ -29,6 +31,17 @@ def test_nothing_is_lost():
         ('good', 'The fullest class of the whole cloud: VGPU 50 % used'),
         ('good', 'The audit found nothing to fix'),
     ]
+
+
+def test_a_cell_that_does_not_answer_is_named():
+    made = report(flat())
+    services = [ComputeService('gpu7', 'unknown')]
+    made = replace(made, cloud=Cloud(made.cloud.snapshot, Answers(services=services)))
+    assert message(made)[-1] == (
+        'attention',
+        'A cell of Nova does not answer: 1 host (gpu7) and their servers are in no list, and what '
+        'is not found there is not known',
+    )
 
 
 def test_a_plan_without_allocations():
