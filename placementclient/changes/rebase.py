@@ -20,6 +20,7 @@ from placementclient.changes.written_values import WrittenValues, comparable
 from placementclient.model.consumers import Allocations, Consumer, gained
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
+from placementclient.model.plans import ConsumerChange
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -109,6 +110,7 @@ class _Rebase:
         self._before, self._after, self._live, self._written = before, after, live, written
         # Only a rollback that knows its own requests knows the deletions of others.
         self._is_atomic, self._is_back = is_atomic, is_back and written.is_complete
+        self._is_forward = not is_back
         self.states = dict(live.providers)
         self.consumers = dict(live.consumers)
         self.obstacles: list[Finding] = []
@@ -147,7 +149,12 @@ class _Rebase:
                 before, after = (before[0], now[1]), comparable(desired)
             if before == after or now == after or self._is_ended(uuid, now):
                 continue
-            if now != before and now not in self._written.consumers.get(uuid, ()):
+            is_written = now in self._written.consumers.get(uuid, ())
+            change = ConsumerChange(self._before.consumers.get(uuid, Consumer(uuid)),
+                                    desired or Consumer(uuid))  # fmt: skip
+            if self._is_forward and not is_written and change.is_outdated_release(live):
+                self._object_for(uuid, 'it has changed since it was judged: plan again')
+            elif now != before and not is_written:
                 values = f'{shown(now[0])}, neither {shown(before[0])} nor {shown(after[0])}'
                 self._object_for(uuid, f'allocations is {values}')
             elif desired is None or not desired.allocations:

@@ -172,6 +172,14 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
         """Return whether the consumer only gives allocations back."""
         return self.moves and all(gain <= 0 for _, _, gain in self.gains())
 
+    def is_outdated_release(self, live: Consumer | None) -> bool:
+        """Return whether it only gives back, and the consumer has changed since that was decided.
+
+        The evidence that it needs nothing there holds only while it stands as it was judged.
+        """
+        then, now = self.before.generation, live.generation if live else None
+        return self.is_release and None not in (then, now) and then != now
+
     def gains(self) -> Iterator[tuple[str, str, int]]:
         """Return how much more it has afterwards of each class of each provider."""
         for uuid in self.provider_uuids:

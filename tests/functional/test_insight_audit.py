@@ -469,6 +469,21 @@ def test_gone_refuses_what_is_not_gone(small, placement, nova):
     assert both.status == 2
 
 
+def test_a_plan_frees_nothing_of_a_consumer_that_has_changed_since(
+    small, placement, tmp_path, nova
+):
+    """It may need what it holds again, though it holds the same; who is gone stays planned."""
+    nova.answers.update({uuid_of('gone'): GONE, uuid_of('both'): alive('left')})
+    path = str(tmp_path / 'plan.json')
+    options = ('--id', 'orphan', '--id', 'doubled', '--plan', path)
+    assert small.audit(placement, *small.files, *options).status == 0
+    both = allocation.show(small.client, uuid_of('both')).value
+    allocation.set(small.client, both)
+    result = placement(f'resource provider reshape apply {path} --yes -f json')
+    assert 'it has changed since it was judged: plan again' in result.stdout
+    assert allocation.show(small.client, uuid_of('both')).value.allocations == both.allocations
+
+
 def test_audit_leaves_alone_what_the_operator_tells_apart(small, placement):
     (small.folder / 'servers.json').write_text('[]')
     options = ('--id', 'orphan', '--ignore-consumer', uuid_of('gone'))
