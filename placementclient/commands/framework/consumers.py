@@ -39,7 +39,7 @@ def _of_file(option: Option, path: str) -> Iterator[str]:
     listed = document.split() if isinstance(document, str) else document
     for number, record in enumerate(listed if isinstance(listed, list) else [listed], 1):
         fields = record if isinstance(record, dict) else {'id': record}
-        uuid = next((str(fields[key]) for key in _KEYS if key in fields), '')
-        if not is_uuid(uuid):
+        uuid = next(filter(is_uuid, (str(fields.get(key)) for key in _KEYS)), None)
+        if uuid is None:
             raise errors.BadFile(path, f'{option.flags[0]} needs UUIDs: number {number} is none')
         yield normalized(uuid)

@@ -264,3 +264,52 @@ def test_whoever_cannot_tell_is_no_compute_service(answer):
 def test_names_are_compared_with_care(roots, hosts, expected):
     services = [ComputeService(host, 'enabled', state) for host, state in hosts.items()]
     assert service.up_on(roots, services) == expected
+
+
+DELETED = {'id': 'a', 'status': 'DELETED'}
+LIVING = {'id': 'a', 'status': 'ACTIVE', 'OS-EXT-STS:task_state': None}
+
+
+@pytest.mark.parametrize(
+    ('listed', 'shown', 'status'),
+    [
+        ([DELETED], 404, 'DELETED'),
+        ([], 404, None),
+        # On some that are gone Nova leaves another status: that proves nothing.
+        ([DELETED | {'status': 'ERROR'}], 404, None),
+        ([DELETED], {'server': LIVING}, 'ACTIVE'),
+        ([], {'server': LIVING | {'status': 'SOFT_DELETED'}}, 'SOFT_DELETED'),
+    ],
+)
+def test_nova_is_asked_for_the_record_of_a_server(listed, shown, status):
+    session = Session({'servers': listed}, shown)
+    record = service.server_record(Client(session), 'a')
+    assert (record and record.status) == status
+    assert [url for url, _ in session.requests] == [
+        '/servers/detail?all_tenants=1&deleted=True&uuid=a', '/servers/a'
+    ]  # fmt: skip
+    # From 2.69 on a server of a cell that is down is not found.
+    assert {settings['microversion'] for _, settings in session.requests} == {'2.59'}
+
+
+@pytest.mark.parametrize(
+    ('answers', 'error'),
+    [
+        (({'servers': [DELETED | {'id': 'b'}]},), service.NoFilters),
+        (({'servers': [DELETED, LIVING | {'id': 'b'}]},), service.NoFilters),
+        (({'servers': [DELETED]}, 400), service.ServiceRefusal),
+        (({'servers': [DELETED]}, 403), service.ServiceRefusal),
+        (({'servers': [DELETED]}, {'server': LIVING | {'id': 'b'}}), service.NoCompute),
+        (({'servers': [DELETED]}, {'server': DELETED}), service.NoCompute),
+        ((403,), service.ServiceRefusal),
+    ],
+)
+def test_nova_that_cannot_be_asked_is_no_proof(answers, error):
+    with pytest.raises(error):
+        service.server_record(Client(Session(*answers)), 'a')
+
+
+def test_nova_is_not_asked_for_what_is_no_id():
+    session = Session()
+    assert service.server_record(Client(session), '../a?') is None
+    assert session.requests == []
