@@ -291,8 +291,8 @@ class Case:
 
     @property
     def passed_over(self) -> str:
-        """The reason to skip it at this moment, or an empty string."""
-        return self.cloud.passed_over(self.consumer.uuid)
+        """The reason to skip a server at this moment, or an empty string."""
+        return self.verdict.reason if self.server and self.verdict.is_under_way else ''
 
     @property
     def classes(self) -> set[str]:
