@@ -93,14 +93,21 @@ def _of_host(
         yield misfit(host, reason, devices[0].path)
     else:
         for address, name in names.items():
-            provider = providers[address]
-            state = snapshot.find(name) if snapshot is not None else None
-            if snapshot is not None and state is not None and state.inventories:
-                yield from _differences(snapshot, state, provider)
-                continue
-            consumers, gone = _consumers(provider, snapshot, root.uuid if root else None)
-            yield from (*gone, *_to_reserve(name, provider))
-            yield _entry(host, name, provider, consumers)
+            yield from _of_provider(host, name, providers[address], snapshot)
+
+
+def _of_provider(
+    host: str, name: str, provider: _NewProvider, snapshot: Snapshot | None
+) -> Iterator[NewEntry | Finding]:
+    """Return the entry of a provider; of one that Placement has, what differs."""
+    state = snapshot.find(name) if snapshot is not None else None
+    if snapshot is not None and state is not None and state.inventories:
+        yield from _differences(snapshot, state, provider)
+        return
+    root = snapshot.find(host) if snapshot is not None else None
+    consumers, gone = _consumers(provider, snapshot, root.uuid if root else None)
+    yield from (*gone, *_to_reserve(name, provider))
+    yield _entry(host, name, provider, consumers)
 
 
 def _unmanaged(device: Device) -> Finding:

@@ -171,12 +171,12 @@ def _of_domain(
 def _contradiction(facts: HostFacts, domain: Domain, mdev: str) -> str:
     """Return why the device of a mediated device is not known; empty if it is."""
     devices = facts.mdevs.get(mdev, ())
-    parents = sorted({device.parent for device in devices if device.parent})
-    types = sorted({device.type for device in devices if device.type})
+    parents = sorted({device.parent for device in devices} - {''})
+    types = sorted({device.type for device in devices} - {''})
     owners = [other.uuid for other in facts.domains for uuid in other.mdevs if uuid == mdev]
     attached = f'is attached to server {domain.uuid}'
-    if len(owners) > 1:
-        owners.remove(domain.uuid)
+    owners.remove(domain.uuid)
+    if owners:
         others = 'twice' if domain.uuid in owners else f'and to server {", ".join(owners)}'
         return f'{attached} {others}: one of them has another device'
     if not parents:
@@ -186,11 +186,10 @@ def _contradiction(facts: HostFacts, domain: Domain, mdev: str) -> str:
         return f'{several}; it {attached}'
     if len(types) > 1:
         return f'has several types: {", ".join(types)}; it {attached}'
-    is_gone = facts.parents is not None and parents[0] not in facts.parents
-    if is_gone and not any(device.is_active for device in devices):
-        has = f'a device that {facts.hostname} does not have now'
-        return f'{attached}, and is only defined, on {parents[0]}, {has}'
-    return ''
+    if any(device.is_active for device in devices) or facts.has_parent(parents[0]):
+        return ''
+    has = f'a device that {facts.hostname} does not have now'
+    return f'{attached}, and is only defined, on {parents[0]}, {has}'
 
 
 def _unknown(facts: HostFacts, domain: Domain) -> Finding:

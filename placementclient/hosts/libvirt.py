@@ -77,6 +77,10 @@ class HostFacts:
     cells: Mapping[int, int] = field(default_factory=dict)
     parents: frozenset[str] | None = None
 
+    def has_parent(self, name: str) -> bool:
+        """Return False only if the host is known to lack this device."""
+        return self.parents is None or name in self.parents
+
 
 class _MdevRecord(msgspec.Struct):
     mdev_type: str = ''

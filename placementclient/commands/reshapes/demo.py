@@ -86,7 +86,10 @@ class DemoReshape(base.PlacementCommand):
             f'{_PREFIX} assignments --host-facts compute1 --snapshot cloud.json -o gpu-map.csv',
             errors.ExitStatus.DIFFERS,
         )
-        self._say('All but the migration, of which the specification says where it belongs:')
+        self._say(
+            'All but the servers of compute2, which stays as it is, and the migration: the '
+            'specification names its card:'
+        )
         self._cat('gpu-map.csv')
         self._type(f'{plan} --assignments gpu-map.csv')
         self._type(f'{_PREFIX} show plan.json')

@@ -29,21 +29,17 @@ class AssignedRows:
             for name, amount in amounts.items()
         ]
         #: those of the specification first
-        self._rows = [*(row for _, row in inline), *rows]
+        self._rows = [*(row for _, row in inline), *(r for r in rows if not r.is_unexplained)]
         #: of these the moves, as indexes
         self._moves = [index for index, _ in inline]
         #: by consumer and class, the indexes of the rows
         self._by_holding: dict[tuple[str, str], list[int]] = {}
         #: by consumer and class, whose rows say that nothing explains them
-        self._open = set[tuple[str, str]]()
+        self._open = {(r.consumer_uuid, r.resource_class) for r in rows if r.is_unexplained}
         #: of the trees that were matched, the allocations that no row explains
         self.unexplained: dict[HoldingKey, OpenRow] = {}
         for index, row in enumerate(self._rows):
-            holding = row.consumer_uuid, row.resource_class
-            if row.is_unexplained:
-                self._open.add(holding)
-            else:
-                self._by_holding.setdefault(holding, []).append(index)
+            self._by_holding.setdefault((row.consumer_uuid, row.resource_class), []).append(index)
         #: indexes of the used rows
         self._used: set[int] = set()
         #: by class and consumer on a source of a tree: the targets. The consumers of a tree share
@@ -88,11 +84,7 @@ class AssignedRows:
         :param left_out: roots of trees that could not be laid out, so that rows may be theirs
         """
         consumers = snapshot.consumers
-        unused = [
-            row
-            for index, row in enumerate(self._rows)
-            if index not in self._used and not row.is_unexplained
-        ]
+        unused = [row for index, row in enumerate(self._rows) if index not in self._used]
         unknown = [row for row in unused if row.consumer_uuid not in consumers]
         for number, row in enumerate(() if partial else unknown):
             near = similar_uuids(row.consumer_uuid, consumers) if number < MAX_HINTS else ()
