@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from placementclient.client import errors
 from placementclient.model.listed import ListRecord, OptionalString, Quantity, String
 from placementclient.model.services import (
     BaremetalNode,
@@ -16,7 +15,7 @@ from placementclient.model.services import (
     Port,
     PortGroup,
 )
-from placementclient.nova.schema import RecordPlace, decoded
+from placementclient.nova.schema import BadList, MissingField, RecordPlace, decoded
 
 #: The owner of the ports of servers is this, with the availability zone behind it.
 _SERVERS = 'compute:'
@@ -125,7 +124,7 @@ def compute_services(document: Any, path: str) -> list[ComputeService]:
     services = [service for _, service in decoded(document, path, ComputeService)]
     computes = [service for service in services if service.binary == 'nova-compute']
     if services and not computes:
-        raise errors.BadFile(
+        raise BadList(
             path,
             f'no nova-compute is in this list of services. "{ComputeService.source}" makes one',
         )
@@ -176,9 +175,10 @@ def ports(document: Any, path: str) -> list[Port]:
 def _ports(document: Any, path: str) -> list[_PortRecord]:
     records = list(decoded(document, path, _PortRecord))
     if records and all(place.lacking('resource_request') for place, _ in records):
-        raise RecordPlace(path, 'ports', {}).error(
-            'has no resource_request: an administrator gets it, if Neutron has the service '
-            'plugin placement'
+        raise MissingField(
+            path,
+            'ports: has no resource_request: an administrator gets it, if Neutron has the service '
+            'plugin placement',
         )
     return [record for _, record in records]
 
@@ -245,8 +245,10 @@ def segment_addresses(document: Any, path: str) -> dict[str, int]:
 def _subnets(document: Any, path: str) -> list[tuple[RecordPlace, _SubnetRecord]]:
     records = list(decoded(document, path, _SubnetRecord))
     if records and all(place.lacking('segment_id') for place, _ in records):
-        raise RecordPlace(path, 'subnets', {}).error(
-            'has no segment_id, which "openstack subnet list" leaves out: GET /v2.0/subnets has it'
+        raise MissingField(
+            path,
+            'subnets: has no segment_id, which "openstack subnet list" leaves out: GET '
+            '/v2.0/subnets has it',
         )
     return records
 

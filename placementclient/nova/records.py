@@ -13,7 +13,6 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from placementclient.client import errors
 from placementclient.model.listed import Limit, ListRecord, OptionalString, String
 from placementclient.model.servers import (
     Flavor,
@@ -26,6 +25,7 @@ from placementclient.model.servers import (
 )
 from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova.schema import (
+    BadList,
     RecordPlace,
     check_unique,
     convert,
@@ -249,12 +249,12 @@ def flavors_by_id(document: Any, path: str) -> dict[str, Flavor]:
     by_id = {}
     for index, flavor in enumerate(flavors(document, path)):
         if flavor.id is None:
-            raise errors.BadFile(path, f"flavors[{index}]: has no 'id'")
+            raise BadList(path, f"flavors[{index}]: has no 'id'")
         by_id[flavor.id] = flavor
     return by_id
 
 
-def _without_extra_specs(place: RecordPlace, name: str) -> errors.BadFile:
+def _without_extra_specs(place: RecordPlace, name: str) -> BadList:
     # Without them it would be counted on hosts that it never gets.
     if place.path == COMPUTE_SERVICE:
         return place.error(

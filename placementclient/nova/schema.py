@@ -31,6 +31,18 @@ _ONE_PAGE = (
 R = TypeVar('R', bound=ListRecord)
 
 
+class OnePage(errors.BadFile):
+    """A list is one page of several."""
+
+
+class BadList(errors.BadFile):
+    """A document is not the list that was expected, or a record of it is wrong."""
+
+
+class MissingField(BadList):
+    """No record of a list has the field that decides."""
+
+
 class RecordPlace(NamedTuple):
     """A record as it was read, and its position for errors.
 
@@ -41,9 +53,9 @@ class RecordPlace(NamedTuple):
     name: str
     fields: Mapping[str, Any]
 
-    def error(self, reason: str) -> errors.BadFile:
+    def error(self, reason: str) -> BadList:
         """Return the exception for a fault of this record."""
-        return errors.BadFile(self.path, f'{self.name}: {reason}')
+        return BadList(self.path, f'{self.name}: {reason}')
 
     def lacking(self, *names: str) -> list[str]:
         """Return those of some fields that the record does not have, not even empty."""
@@ -77,12 +89,12 @@ def places(document: Any, path: str, kind: type[ListRecord]) -> Iterator[RecordP
         try:
             link = next_page(document, key)
         except (AttributeError, KeyError, TypeError):
-            raise errors.BadFile(path, f'not a list of {key}{source}') from None
+            raise BadList(path, f'not a list of {key}{source}') from None
         if link is not None:
-            raise errors.BadFile(path, _ONE_PAGE.format(key, _marker(link)))
+            raise OnePage(path, _ONE_PAGE.format(key, _marker(link)))
         records = document.get(key)
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
-        raise errors.BadFile(path, f'not a list of {key}{source}')
+        raise BadList(path, f'not a list of {key}{source}')
     for index, fields in enumerate(records):
         place = RecordPlace(path, f'{key}[{index}]', _said(fields))
         if kind.marks and not _is_of(place, kind):
@@ -159,7 +171,7 @@ def convert(place: RecordPlace, kind: type[R], **values: Any) -> R:
         # Half of a pair, as YAML takes an escape of JSON.
         raise place.error('not UTF-8 text') from None
     except msgspec.ValidationError as reason:
-        raise errors.BadFile(place.path, located(str(reason), place.name)) from None
+        raise BadList(place.path, located(str(reason), place.name)) from None
 
 
 def _spelled(place: RecordPlace, kind: type[ListRecord]) -> dict[str, Any]:

@@ -70,7 +70,11 @@ class NoCatalog(NoService):
 
 
 class ServiceRefusal(NoCompute):
-    """The service refuses this request."""
+    """The service refuses this request, or its answer cannot be used."""
+
+
+class ServiceFailure(ServiceRefusal):
+    """The service fails at this request, however often it is repeated."""
 
 
 class NoFilters(ServiceRefusal):
@@ -89,6 +93,8 @@ class _Unknown(ServiceRefusal):
     """The service does not have the object."""
 
 
+#: The statuses of answers after which a request is repeated.
+_RETRIED = (429, 500, 502, 503, 504)
 _REFUSALS = {400: _BadRequest, 404: _Unknown}
 
 
@@ -243,7 +249,7 @@ def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA
             # No more of the link than its query: no other service is sent the token.
             page = f'{urlsplit(path).path}?{urlsplit(following).query}'
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise NoCompute(_other(service)) from None
+            raise ServiceRefusal(_other(service)) from None
         if listed == last:
             break
         last = listed
@@ -251,7 +257,9 @@ def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA
 
 
 def _endless(key: str) -> NoCompute:
-    return NoCompute(f'The list of {key} does not end: a page comes again, or there are too many')
+    return ServiceRefusal(
+        f'The list of {key} does not end: a page comes again, or there are too many'
+    )
 
 
 def _page(client: Client, page: str, service: _CatalogService) -> Any:
@@ -272,7 +280,7 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
                 raise_exc=False,
                 connect_retries=client.max_retries,
                 status_code_retries=client.max_retries,
-                retriable_status_codes=[429, 500, 502, 503, 504],
+                retriable_status_codes=list(_RETRIED),
                 timeout=client.timeout or TIMEOUT,
             )
     except errors.NoEndpoint:
@@ -282,7 +290,10 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
     except errors.PlacementError as failure:
         raise NoCompute(f'{service.name} cannot be asked: {failure}') from None
     if response.status_code != 200:
-        refused = _REFUSALS.get(response.status_code, ServiceRefusal)
+        is_failure = response.status_code in _RETRIED
+        refused = _REFUSALS.get(
+            response.status_code, ServiceFailure if is_failure else ServiceRefusal
+        )
         advice = _ADVICE.get(response.status_code, '')
         if response.status_code == 403 and (who := caller(client.session)):
             advice += f', and you are {who}'
@@ -291,7 +302,7 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
     try:
         return strict_json.decoded(response.content)
     except strict_json.InvalidJSON as fault:
-        raise NoCompute(f'{_other(service)}: {fault}') from None
+        raise ServiceRefusal(f'{_other(service)}: {fault}') from None
 
 
 def _other(service: _CatalogService) -> str:

@@ -56,16 +56,19 @@ class Source(NamedTuple):
     parse: Callable[[Any, str], Any]
     join: Callable[[list[Any]], Any] | None = None
 
-    def read(self, command: PlacementCommand, *places: str) -> Any:
-        """Return the records of files, or of the service where its word is given."""
-        lists = [self._read(command, place) for place in places]
+    def read(self, command: PlacementCommand, *places: str, client: Client | None = None) -> Any:
+        """Return the records of files, or of the service where its word is given.
+
+        :param client: asks the service; by default that of the command
+        """
+        lists = [self._read(command, place, client) for place in places]
         return self.join(lists) if self.join else lists[0]
 
-    def _read(self, command: PlacementCommand, place: str) -> Any:
+    def _read(self, command: PlacementCommand, place: str, client: Client | None) -> Any:
         from placementclient.files import disk
 
         if place == self.service:
-            return self.parse(self.ask(command.client), _NAMES[place])
+            return self.parse(self.ask(client or command.client), _NAMES[place])
         return self.parse(disk.read_document(place), place)
 
 

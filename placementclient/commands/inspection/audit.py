@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from placementclient.render.repairs import Invocation
 
 
+#: The last sentence of an audit without a compute service in the catalog.
+_NOT_LOOKED_FOR = 'Leaked allocations were not looked for: the catalog has no compute service'
+
+
 class AuditProvider(Changing):
     """Find leaked allocations and other faults, with the evidence and the command that fixes each.
 
@@ -145,6 +149,7 @@ class AuditProvider(Changing):
         down = cloud.hosts_of_cells_down
         refused = [id for id, names in audit.left_out.items() if lists.refused & set(names)]
         self.warn(tables.failures(lists.failures))
+        self.warn(lists.faults)
         self._name_left_out(audit)
         self.warn(tables.remarks(audit))
         self.warn(tables.cells_down(down))
@@ -165,8 +170,10 @@ class AuditProvider(Changing):
                 repairing.note(findings, unproved)
                 return self.change(repairing)
             done = self._fix(repairing) | unproved
-        is_unasked = bool(refused or down or (proof and proof.is_unasked))
+        is_unasked = bool(lists.refused or down or (proof and proof.is_unasked))
         self._end(findings, done, is_unasked=is_unasked)
+        if 'servers' in lists.absent:
+            self.next_steps = (_NOT_LOOKED_FOR,)
         return tables.rows(findings, invocation(self, cloud.servers), done)
 
     def _end(

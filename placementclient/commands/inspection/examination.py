@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +12,7 @@ from placementclient.commands.framework.compute import IRONIC, KEYSTONE, NEUTRON
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
+    from placementclient.client.http import Client
     from placementclient.insight.audit.checks import Audit
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.model.servers import Server
@@ -53,13 +54,17 @@ class Lists(NamedTuple):
     """The lists that the audit has.
 
     :param records: by the name of the option
-    :param failures: why a service that no option names has not answered, by the name of the option
-    :param refused: the names of those that a service of the catalog refused or did not answer
+    :param failures: why a list of a service is not there, by the name of the option
+    :param faults: what is wrong in files
+    :param refused: the names of those that were asked for, or given, and cannot be used
+    :param absent: the names of those whose service the catalog does not have
     """
 
     records: dict[str, Any]
     failures: dict[str, str]
+    faults: list[str]
     refused: set[str]
+    absent: set[str]
 
 
 class Told(NamedTuple):
@@ -76,40 +81,66 @@ def _is_live(command: base.PlacementCommand, lists: Lists) -> bool:
     return NOVA in places or ('servers' in lists.records and not places)
 
 
+class _Reading:
+    """A reading of lists; it asks a silent service once, and repeats one list of one that fails."""
+
+    def __init__(self, command: base.PlacementCommand) -> None:
+        self.lists = Lists({}, {}, [], set(), set())
+        self._command = command
+        self._silent: dict[str, errors.PlacementError] = {}
+        self._failing = set[str]()
+
+    def read(self, name: str, source: compute.Source, places: Sequence[str]) -> None:
+        """Read a list; one that cannot be used leaves out its checks."""
+        from placementclient.nova import schema, service
+
+        is_file = source.service not in places
+        try:
+            if not is_file and source.service in self._silent:
+                raise self._silent[source.service]
+            client = None if is_file else self._patient(source.service)
+            self.lists.records[name] = source.read(self._command, *places, client=client)
+        except service.NoService as absence:
+            if getattr(self._command.args, name):
+                raise
+            is_missing = isinstance(absence, service.NoCatalog)
+            self.lists.failures[name] = _NO_CATALOG if is_missing else str(absence)
+            self._silent[source.service] = absence
+            self.lists.absent.update([] if is_missing else [name])
+        except (service.NoCompute, schema.BadList) as failure:
+            if is_file:
+                self.lists.faults.append(f'{failure}. The checks that need it are left out')
+            else:
+                self.lists.failures[name] = str(failure)
+            if not isinstance(failure, schema.MissingField):
+                self.lists.refused.add(name)
+            if isinstance(failure, service.ServiceFailure):
+                self._failing.add(source.service)
+            if not isinstance(failure, service.ServiceRefusal | schema.BadList):
+                # A silent service would cost the timeout for each of its lists.
+                self._silent[source.service] = failure
+
+    def _patient(self, name: str) -> Client:
+        """Return a client; without retries for a service on which a list has spent them."""
+        client = self._command.client
+        if name in self._failing:
+            client = client.renewed()
+            client.max_retries = 0
+        return client
+
+
 def _lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
     """Read the lists of the options; without options or a snapshot, ask for those needed."""
-    from placementclient.nova import service
-
     options = {name: compute.places(getattr(command.args, name)) for name in _NAMES}
     # The services tell which cells do not answer: other lists do not.
     default = (*ALWAYS, 'services', *needed)
     if any(options.values()) or command.args.snapshot:
         default = ()
-    lists = Lists({}, {}, set())
-    silent: dict[str, errors.PlacementError] = {}
-    sources = compute.sources()
+    reading, sources = _Reading(command), compute.sources()
     for name, option in options.items():
-        source = sources[name]
-        places = option or [source.service] * (name in default)
-        if not places:
-            continue
-        reason = silent.get(source.service)
-        if reason is None:
-            try:
-                lists.records[name] = source.read(command, *places)
-                continue
-            except (service.NoCompute, errors.BadFile) as failure:
-                if option:
-                    raise
-                reason = failure
-        is_missing = isinstance(reason, service.NoCatalog)
-        lists.failures[name] = _NO_CATALOG if is_missing else str(reason)
-        if isinstance(reason, service.ServiceRefusal | service.ServiceSilence):
-            lists.refused.add(name)
-        if not isinstance(reason, service.ServiceRefusal | errors.BadFile):
-            # A silent service would cost the timeout for each of its lists.
-            silent[source.service] = reason
-    return lists
+        if places := option or [sources[name].service] * (name in default):
+            reading.read(name, sources[name], places)
+    return reading.lists
 
 
 def examine(

@@ -159,6 +159,11 @@ def test_a_check_that_does_not_exist(audit, option):
 
 
 NO_CATALOG = 'there is no service catalog (auth type none or placement_direct)'
+PAGE = (
+    'one page of the list of servers: the next one begins behind marker s7. Nothing can be said '
+    'from a part: join all pages to one list'
+)
+NEXT = [{'rel': 'next', 'href': 'http://nova/servers/detail?marker=s7'}]
 HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
 
 
@@ -167,17 +172,8 @@ HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
     [
         ('--id orphans', 2, 'There is no check \'orphans\'. Did you mean "orphan"?'),
         ('--tree what', 1, "No resource provider has the name or UUID 'what'"),
-        (
-            '--servers {none}',
-            1,
-            '{none}: not a list of servers. "openstack server list --all-projects --long -f json" '
-            'makes one',
-        ),
-        (
-            '--migrations {none}',
-            1,
-            '{none}: not a list of migrations. "openstack server migration list -f json" makes one',
-        ),
+        ('--servers {page}', 1, f'{{page}}: {PAGE}'),
+        ('--flavors {missing}', 1, '{missing}: No such file or directory'),
         ('--limits keystone', 1, f'Keystone cannot be asked: {NO_CATALOG}'),
         ('--nodes ironic', 1, f'Ironic cannot be asked: {NO_CATALOG}'),
         ('--ports neutron', 1, f'Neutron cannot be asked: {NO_CATALOG}'),
@@ -197,11 +193,26 @@ HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
 )
 def test_an_audit_that_cannot_be_made_is_refused(audit, tmp_path, options, status, message):
     files = {
-        'none': save(tmp_path, 'x.json', {'what': 1}),
+        'page': save(tmp_path, 'p.json', {'servers': [], 'servers_links': NEXT}),
+        'missing': str(tmp_path / 'missing.json'),
         'later': save(tmp_path, 'h.json', HYPERVISORS),
     }
     result = Result(status, '', f'{message.format_map(files)}\n')
     assert audit(options.format_map(files)) == result
+
+
+@pytest.mark.parametrize('name', ['servers', 'migrations', 'hypervisors', 'flavors', 'agents'])
+@pytest.mark.parametrize('content', [{'what': 1}, [{'what': 1}], None, 5, [None]])
+def test_an_audit_leaves_out_the_checks_of_a_list_that_cannot_be_used(
+    audit, tmp_path, name, content
+):
+    path = save(tmp_path, 'x.json', content)
+    found = audit(f'--{name} {path} -f json')
+    ids = {row['id'] for row in rows(found)}
+    clean = audit(f'--{name} {path} -f json ' + ' '.join(f'--ignore {id}' for id in ids))
+    assert (found.status, clean.status) == (3, 1)
+    assert found.stderr.startswith(f'{path}: ')
+    assert 'The checks that need it are left out' in found.stderr
 
 
 def test_a_tree_is_chosen_by_any_of_its_providers(audit):

@@ -73,14 +73,15 @@ def test_services_are_asked_after_the_snapshot_for_what_is_looked_at(
 
 
 def test_a_service_that_is_away_is_asked_once(placement, ask):
-    requested = ask(nodes=REFUSAL, others=compute.NoCompute('away'))
+    requested = ask(nodes=REFUSAL, others=compute.NoService('away'))
     assert placement('resource provider audit -f json') == Result(
         1,
         '[]\n',
         'away. A file does instead: --servers, --migrations, --services, --hypervisors, --flavors, '
         '--limits, --ports, --agents, --subnets\n'
         'Forbidden (HTTP 403). A file does instead: --nodes\n'
-        f'{ALL_LEFT_OUT}Not clean: 1 of {len(CHECKS)} checks not made\n',
+        f'{ALL_LEFT_OUT}Not clean: 1 of {len(CHECKS)} checks not made\n'
+        'Leaked allocations were not looked for: the catalog has no compute service\n',
     )
     assert [what for what, _ in requested] == ['servers', 'registered_limits', 'nodes', 'ports']
 
@@ -125,3 +126,33 @@ def test_an_audit_while_a_cell_is_down_is_not_clean(placement, ask, option):
         'A cell of Nova does not answer: 2 hosts (compute7, compute8) and their servers are in '
         'no list, and what is not found there is not known\n',
     )
+
+
+@pytest.mark.parametrize('name', ['servers', 'flavors', 'registered_limits', 'agents'])
+def test_an_answer_that_cannot_be_used_leaves_an_audit_unclean(placement, ask, name):
+    ask(**{name: [{'id': ['x']}]})
+    result = placement('resource provider audit -f json')
+    assert (result.status, result.stdout) == (1, '[]\n')
+    assert 'Not clean: ' in result.stderr
+
+
+def test_a_list_without_a_deciding_field_leaves_an_audit_clean(placement, ask):
+    # Neutron without the extension.
+    ask(ports=[{'id': 'p', 'device_id': ''}])
+    assert placement('resource provider audit -f json').status == 0
+
+
+def test_a_service_that_fails_has_one_budget_of_retries(placement, ask, monkeypatch):
+    ask(migrations=[])
+    retries = []
+
+    def listed(client, what):
+        retries.append((what, client.max_retries))
+        raise compute.ServiceFailure('Nova refuses: Internal Server Error (HTTP 500)')
+
+    for what in READERS[:5]:
+        monkeypatch.setattr(compute, what, partial(listed, what=what))
+    assert placement('resource provider audit -f json').status == 1
+    assert [what for what, _ in retries] == list(READERS[:5])
+    first, *others = [count for _, count in retries]
+    assert (first > 0, others) == (True, [0, 0, 0, 0])
