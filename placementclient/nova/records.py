@@ -94,7 +94,7 @@ def servers(
 
 
 def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> list[Server]:
-    """Return the servers with their flavors: ``GET /servers/detail``.
+    """Return the servers with their flavors: ``GET /servers/detail``. Deleted ones may lack them.
 
     Servers in a cell that does not answer are left out: the API does not have theirs.
 
@@ -104,6 +104,9 @@ def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> l
     for place, server in _servers(document, path, flavors):
         if server.is_in_silent_cell:
             continue
+        result.append(server)
+        if server.is_deleted:
+            continue
         # A missing field must not be taken for an empty one.
         for name in place.lacking(*_DETAILS):
             raise place.error(f'has no {name!r}: GET /servers/detail has it for an administrator')
@@ -112,7 +115,6 @@ def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> l
         for name, value in (('tenant_id', server.project_id), ('user_id', server.user_id)):
             if not value:
                 raise place.error(f'has no {name!r}')
-        result.append(server)
     return result
 
 

@@ -97,7 +97,8 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
         {'ID': A, 'Name': 's', 'Status': 'DELETED', 'Task State': None, 'Power State': 1,
          'Networks': {}, 'Image Name': 'i', 'Image ID': B, 'Flavor': 'm', 'Host': 'h1',
          'Availability Zone': 'north', 'Properties': {}},
-        'servers',
+        # A server that is deleted needs no details.
+        'servers, server_details',
     ),
     'servers of the SDK': (
         'servers',
