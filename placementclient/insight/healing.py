@@ -19,8 +19,6 @@ from placementclient.placing.providers import is_sharing
 
 #: Why nothing is written.
 LEFT_ALONE, UNKNOWN = 'left alone', 'not known'
-#: The states of servers, and the statuses that stand for them, that do not end by themselves.
-_LASTING = frozenset({'active', 'shutoff', 'stopped', 'paused', 'suspended', 'shelved'})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ def amounts_healed(snapshot: Snapshot, server: Server, consumer: Consumer) -> He
     """Return the server with the amounts of its flavor, or why these are not known."""
     host = snapshot.named(server.node or '')
     reason = ''
-    if server.state not in _LASTING:
+    if not server.is_settled:
         reason = f'its state is {server.state}'
     elif host is None or not _is_on(snapshot, host, consumer):
         reason = f'it holds something on another host than {server.node}'

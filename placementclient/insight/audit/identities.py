@@ -1,7 +1,7 @@
 """Hosts with a new UUID or name: the live one of two providers."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
@@ -112,16 +112,9 @@ def identities(
     if not nodes:
         # Every root is looked at below.
         return
-    alive, names = {node.uuid for node in nodes}, {node.node for node in nodes}
-    hosts = {str(name): node.node for node in hypervisors for name in (node.node, node.host)}
+    names = {node.node for node in nodes}
     own = {node.uuid: (node.node, node.host) for node in hypervisors}
-    unknown = cloud.topology.trees.keys() - own.keys()
-    by_short, by_node = defaultdict[str, States](list), defaultdict[str | None, States](list)
-    for root in cloud.snapshot.roots():
-        if root.uuid not in alive and not is_sharing(root):
-            by_short[_name(root).partition('.')[0]].append(root)
-            if root.uuid in unknown and _name(root) not in hosts:
-                by_node[_named_by_servers(cloud, root, hosts)].append(root)
+    by_short, by_node = _other_roots(cloud, hypervisors, {node.uuid for node in nodes})
     for node in nodes:
         if (node.type or '').lower() == 'ironic':
             continue
@@ -129,14 +122,31 @@ def identities(
             root
             for root in by_short[node.node.partition('.')[0]]
             # Each cell may have a host of one name: those are two.
-            if own.get(root.uuid) != (node.node, node.host)
-            and (
-                _name(root) == node.node
-                or (_name(root) not in names and same_host(_name(root), node.node))
-            )
+            if own.get(root.uuid) != (node.node, node.host) and _is_named(root, node.node, names)
         ]
         by_servers = [root for root in by_node[node.node] if root not in dead]
         yield node, cloud.snapshot.providers.get(str(node.uuid)), dead, by_servers
+
+
+def _other_roots(
+    cloud: Cloud, hypervisors: Collection[Hypervisor], alive: Collection[str | None]
+) -> tuple[Mapping[str, States], Mapping[str | None, States]]:
+    """Return the roots of no live node, by their short names, and by the node of their servers."""
+    hosts = {str(name): node.node for node in hypervisors for name in (node.node, node.host)}
+    known = {node.uuid for node in hypervisors}
+    by_short, by_node = defaultdict[str, States](list), defaultdict[str | None, States](list)
+    for root in cloud.snapshot.roots():
+        if root.uuid not in alive and not is_sharing(root):
+            by_short[_name(root).partition('.')[0]].append(root)
+            if root.uuid not in known and _name(root) not in hosts:
+                by_node[_named_by_servers(cloud, root, hosts)].append(root)
+    return by_short, by_node
+
+
+def _is_named(root: ProviderState, node: str, names: Collection[str]) -> bool:
+    """Return True if a root has the name of a node, or a similar one that no node has."""
+    name = _name(root)
+    return name == node or (name not in names and same_host(name, node))
 
 
 def with_uuids(cloud: Cloud) -> list[Hypervisor]:

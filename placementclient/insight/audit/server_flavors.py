@@ -1,6 +1,6 @@
 """Servers that hold what their flavors do not ask for, or are where their flavors forbid it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
 from placementclient.model.consumers import Consumer, together
@@ -86,21 +86,25 @@ def trait_mismatch(cloud: Cloud) -> Iterator[Finding]:
     Example: ``flavor m1.ssd, host compute1, lacks (CUSTOM_SSD)``
     """
     for server, flavor, consumer in _placed(cloud):
-        if not (rules := list(_trait_rules(flavor))):
-            continue
-        used = {u: cloud.snapshot.providers[u].traits for u in consumer.allocations}
-        [root] = cloud.hosts_of(consumer)
-        present = {name for state in cloud.topology.trees[root] for name in state.traits}
-        present = present.union(*used.values())
-        facts: dict[str, list[str]] = {'lacks': [], 'forbidden': []}
-        for suffix, name, rule in rules:
-            if rule == 'required' and name not in present:
-                facts['lacks'].append(name)
-            if rule == 'forbidden' and not suffix and any(name in t for t in used.values()):
-                facts['forbidden'].append(name)
-        if wrong := {name: sorted(traits) for name, traits in facts.items() if traits}:
+        rules = list(_trait_rules(flavor))
+        if wrong := _broken_rules(cloud, consumer, rules) if rules else {}:
+            [root] = cloud.hosts_of(consumer)
             host = {'flavor': flavor.name, 'host': cloud.name(root)}
             yield _fault(cloud, server, consumer, {**host, **wrong}, _TRAITS)
+
+
+def _broken_rules(
+    cloud: Cloud, consumer: Consumer, rules: Sequence[tuple[str, str, str]]
+) -> dict[str, list[str]]:
+    """Return the traits that the host of a server lacks, and those that are forbidden there."""
+    [root] = cloud.hosts_of(consumer)
+    used = {t for uuid in consumer.allocations for t in cloud.snapshot.providers[uuid].traits}
+    present = used.union(*(state.traits for state in cloud.topology.trees[root]))
+    broken = {
+        'lacks': [n for _, n, rule in rules if rule == 'required' and n not in present],
+        'forbidden': [n for s, n, rule in rules if rule == 'forbidden' and not s and n in used],
+    }
+    return {kind: sorted(names) for kind, names in broken.items() if names}
 
 
 def _trait_rules(flavor: Flavor) -> Iterator[tuple[str, str, str]]:

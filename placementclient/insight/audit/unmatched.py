@@ -8,6 +8,7 @@ from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
 from placementclient.model.findings import Finding
 from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
 from placementclient.model.repairs import advice
+from placementclient.model.services import Hypervisor
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.providers import is_sharing
 
@@ -47,29 +48,32 @@ def provider_without_host(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``uuid 7b1e…, consumers 0``
     """
-    hypervisors = identities.with_uuids(cloud)
     if cloud.hosts_of_cells_down:
         raise MissingFields(_CELL_DOWN)
-    known = {name for hypervisor in hypervisors for name in (hypervisor.uuid, hypervisor.node)}
-    known |= {node.uuid for node in cloud.answers.nodes or ()} | _reported(cloud)
     by_label = defaultdict[str, list[str]](list)
-    for hypervisor in hypervisors:
+    for hypervisor in identities.with_uuids(cloud):
         by_label[_label(hypervisor.node)].append(hypervisor.node)
-    for root in cloud.snapshot.roots():
-        is_host = _CLASSES & root.inventories.keys() or _TRAITS & root.traits
-        if not is_host or is_sharing(root) or known & {root.uuid, root.name}:
-            continue
-        number = identities.consumers(cloud, root)
-        facts = {'uuid': root.uuid, 'consumers': number}
-        likely = by_label[_label(root.name)]
-        if likely:
-            facts |= {'likely': likely}
+    for root in _roots_without_host(cloud):
+        number, likely = identities.consumers(cloud, root), by_label[_label(root.name)]
         is_used = number or any(any(s.usages.values()) for s in cloud.topology.trees[root.uuid])
-        remedy = None if is_used else advice('purge', root.reference, '--dry-run')
+        facts: dict[str, object] = {'uuid': root.uuid, 'consumers': number}
         reason = _USED if is_used else ''
         if likely:
+            facts['likely'] = likely
             reason = _SAME.format(', '.join(likely)) + ('' if is_used else '. If not')
+        remedy = None if is_used else advice('purge', root.reference, '--dry-run')
         yield cloud.finding(root, facts, remedy, reason)
+
+
+def _roots_without_host(cloud: Cloud) -> Iterator[ProviderState]:
+    """Return the roots that look like hosts, and that neither Nova nor Ironic has."""
+    hypervisors = identities.with_uuids(cloud)
+    known = {name for hypervisor in hypervisors for name in (hypervisor.uuid, hypervisor.node)}
+    known |= {node.uuid for node in cloud.answers.nodes or ()} | _reported(cloud)
+    for root in cloud.snapshot.roots():
+        is_host = _CLASSES & root.inventories.keys() or _TRAITS & root.traits
+        if is_host and not is_sharing(root) and known.isdisjoint((root.uuid, root.name)):
+            yield root
 
 
 def host_without_provider(cloud: Cloud) -> Iterator[Finding]:
@@ -90,36 +94,40 @@ def host_without_provider(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``uuid 0c42…, host compute9``
     """
-    hypervisors = identities.with_uuids(cloud)
-    up = {service.host for service in cloud.answers.services or () if service.is_up}
-    known, reported = {hypervisor.uuid for hypervisor in hypervisors}, _reported(cloud)
+    known = {hypervisor.uuid for hypervisor in identities.with_uuids(cloud)}
     by_label = defaultdict[str, list[ProviderState]](list)
     for root in cloud.snapshot.roots():
-        by_label[_label(root.name)].append(root)
-    for hypervisor in hypervisors:
-        named = cloud.snapshot.named(hypervisor.node)
-        is_up = hypervisor.is_up is not False and (hypervisor.is_up or hypervisor.host in up)
-        is_known = (
-            hypervisor.uuid in cloud.snapshot.providers
-            or (named is not None and named.uuid not in known)
-            or hypervisor.uuid in reported
-        )
-        if not is_up or is_known or (hypervisor.type or '').lower() == 'ironic':
-            continue
+        if root.uuid not in known:
+            by_label[_label(root.name)].append(root)
+    for hypervisor in _hypervisors_without_root(cloud):
         facts: dict[str, object] = {'uuid': hypervisor.uuid}
         if hypervisor.host:
             facts['host'] = hypervisor.host
-        if named is not None:
+        likely, reason = by_label[_label(hypervisor.node)], _LOG
+        if named := cloud.snapshot.named(hypervisor.node):
+            likely, reason = [named], _CELLS
             facts['provider'] = named.uuid
-            yield fault(hypervisor.node, facts, (named.uuid,), None, _CELLS)
-            continue
-        likely = [root for root in by_label[_label(hypervisor.node)] if root.uuid not in known]
-        reason = _LOG
-        if likely:
-            names = [root.name for root in likely]
-            facts['likely'] = names
+        elif likely:
+            facts['likely'] = names = [root.name for root in likely]
             reason = _SAME.format(', '.join(names))
         yield fault(hypervisor.node, facts, tuple(root.uuid for root in likely), None, reason)
+
+
+def _hypervisors_without_root(cloud: Cloud) -> Iterator[Hypervisor]:
+    """Return the hypervisors that are up and have no root of their own."""
+    hypervisors, reported = identities.with_uuids(cloud), _reported(cloud)
+    up = {service.host for service in cloud.answers.services or () if service.is_up}
+    known = {hypervisor.uuid for hypervisor in hypervisors}
+    for hypervisor in hypervisors:
+        named = cloud.snapshot.named(hypervisor.node)
+        is_up = hypervisor.host in up if hypervisor.is_up is None else hypervisor.is_up
+        # Another root of this name is what "renamed" reports; one of another hypervisor is not.
+        has_root = hypervisor.uuid in cloud.snapshot.providers or (
+            named and named.uuid not in known
+        )
+        is_ironic = (hypervisor.type or '').lower() == 'ironic'
+        if is_up and not (has_root or is_ironic or hypervisor.uuid in reported):
+            yield hypervisor
 
 
 def _reported(cloud: Cloud) -> set[str | None]:

@@ -190,7 +190,7 @@ AMOUNTS = cloud(
 def with_amounts(allocations, **changes):
     """Return what ``heals`` says of a server that holds something already."""
     snapshot = cloud(AMOUNTS.providers.values(), [owned(**allocations)])
-    server = replace(SERVER, **{'vm_state': 'active', **changes})
+    server = replace(SERVER, **{'vm_state': 'active', 'task': None, **changes})
     return list(heals(snapshot, [server], (), amounts=True))
 
 
