@@ -36,11 +36,16 @@ _LIST_DELETED = (
     ': give the deleted servers as one more --servers: openstack server list --all-projects '
     '--deleted --long -f json'
 )
-_BY_WORD = 'If you know that it is gone, give your word: audit --fix --gone {}'
+_BY_WORD = 'If you know that it is gone, give your word: resource provider audit --fix --gone {}'
 _BY_HAND = (
     'Look with openstack server show {0} and openstack server migration list --server {0} where it '
-    'runs, then free the rest: allocation unset {0} --provider HOST'
+    'runs, then free the rest: resource provider allocation unset {0} --provider HOST'
 )
+_SHELVED = (
+    'If openstack server show {0} has SHELVED_OFFLOADED and no host: resource provider allocation '
+    'delete {0}'
+)
+_ADVICE = {'left-by-migration': _BY_WORD, 'left-by-shelving': _SHELVED}
 _LACKING = 'its server holds less of it on its own host'
 _IGNORED = '--ignore-consumer names it'
 _STAYED = 'no migration says that it has left'
@@ -80,16 +85,18 @@ class Verdict:
     is_under_way: bool = False
 
 
-def advised(
-    verdict: Verdict, consumer_uuid: str, *, is_asked: bool = True, is_migration: bool = False
-) -> str:
-    """Return the reason why nothing of a consumer is freed, and what to do about it."""
+def advised(verdict: Verdict, consumer_uuid: str, kind: str, *, is_asked: bool = True) -> str:
+    """Return the reason why nothing of a consumer is freed, and what to do about it.
+
+    :param kind: the ID of the check that has found the consumer
+    """
     if verdict.is_under_way:
         return verdict.reason
     if verdict.reason == UNKNOWN:
         deleted = '' if is_asked else _LIST_DELETED
         return f'{verdict.reason}{deleted}. {_BY_WORD.format(consumer_uuid)}'
-    return f'{verdict.reason}. {(_BY_WORD if is_migration else _BY_HAND).format(consumer_uuid)}'
+    advice = _ADVICE.get(kind, _BY_HAND)
+    return f'{verdict.reason}. {advice.format(consumer_uuid)}'
 
 
 class Evidence:

@@ -175,8 +175,7 @@ def _failure(finding: Finding, verdict: Verdict) -> tuple[str, str]:
         return verdict.reason, ''
     if finding.kind == 'orphan' and verdict.reason != UNKNOWN:
         return 'Nova has the server', ''
-    is_migration = finding.kind == 'left-by-migration'
-    return '', advised(verdict, finding.subject, is_migration=is_migration)
+    return '', advised(verdict, finding.subject, finding.kind)
 
 
 def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, dict[int, str]]:

@@ -43,7 +43,7 @@ def orphan(cloud: Cloud) -> Iterator[Finding]:
     for case in cloud.cases['orphan']:
         is_known = case.consumer.uuid in cloud.deleted or case.consumer.uuid in cloud.answers.gone
         if is_known or cloud.has_migration_uuids:
-            yield _finding(case)
+            yield _finding(case, 'orphan')
     if not cloud.has('migrations'):
         raise MissingFields('migrations')
     if not cloud.has_migration_uuids:
@@ -64,7 +64,7 @@ def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``type INSTANCE, holds (compute1 (VCPU 4))``
     """
-    yield from map(_finding, cloud.cases['left-by-shelving'])
+    yield from _findings(cloud, 'left-by-shelving')
 
 
 def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
@@ -81,7 +81,7 @@ def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``holds (compute1 (VCPU 4)), migrations ((type live-migration, status completed))``
     """
-    yield from map(_finding, cloud.cases['left-by-migration'])
+    yield from _findings(cloud, 'left-by-migration')
 
 
 def in_migration(cloud: Cloud) -> Iterator[Finding]:
@@ -120,7 +120,7 @@ def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``holds (compute1 (VCPU 4), compute2 (VCPU 4)), host compute2``
     """
-    yield from map(_finding, cloud.cases['left-by-evacuation'])
+    yield from _findings(cloud, 'left-by-evacuation')
 
 
 def doubled(cloud: Cloud) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def doubled(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``holds (compute1 (VCPU 4), compute2 (VCPU 4)), host compute2``
     """
-    yield from map(_finding, cloud.cases['doubled'])
+    yield from _findings(cloud, 'doubled')
 
 
 def on_several_trees(cloud: Cloud) -> Iterator[Finding]:
@@ -228,13 +228,20 @@ def consumer_untyped(cloud: Cloud) -> Iterator[Finding]:
             yield fault(consumer.uuid, {'type': None, **counts}, roots, None, _UNTYPED)
 
 
-def _finding(case: Case) -> Finding:
+def _findings(cloud: Cloud, kind: str) -> Iterator[Finding]:
+    for case in cloud.cases[kind]:
+        yield _finding(case, kind)
+
+
+def _finding(case: Case, kind: str) -> Finding:
     """Return the finding about a consumer, with what may be freed of it."""
-    cloud, verdict, consumer = case.cloud, case.verdict, case.consumer
-    remedy = FreeAllocations(consumer, verdict.freed) if verdict.freed else None
-    is_asked, is_migration = cloud.answers.is_nova_asked, case.migration is not None
-    reason = advised(verdict, consumer.uuid, is_asked=is_asked, is_migration=is_migration)
-    reason = '' if remedy else reason
+    verdict, consumer = case.verdict, case.consumer
+    remedy, reason = None, ''
+    if verdict.freed:
+        remedy = FreeAllocations(consumer, verdict.freed)
+    else:
+        is_asked = case.cloud.answers.is_nova_asked
+        reason = advised(verdict, consumer.uuid, kind, is_asked=is_asked)
     return replace(unsafe(case, reason), remedy=remedy, passed_over=case.passed_over)
 
 

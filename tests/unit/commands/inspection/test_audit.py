@@ -88,7 +88,7 @@ def test_a_list_that_lacks_a_server_frees_nothing(audit):
         [row] = rows(result)
         assert (row['id'], row['command'], result.status) == ('orphan', '', 3)
         assert row['reason'].startswith('no list has a record of it: give the deleted servers as ')
-        assert row['reason'].endswith(': audit --fix --gone s')
+        assert row['reason'].endswith(': resource provider audit --fix --gone s')
         assert row.get('fix', 'left to you') == 'left to you'
 
 
