@@ -64,6 +64,8 @@ def heals(
     :param shared_names: the names that several hosts of Nova have, in different cells
     """
     for server in servers:
+        if server.is_deleted:
+            continue
         consumer = snapshot.consumers.get(server.uuid)
         requested = ports.get(server.uuid, ())
         if consumer is None or not consumer.allocations:

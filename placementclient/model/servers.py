@@ -1,7 +1,7 @@
 """Servers and migrations of the compute service, with flavors, images and host aggregates."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import ClassVar
 
 import msgspec
@@ -26,6 +26,8 @@ _SETTLED = frozenset({'active', 'shutoff', 'stopped', 'paused', 'suspended', 'sh
 _MOVING = frozenset({'resize', 'migrating', 'rebuild'})
 #: How a migration ends on the host where it began.
 _RETURNED = frozenset({'reverted', 'cancelled'})
+#: The statuses that Nova leaves on some deleted servers.
+_LEFT_BEHIND = frozenset({'BUILD', 'ERROR', 'SOFT_DELETED'})
 #: Metadata of an aggregate by which Nova keeps other projects from its hosts.
 _TENANTS = 'filter_tenant_id'
 
@@ -213,9 +215,18 @@ def join_servers(lists: Iterable[Mapping[str, Server]]) -> dict[str, Server]:
     """
     joined: dict[str, Server] = {}
     for servers in lists:
+        is_of_deleted = _is_of_deleted(servers.values())
         for uuid, server in servers.items():
+            if is_of_deleted and not server.is_deleted:
+                continue
             joined[uuid] = max(joined.get(uuid, server), server, key=_recency)
     return joined
+
+
+def _is_of_deleted(servers: Collection[Server]) -> bool:
+    """Return whether a list is one of deleted servers; some have another status there (34)."""
+    remaining = {server.status for server in servers if not server.is_deleted}
+    return any(server.is_deleted for server in servers) and remaining <= _LEFT_BEHIND
 
 
 def _recency(server: Server) -> tuple[bool, str, bool]:

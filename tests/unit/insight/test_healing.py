@@ -270,3 +270,7 @@ def test_a_server_of_one_of_two_hosts_of_a_name_gets_nothing():
     [result] = heals(CLOUD, [SERVER], (), shared_names=['host1'])
     reason = 'Nova has several hosts called host1, in different cells'
     assert (result.state, result.reason, result.consumer) == (UNKNOWN, reason, None)
+
+
+def test_nothing_is_given_to_a_server_that_is_deleted():
+    assert not list(heals(CLOUD, [replace(SERVER, status='DELETED')], ()))

@@ -63,3 +63,13 @@ def test_only_deleted_proves_that_a_server_is_gone(status, vm_state, is_deleted)
 )
 def test_times_are_compared_in_seconds_of_utc(text, second):
     assert moment(text) == second
+
+
+def test_another_status_in_a_list_of_deleted_servers_says_nothing():
+    """Nova leaves BUILD, ERROR and SOFT_DELETED on some that are gone."""
+    left = {name: Server(name, status=name) for name in ('BUILD', 'ERROR', 'SOFT_DELETED')}
+    deleted = {'d': Server('d', status='DELETED')}
+    assert join_servers([deleted | left]) == deleted
+    assert join_servers([deleted, left]) == deleted | left
+    living = {'a': Server('a', status='ACTIVE')}
+    assert join_servers([deleted | left | living]) == deleted | left | living
