@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from placementclient.api import allocation, resource_provider
 from placementclient.client import errors
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
+from placementclient.model.servers import Server
+from placementclient.nova import service
 from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.hosts import build, holder
@@ -323,3 +325,55 @@ def test_below_the_version_of_types_they_stay(client, placement, tmp_path):
     assert placement(command, microversion=str(KEEPS_CONSUMER_TYPE)).status == 0
     assert allocation.show(client, EVACUATED.uuid).value.type == 'INSTANCE'
     assert allocation.show(client, UNTYPED.uuid).value.type is None
+
+
+@pytest.mark.parametrize(
+    ('answer', 'status'),
+    [
+        (Server(SERVER.uuid, status='DELETED'), 0),
+        (None, 1),
+        (Server(SERVER.uuid, 'compute0', 'compute0', None, 'ACTIVE'), 1),
+        (Server(SERVER.uuid, 'compute1', 'compute1', None, 'SOFT_DELETED'), 1),
+        (service.ServiceRefusal('Nova refuses: Oops (HTTP 500)'), 1),
+        (service.NoFilters('Nova cannot be asked for deleted servers'), 1),
+    ],
+    ids=['deleted', 'unknown', 'here', 'restorable', 'cell down', 'no filters'],
+)
+def test_purge_asks_nova_for_each_consumer(client, placement, monkeypatch, answer, status):
+    build(client, SERVER)
+
+    def server_record(client, uuid):
+        assert uuid == SERVER.uuid
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(service, 'has_nova', lambda client: True)
+    monkeypatch.setattr(service, 'server_record', server_record)
+    monkeypatch.setattr(service, 'migrations', lambda client: [])
+    monkeypatch.setattr(service, 'hypervisors', lambda client: [])
+    before = content(clouds.captured(client))
+    result = placement(f'{PURGE} --yes')
+    assert result.status == status, result
+    assert ('compute0' in names(client)) == bool(status)
+    if status:
+        assert content(clouds.captured(client)) == before
+    else:
+        assert not allocation.show(client, SERVER.uuid).value.allocations
+
+
+def test_purge_goes_on_without_a_list_that_nova_does_not_give(client, placement, monkeypatch):
+    build(client, SERVER)
+
+    def silent(client):
+        raise service.ServiceSilence('Nova cannot be asked: no answer')
+
+    monkeypatch.setattr(service, 'has_nova', lambda client: True)
+    for name in ('migrations', 'hypervisors', 'server_record'):
+        monkeypatch.setattr(service, name, lambda client, *uuid: silent(client))
+    refused = placement(f'{PURGE} --yes')
+    assert refused.status == 1
+    assert (
+        'Nova cannot be asked: no answer. Give the list as a file: --migrations' in refused.stderr
+    )
+    assert placement(f'{PURGE} --force --yes').status == 0
