@@ -91,6 +91,19 @@ def test_who_has_nothing_gets_it_once(placement, client, source):
     assert states(placement(*HEAL, *source, '--dry-run', '-f', 'json')) == STATES
 
 
+def test_a_server_that_a_list_shows_to_be_deleted_gets_nothing(placement, client, tmp_path):
+    """Lists are joined, and the latest record of a server counts."""
+    loaded(client, cloud())
+    times = {'updated': '2026-11-02T08:00:00Z'}, {'updated': '2026-11-02T09:00:00Z'}
+    living = SERVER | {'id': LOST, 'status': 'ACTIVE'} | times[0]
+    deleted = living | {'status': 'DELETED', 'OS-EXT-STS:vm_state': 'deleted'} | times[1]
+    lists = ('--servers', file(tmp_path, 'a.json', [living]))
+    assert states(placement(*HEAL, *lists, '--dry-run', '-f', 'json')) == {LOST: ('planned', '')}
+    lists += ('--servers', file(tmp_path, 'b.json', [deleted]))
+    result = placement(*HEAL, *lists, '--dry-run', '-f', 'json')
+    assert (result.status, states(result)) == (0, {})
+
+
 def test_one_server_with_a_flavor_from_a_file(placement, client, tmp_path):
     loaded(client, cloud())
     servers = file(tmp_path, 's.json', [server | {'flavor': {'id': '7'}} for server in SERVERS])

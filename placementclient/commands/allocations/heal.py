@@ -15,7 +15,7 @@ from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.providers import normalized
-from placementclient.model.servers import Flavor, Server
+from placementclient.model.servers import Flavor, Server, join_servers
 from placementclient.model.services import COMPUTE_SERVICE, Port
 
 #: The age of a list, in seconds, from which on it says nothing of the servers of today.
@@ -44,7 +44,9 @@ class HealAllocation(Changing):
     first_version = GUARDS_CONSUMERS
     options = (
         Option('--server <uuid>...', type=normalized, help='Only this server'),
-        Option('--servers <file>|nova', help='All servers, with details; default: nova, ask Nova'),
+        Option(
+            '--servers <file>|nova...', help='All servers, with details; default: nova, ask Nova'
+        ),
         Option('--flavors <file>', help='All flavors, for servers of compute API 2.46 or below'),
         Option('--migrations <file>|nova', help='All migrations; default: nova, without --servers'),
         Option(
@@ -62,10 +64,10 @@ class HealAllocation(Changing):
 
         flavors = self._flavors()
         parse = partial(records.server_details, flavors=flavors)
-        source = compute.Source(NOVA, service.servers, parse)
+        source = compute.Source(NOVA, service.servers, parse, _joined)
         moving = self.args.migrations or (None if self.args.servers else NOVA)
         with compute.instead_of_nova('--servers'):
-            servers = source.read(self, self.args.servers or NOVA)
+            servers = source.read(self, *(self.args.servers or [NOVA]))
             migrations = compute.records(self, 'migrations', moving) or ()
         chosen = _chosen(servers, self.args.server)
         if self.args.amounts and chosen and not any(server.flavor for server in chosen):
@@ -73,7 +75,7 @@ class HealAllocation(Changing):
                 '--amounts needs the flavors of the servers: list the servers at compute API 2.47 '
                 'or above, or give --flavors'
             )
-        is_from_nova = self.args.servers in (None, NOVA)
+        is_from_nova = set(self.args.servers) <= {NOVA}
         shared = self._shared_names()
         is_live = is_from_nova or shared is not None
         healing = Healing(
@@ -97,7 +99,7 @@ class HealAllocation(Changing):
         try:
             return names_of_several_hosts(service.compute_nodes(self.client))
         except service.NoCompute as reason:
-            paths = [path for path in (self.args.servers, self.args.flavors) if path]
+            paths = [*self.args.servers, *filter(None, [self.args.flavors])]
             if any(map(_is_old, paths)):
                 self.log.warning(
                     f'{reason}. The list is not new: a server that was deleted since gets '
@@ -142,6 +144,10 @@ def _deciding(server: Server) -> tuple[object, ...]:
 def _is_old(path: str) -> bool:
     """Return whether a file was written so long ago that servers may be gone since."""
     return os.path.isfile(path) and time.time() - os.path.getmtime(path) > _OLD
+
+
+def _joined(lists: list[list[Server]]) -> list[Server]:
+    return list(join_servers({s.uuid: s for s in servers} for servers in lists).values())
 
 
 def _chosen(servers: list[Server], chosen: list[str]) -> list[Server]:

@@ -79,7 +79,9 @@ def sources() -> dict[str, Source]:
 
     return {
         'servers': Source(NOVA, service.servers, records.servers, join_servers),
-        'servers_with_images': Source(NOVA, service.servers_with_images, records.servers),
+        'servers_with_images': Source(
+            NOVA, service.servers_with_images, records.servers, join_servers
+        ),
         'migrations': Source(NOVA, service.migrations, records.migrations),
         'services': Source(NOVA, service.compute_services, host_records.compute_services),
         'hypervisors': Source(NOVA, service.hypervisors, host_records.hypervisors),

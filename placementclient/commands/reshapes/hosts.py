@@ -83,7 +83,7 @@ class AssignmentsReshape(_Fitting):
         ),
         Flag('--numa', help='With --host-facts: write the NUMA cells of servers'),
         Option(
-            '--servers <file>|nova',
+            '--servers <file>|nova...',
             help='Answer of GET /servers/detail, from compute API 2.98 on; or nova: ask Nova',
         ),
         Flag('--pinned', help='With --servers: write the servers with dedicated CPUs'),
@@ -140,7 +140,8 @@ class AssignmentsReshape(_Fitting):
         assert snapshot is not None
         migrations = compute.records(self, 'migrations', self.args.migrations)
         servers = compute.records(self, 'servers_with_images', self.args.servers)
-        results = pinned.of_servers(servers, self.args.servers, snapshot, migrations or ())
+        path = ', '.join(self.args.servers)
+        results = pinned.of_servers(servers, path, snapshot, migrations or ())
         unlisted = 'it may be of another project, or deleted'
         if migrations is None:
             unlisted += ', or a migration (--migrations)'
