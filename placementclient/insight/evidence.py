@@ -4,8 +4,8 @@ That a list lacks a consumer, and that Nova finds no server, prove nothing: list
 cells and pages, and other services have consumers too.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -123,6 +123,14 @@ class Evidence:
         self._of_server: dict[str, list[ServerMigration]] = {}
         for migration in migrations:
             self._of_server.setdefault(migration.server_uuid, []).append(migration)
+        hypervisors = records.hypervisors or ()
+        self._has_uuids = any(hypervisor.uuid for hypervisor in hypervisors)
+        self._by_node = defaultdict[str | None, list[Hypervisor]](list)
+        self._by_host = defaultdict[str | None, list[Hypervisor]](list)
+        for hypervisor in hypervisors:
+            self._by_node[hypervisor.node].append(hypervisor)
+            self._by_host[hypervisor.host or hypervisor.node].append(hypervisor)
+        self._providers: dict[str, Set[str]] = {}
 
     def migration_of(self, consumer_uuid: str) -> ServerMigration | None:
         """Return the migration that a consumer is, if it is one."""
@@ -171,7 +179,7 @@ class Evidence:
             return Verdict(reason=_NO_HOST)
         if self._of_server.get(server.uuid) and own not in self._ends(self._newest(server.uuid)):
             return Verdict(reason=_MOVED)
-        if holding is None or self._serving(own).isdisjoint(holding.allocations):
+        if holding is None or self.serving(own).isdisjoint(holding.allocations):
             return Verdict(reason=_NOTHING)
         return self._compared(consumer, holding, server, own, changed)
 
@@ -183,7 +191,7 @@ class Evidence:
         is_migration = consumer.uuid != server.uuid
         for provider_uuid, amounts in consumer.allocations.items():
             state = self._topology.snapshot.providers.get(provider_uuid)
-            if state is None or (not is_migration and provider_uuid in self._serving(own)):
+            if state is None or (not is_migration and provider_uuid in self.serving(own)):
                 continue
             if lacking := self._lacking(amounts, holding, server, own):
                 held[provider_uuid] = lacking
@@ -223,9 +231,9 @@ class Evidence:
 
         A host that Nova has removed has no hypervisor, but its root has its name.
         """
-        hypervisors = self._records.hypervisors
-        if hypervisors and any(h.uuid for h in hypervisors):
-            uuids = [h.uuid for h in hypervisors if _is_named(h, host, node)]
+        if self._has_uuids:
+            named = self._by_node.get(node, ()) if node else self._by_host.get(host, ())
+            uuids = [h.uuid for h in named if host is None or h.host in (None, host)]
             if len(uuids) == 1 and uuids[0] in self._topology.trees:
                 return uuids[0]
             if is_own:
@@ -233,14 +241,18 @@ class Evidence:
         state = self._topology.snapshot.named(node or host or '')
         return state.uuid if state and state.uuid in self._topology.trees else None
 
-    def _serving(self, root_uuid: str) -> set[str]:
-        return {state.uuid for state in self._topology.serving(root_uuid)}
+    def serving(self, root_uuid: str) -> Set[str]:
+        """Return the UUIDs of the providers of a host, and of the pools that serve it."""
+        if root_uuid not in self._providers:
+            states = self._topology.serving(root_uuid)
+            self._providers[root_uuid] = frozenset(state.uuid for state in states)
+        return self._providers[root_uuid]
 
     def _lacking(
         self, amounts: Resources, holding: Consumer, server: Server, own: str
     ) -> Resources:
         """Return what of some amounts a server does not hold on its own host."""
-        there = [held for uuid, held in holding.allocations.items() if uuid in self._serving(own)]
+        there = [held for uuid, held in holding.allocations.items() if uuid in self.serving(own)]
         present, needed = _joined(together(there)), _joined(amounts) | {}
         needed |= {name: n for name, n in _asked(server).items() if n and name in needed}
         return {n: held for n, held in amounts.items() if present[_class(n)] < needed[_class(n)]}
@@ -274,21 +286,13 @@ class Evidence:
             return False
         ended = moment(newest.updated_at or newest.created_at)
         other = self._ends(newest).get(own)
-        is_there = other not in (None, own) and provider_uuid in self._serving(other)
+        is_there = other not in (None, own) and provider_uuid in self.serving(other)
         return is_there and ended is not None and changed is not None and changed <= ended
 
 
 def is_of_nova(resource_class: str) -> bool:
     """Return whether servers of Nova hold a class, whatever the flavors are."""
     return resource_class in _CLASSES or resource_class.startswith(_CLASS_PREFIXES)
-
-
-def _is_named(hypervisor: Hypervisor, host: str | None, node: str | None) -> bool:
-    """Return whether a compute node is the one of these names."""
-    if node is not None:
-        is_of_host = host is None or hypervisor.host in (None, host)
-        return hypervisor.node == node and is_of_host
-    return host is not None and host == (hypervisor.host or hypervisor.node)
 
 
 def _class(name: str) -> str:

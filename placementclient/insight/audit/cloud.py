@@ -321,6 +321,11 @@ def _situations(case: Case) -> Iterator[str]:
 
 
 def _situations_of_server(case: Case) -> Iterator[str]:
+    roots = list(case.hosts)
+    if len(roots) == 1 and case.consumer.allocations.keys() <= case.cloud.evidence.serving(
+        roots[0]
+    ):
+        return  # all is on one host
     verdict = case.verdict
     superfluous = (*verdict.freed, *verdict.unproved)
     if verdict.held:
