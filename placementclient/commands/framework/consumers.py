@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from placementclient.client import errors
+from placementclient.client import errors, strict_json
 from placementclient.commands.framework.option import Option
 from placementclient.model.providers import is_uuid, normalized
 
@@ -30,14 +31,19 @@ def uuids(option: Option, values: list[str]) -> frozenset[str]:
 
 
 def _of_file(option: Option, path: str) -> Iterator[str]:
-    """Return the UUIDs of a file: a text with one a line, or a list of them or of records."""
+    """Return the UUIDs of a file: one a line, or a JSON list of them or of records."""
     from placementclient.files import disk
 
-    document = disk.read_document(path)
+    text = disk.read_text(path)
+    document: Any = text.split()
+    if text.lstrip()[:1] in ('[', '{'):
+        try:
+            document = strict_json.decoded(text.encode())
+        except strict_json.InvalidJSON as fault:
+            raise errors.BadFile(path, str(fault)) from None
     if isinstance(document, dict) and len(document) == 1:
         [document] = document.values()
-    listed = document.split() if isinstance(document, str) else document
-    for number, record in enumerate(listed if isinstance(listed, list) else [listed], 1):
+    for number, record in enumerate(document if isinstance(document, list) else [document], 1):
         fields = record if isinstance(record, dict) else {'id': record}
         uuid = next(filter(is_uuid, (str(fields.get(key)) for key in _KEYS)), None)
         if uuid is None:
