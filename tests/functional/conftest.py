@@ -138,12 +138,16 @@ def program(session, capsys):
 
 @pytest.fixture(scope='session')
 def service_url(tmp_path_factory):
-    """Where a real Placement answers over HTTP, in a process of its own."""
+    """Where a real Placement answers over HTTP, in a process of its own.
+
+    It is the release that the Python of ``PLACEMENT_TEST_PYTHON`` has, where that is set.
+    """
     with socket.create_server(('127.0.0.1', 0)) as probe:
         port = probe.getsockname()[1]
     database = tmp_path_factory.mktemp('service') / 'placement.sqlite'
     script = Path(__file__).with_name('service.py')
-    process = subprocess.Popen([sys.executable, str(script), str(port), str(database)])
+    python = os.environ.get('PLACEMENT_TEST_PYTHON', sys.executable)
+    process = subprocess.Popen([python, str(script), str(port), str(database)])
     url = f'http://127.0.0.1:{port}'
     try:
         _wait(url, process)

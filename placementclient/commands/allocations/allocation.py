@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.client import endpoints, errors
-from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED, Microversion
+from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.filters import whole
 from placementclient.commands.framework.option import Flag, Option
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.model.freshness import Read
 
-_OWNED = Microversion(1, 8)
 #: Below, allocations are read without their owner, and so cannot be written back.
 _SHOWS_OWNER = Microversion(1, 12)
 
@@ -115,7 +114,6 @@ class SetAllocation(ConsumerLister):
     )
 
     def execute(self) -> columns.Output:
-        self._warn()
         allocations = _parsed(self.client, self.args.allocation)
         mappings = _mappings(self.client, self.args.mapping)
 
@@ -134,15 +132,6 @@ class SetAllocation(ConsumerLister):
 
         attempts.retried(self.client, write, expected)
         return self.output(self.shown())
-
-    def _warn(self) -> None:
-        """Say which arguments the version in use has no place for."""
-        version = self.client.assumed_microversion
-        end = 'affect allocation for --os-placement-api-version less than'
-        if version < _OWNED and (self.args.project_id or self.args.user_id):
-            self.log.warning(f'--project-id and --user-id options do not {end} {_OWNED}')
-        if version < TYPED and self.args.consumer_type:
-            self.log.warning(f'--consumer-type option does not {end} {TYPED}')
 
 
 class UnsetAllocation(ConsumerLister):

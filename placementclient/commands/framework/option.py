@@ -65,6 +65,11 @@ class Option:
         if self._missable:
             action.required = False
 
+    @property
+    def effective_since(self) -> Microversion:
+        """The first microversion whose requests have a place for the option."""
+        return max(self.since, self.required_since or LOWEST)
+
     def is_set(self, parsed_args: argparse.Namespace) -> bool:
         value = getattr(parsed_args, self.dest)
         # By identity where 0 is meant: it equals False.

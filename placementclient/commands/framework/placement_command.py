@@ -315,15 +315,35 @@ class PlacementCommand(command.Command):
             return
         self.client.require('', self.since())
         missing = []
+        is_chosen = self.client.version_is_chosen
         for option in self.options:
+            since = option.since if is_chosen else option.effective_since
             if option.is_set(self.args):
-                self.client.require(option.flags[-1], option.since, option.until)
+                self.client.require(option.flags[-1], since, option.until)
                 if option.instead:
                     self.deprecated_option_warning(option.flags[-1], option.instead)
             elif option.required_since and self.version >= option.required_since:
                 missing.append(option.flags[-1])
         if missing:
             self._parser.error(f'the following arguments are required: {", ".join(missing)}')
+        if is_chosen:
+            self._warn_of_no_effect()
+
+    def _warn_of_no_effect(self) -> None:
+        """Say which options the microversion that the operator chose has no place for.
+
+        osc-placement says the same. Without a choice, the option is refused by an older service.
+        """
+        version = self.client.assumed_microversion
+        conditional = [option for option in self.options if option.required_since]
+        for since in dict.fromkeys(o.required_since for o in conditional if o.is_set(self.args)):
+            if since and version < since:
+                flags = [o.flags[-1] for o in conditional if o.required_since == since]
+                verb = 'options do not' if flags[1:] else 'option does not'
+                self.log.warning(
+                    f'{" and ".join(flags)} {verb} affect allocation for '
+                    f'--os-placement-api-version less than {since}'
+                )
 
 
 def _example(line: str) -> str:

@@ -133,7 +133,7 @@ def test_with_a_version_too_low_nothing_is_sent(placement, service, argv, what, 
 def test_with_a_service_too_old_nothing_is_carried_out(placement, service, argv, what, since):
     low = before(since)
     service.knows_up_to(low)
-    result = placement(argv)
+    result = placement(argv.replace('--consumer-type INSTANCE', ''))
     assert (result.status, result.stdout) == (1, '')
     # A notice may stand before.
     assert result.stderr.endswith(message(what, low, since))
@@ -149,6 +149,25 @@ def test_the_first_version_that_has_it_suffices(placement, service, argv, what, 
     result = placement(argv, version=since)
     assert 'is not supported' not in result.stderr
     assert {request.version for request in service.requests} <= {since}
+
+
+_PREFIX = 'resource provider allocation'
+_OWNER = '--project-id p --user-id u'
+
+
+@pytest.mark.parametrize(
+    'argv',
+    [
+        f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1 {_OWNER}',
+        f'{_PREFIX} claim {CONSUMER} --resource VCPU=1 {_OWNER}',
+        f'{_PREFIX} transfer {CONSUMER} --to-consumer {ROOT}',
+    ],
+)
+def test_a_type_of_consumer_is_refused_where_the_service_stores_none(placement, service, argv):
+    service.knows_up_to('1.37')
+    result = placement(f'{argv} --consumer-type MIGRATION')
+    assert result == Result(1, '', message('--consumer-type', '1.37', '1.38'))
+    assert {request.line.split()[0] for request in service.requests} == {'GET'}
 
 
 def test_every_option_of_theirs_that_needs_a_version_is_in_the_table():
