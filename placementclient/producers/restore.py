@@ -13,6 +13,7 @@ from placementclient.changes.rebase import additions, rebase
 from placementclient.changes.simulation import simulate
 from placementclient.client import errors
 from placementclient.client.http import Client
+from placementclient.client.microversion import TYPED
 from placementclient.client.wording import listed
 from placementclient.model.consumers import Allocations, Consumer, Resources
 from placementclient.model.findings import Finding, Severity
@@ -58,7 +59,12 @@ class Restoring(Producer):
         servers: Mapping[str, Server] | None = None,
     ) -> None:
         super().__init__(client)
-        self._snapshot, self._roots = snapshot, snapshot.root_uuids(trees)
+        self._roots = snapshot.root_uuids(trees)
+        #: How many consumers have a type, which the service cannot store.
+        self.untyped = 0
+        if client.microversion < TYPED:
+            snapshot, self.untyped = _without_types(snapshot, self._roots)
+        self._snapshot = snapshot
         self._missing, self._is_allocations = missing or bool(trees), is_allocations
         self._servers = servers
         self._is_begun = False
@@ -184,6 +190,14 @@ class Restoring(Producer):
         }
         self._snapshot = _with_uuids(snapshot, uuids)
         self._roots = [uuids.get(uuid, uuid) for uuid in self._roots]
+
+
+def _without_types(snapshot: Snapshot, roots: Collection[str]) -> tuple[Snapshot, int]:
+    """Return a snapshot as a service before 1.38 can store it, and how many types trees lose."""
+    stored = [replace(consumer, type=None) for consumer in snapshot.consumers.values()]
+    consumers = snapshot.only(roots).consumers.values()
+    lost = sum(consumer.type is not None for consumer in consumers)
+    return Snapshot(snapshot.providers.values(), stored, snapshot.origin), lost
 
 
 def load(client: Client, snapshot: Snapshot) -> None:

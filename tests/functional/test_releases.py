@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from placementclient.client.http import Client
+from placementclient.client.microversion import TYPED
+from placementclient.files import disk
 from tests.functional import clouds
 from tests.functional.applying import client_of
 from tests.functional.clouds import uuid_of
@@ -44,10 +46,15 @@ def older(service_url):
     return Client(client_of(service_url).session)
 
 
-@pytest.fixture
-def cloud(older, tmp_path, monkeypatch):
-    """Six hosts with flat VGPU, and a folder for files."""
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    """Files of a test are in a folder of its own."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def cloud(older):
+    """Six hosts with flat VGPU."""
     clouds.emptied(older)
     clouds.load(older, clouds.cloud(HOSTS))
     Path('spec.yaml').write_text(SPEC)
@@ -82,6 +89,16 @@ def test_a_snapshot_of_it_is_restored_into_the_installed_release(
     assert placement(f'{SNAPSHOT} restore cloud.json --yes').status == 0
     compared = placement(f'{SNAPSHOT} diff cloud.json live')
     assert compared.status == 0, compared
+
+
+def test_types_of_consumers_are_restored_or_said_to_be_lost(placement_over_http, older):
+    clouds.emptied(older)
+    disk.write_snapshot('typed.json', clouds.used(clouds.cloud()))
+    restored = placement_over_http(f'{SNAPSHOT} restore typed.json --yes')
+    assert restored.status == 0, restored
+    is_said = 'Not restored: the types of 3 consumers' in restored.stderr
+    assert is_said is (older.microversion < TYPED)
+    assert placement_over_http(f'{SNAPSHOT} restore typed.json --missing --yes').status == 0
 
 
 def test_declared_trees_are_made_and_audited(placement_over_http, cloud):

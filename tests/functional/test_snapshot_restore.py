@@ -215,3 +215,19 @@ def test_who_writes_beside_it_is_not_overwritten(client):
         restore.load(client, cloud())
     live = inventory.list(client, HOST).value
     assert live == {**cloud().providers[HOST].inventories, 'MEMORY_MB': Inventory(1024)}
+
+
+def test_types_that_the_version_cannot_store_are_said_and_the_rest_is_restored(
+    placement, client, file
+):
+    restored = placement(f'{COMMAND} {file} --yes', microversion='1.37')
+    lost = (
+        'Not restored: the types of 1 consumer, which services from microversion 1.38 on store, '
+        'not 1.37\n'
+    )
+    assert (restored.status, restored.stderr.startswith(lost)) == (0, True), restored
+    again = placement(f'{COMMAND} {file} --missing --yes', microversion='1.37')
+    assert (again.status, again.stderr) == (0, f'{lost}Nothing to change\n')
+    live = clouds.captured(client)
+    assert {consumer.type for consumer in live.consumers.values()} == {None}
+    assert len(live.consumers) == 2

@@ -9,8 +9,8 @@ from placementclient.client.wording import suggestion
 from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
 
-#: The parts of this program that old services cannot serve, and the microversions of these.
-_PARTS = {
+#: What this program also uses where the service has it, and the microversions of these.
+_WISHES = {
     'reshape': endpoints.RESHAPE.since,
     'types of consumers': TYPED,
     'any of several traits': Microversion(1, 39),
@@ -32,11 +32,15 @@ class ShowApi(base.ShowOne):
 
 
 class CheckApi(base.Lister):
-    """Check if the service is new enough for a release of Nova and for this program."""
+    """Check if the service is new enough for a release of Nova.
+
+    The other rows are information: what this program can do with the service. They do not change
+    the exit status.
+    """
 
     examples = ('--for 2025.1',)
     prints = ('need', 'needs', 'has', 'is_met')
-    statuses = ((errors.ExitStatus.DIFFERS, 'a need is not met'),)
+    statuses = ((errors.ExitStatus.DIFFERS, 'the service is too old for the release'),)
     options = (
         Option(
             '--for <release>',
@@ -47,25 +51,29 @@ class CheckApi(base.Lister):
 
     def execute(self) -> base.Output:
         _, highest = api.root.show(self.client)
-        needs = {**_needed(self.args.release), **_PARTS}
+        need, needed = _need(self.args.release)
+        needs = {need: needed, **_WISHES}
         rows = [(name, str(since), str(highest), highest >= since) for name, since in needs.items()]
         if highest >= endpoints.RESHAPE.since:
             is_allowed = api.reshaper.allowed(self.client)
             role = f'role {endpoints.RESHAPE.roles}'
             rows.append(('reshape as this user', role, role if is_allowed else 'no', is_allowed))
-        if not all(is_met for *_, is_met in rows):
+        unmet = [name for name, *_, is_met in rows if not is_met]
+        if highest < needed:
             self.exit_status = errors.ExitStatus.DIFFERS
+        elif unmet:
+            self.ending = f'The release needs none of what is missing: {", ".join(unmet)}'
         return self.prints, rows
 
 
-def _needed(release: str | None) -> dict[str, Microversion]:
-    """Return the microversion that a release needs, by the name of the need."""
+def _need(release: str | None) -> tuple[str, Microversion]:
+    """Return the name of the need of a release, and the microversion that it needs."""
     from placementclient.nova.releases import NEEDED, NUMBERS, name_of
 
     if release and release.startswith('1.'):
-        return {'microversion': Microversion.parse(release)}
+        return 'microversion', Microversion.parse(release)
     name = name_of(release) if release else [*NEEDED][-1]
     if name is None:
         message = f'No release of Nova is called {release}, but {", ".join(NEEDED)}'
         raise errors.UsageError(f'{message}{suggestion(str(release).lower(), [*NEEDED, *NUMBERS])}')
-    return {f'Nova {name}': NEEDED[name]}
+    return f'Nova {name}', NEEDED[name]

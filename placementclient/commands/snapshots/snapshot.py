@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
+from placementclient.client.microversion import TYPED
 from placementclient.client.wording import counted
 from placementclient.commands.framework import (
     base,
@@ -161,6 +162,11 @@ class RestoreSnapshot(Changing):
             servers=self._servers(snapshot.only(roots)),
         )
         self._check_service(snapshot)
+        if restoring.untyped:
+            self.log.warning(
+                f'Not restored: the types of {counted(restoring.untyped, "consumer")}, which '
+                f'services from microversion {TYPED} on store, not {self.client.microversion}'
+            )
         output = self.change(restoring)
         if restoring.is_undone and self.exit_status is errors.ExitStatus.ERROR:
             self.exit_status = errors.ExitStatus.PARTIAL

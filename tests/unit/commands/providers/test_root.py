@@ -30,7 +30,7 @@ CHECK = 'resource api check -f value'
 PARTS = (
     'reshape 1.30 {0} {1}\ntypes of consumers 1.38 {0} {2}\nany of several traits 1.39 {0} {2}\n'
 )
-UNMET = 'a need is not met (exit 3)\n'
+MISSING = 'The release needs none of what is missing: '
 CHECKS = {
     'a service of today has all': Case(
         CHECK,
@@ -43,14 +43,19 @@ CHECKS = {
         [version_document('1.39'), FORBIDDEN],
         f'Nova zed 1.36 1.39 True\n{PARTS.format("1.39", True, True)}'
         'reshape as this user role service no False\n',
-        UNMET,
-        status=3,
+        f'{MISSING}reshape as this user\n',
     ),
     'an old service is asked for no reshape': Case(
         f'{CHECK} --for 18.3.0',
         [version_document('1.28')],
         f'Nova rocky 1.28 1.28 True\n{PARTS.format("1.28", False, False)}',
-        UNMET,
+        f'{MISSING}reshape, types of consumers, any of several traits\n',
+    ),
+    'a service that the release cannot use': Case(
+        f'{CHECK} --for 2025.1',
+        [version_document('1.29')],
+        f'Nova 2025.1 1.36 1.29 False\n{PARTS.format("1.29", False, False)}',
+        'the service is too old for the release (exit 3)\n',
         status=3,
     ),
     'a microversion is a need too': Case(
@@ -58,8 +63,7 @@ CHECKS = {
         [version_document('1.36'), ALLOWED],
         f'microversion 1.31 1.36 True\n{PARTS.format("1.36", True, False)}'
         'reshape as this user role service role service True\n',
-        UNMET,
-        status=3,
+        f'{MISSING}types of consumers, any of several traits\n',
     ),
 }
 
