@@ -67,6 +67,11 @@ def first(sentences: Sequence[object], most: int = 3) -> str:
     return f'{shown}; and {len(sentences) - most} more' if len(sentences) > most else shown
 
 
+def unsteady(names: Sequence[str]) -> str:
+    """Say that trees were changed by others each time that they were read."""
+    return f'As read last, because others wrote to the tree each time: {listed(names, 3)}'
+
+
 def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
     """``a, b, c and 2 more``: the first of many names."""
     shown, left = ', '.join(names[:most]), len(names) - most

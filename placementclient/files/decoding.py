@@ -44,7 +44,7 @@ class FileSource:
     content: bytes
     kind: str
 
-    def check_kind(self, version: int) -> None:
+    def check_kind(self, *versions: int) -> None:
         """Raise an error if the file has the wrong kind or version."""
         try:
             value = self.decoded(_ENVELOPE)
@@ -56,7 +56,7 @@ class FileSource:
         kind = _KINDS.get(str(envelope.format))
         if kind != self.kind:
             raise self.error(f'not a {self.kind}{f", but a {kind}" if kind else ""}')
-        if envelope.version != version:
+        if envelope.version not in versions:
             raise self.error(f'{kind} version {envelope.version!r} is not known')
 
     def check_keys(self) -> None:

@@ -18,7 +18,7 @@ import msgspec
 
 from placementclient.client import errors
 from placementclient.client.printable import printable
-from placementclient.client.wording import listed
+from placementclient.client.wording import listed, unsteady
 from placementclient.files import cursors, snapshots, system
 from placementclient.files.decoding import FileSource, kind_of
 from placementclient.files.documents import json_text, yaml_text
@@ -103,8 +103,10 @@ def read_document(path: str) -> Any:
 
 
 def read_snapshot(path: str) -> Snapshot:
-    """Return a snapshot; warn if its usages are missing."""
+    """Return a snapshot; warn if usages are missing, or if trees are as read last."""
     snapshot = snapshots.decode(read_bytes(path, WRITTEN), path)
+    if snapshot.unsteady:
+        LOG.warning(f'{path}: {unsteady(snapshot.unsteady_names())}')
     if names := [state.name for state in snapshot.without_usages()]:
         LOG.warning(
             f'{path}: no usages of {listed(names, 3)}, on which consumers have allocations, so '

@@ -16,7 +16,9 @@ from placementclient.model.snapshots import Origin, ProviderState, Snapshot
 from placementclient.model.trees import fault
 
 FORMAT: Final = 'placementclient/snapshot'
-VERSION: Final = 1
+VERSION: Final = 2
+#: Version 1 has no unsteady trees.
+_KNOWN: Final = (1, VERSION)
 
 P = TypeVar('P')
 C = TypeVar('C')
@@ -55,8 +57,9 @@ class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
     """The fields before the providers."""
 
     format: Literal['placementclient/snapshot']
-    version: Literal[1]
+    version: Literal[1, 2]
     origin: Origin | None = None
+    unsteady: tuple[str, ...] = ()
 
 
 class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True):
@@ -74,7 +77,8 @@ _CONSUMER = msgspec.json.Decoder(ConsumerRecord)
 
 def encode(snapshot: Snapshot) -> Iterator[bytes]:
     """Return the content of a file, in a fixed order."""
-    yield opened(encoded(SnapshotHeader(FORMAT, VERSION, snapshot.origin)), 'providers', b'[')
+    header = SnapshotHeader(FORMAT, VERSION, snapshot.origin, tuple(sorted(snapshot.unsteady)))
+    yield opened(encoded(header), 'providers', b'[')
     yield from separated(
         encoded(provider_record(state))
         for root in snapshot.roots()
@@ -91,7 +95,7 @@ def encode(snapshot: Snapshot) -> Iterator[bytes]:
 def decode(content: bytes, path: str) -> Snapshot:
     """Decode the output of :func:`encode`, or any other JSON of the same content."""
     source = FileSource(path, content, 'snapshot')
-    source.check_kind(VERSION)
+    source.check_kind(*_KNOWN)
     source.check_keys()
     try:
         document = _WHOLE.decode(content)
@@ -101,8 +105,11 @@ def decode(content: bytes, path: str) -> Snapshot:
     states = [provider_state(record, values) for record in document.providers]
     if reason := fault(state.provider for state in states):
         raise source.error(f'damaged snapshot: {reason}')
+    roots = {state.uuid for state in states if state.provider.parent_provider_uuid is None}
+    if stray := [uuid for uuid in document.unsteady if uuid not in roots]:
+        raise source.error(f'damaged snapshot: unsteady: {stray[0]} is no root')
     consumers = (consumer(uuid, record) for uuid, record in document.consumers.items())
-    return Snapshot(states, consumers, document.origin)
+    return Snapshot(states, consumers, document.origin, document.unsteady)
 
 
 def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
@@ -112,6 +119,7 @@ def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerR
         document.format,
         document.version,
         document.origin,
+        document.unsteady,
         providers=[
             source.decoded(_PROVIDER, item, f'providers[{index}]')
             for index, item in enumerate(document.providers)

@@ -25,6 +25,7 @@ def of(snapshot: Snapshot) -> dict[str, Any]:
             line.resource_class: {'used': line.used, 'capacity': line.capacity}
             for line in totals.by_class(snapshot)
         },
+        'unsteady': snapshot.unsteady_names(),
     }
 
 

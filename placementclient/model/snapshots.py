@@ -91,6 +91,8 @@ class Snapshot:
 
     :param providers: in any order; a provider's parent is among them
     :param consumers: each with all that it holds, also on providers that are not in the snapshot
+    :param unsteady: the UUIDs of the roots of trees that changed each time that they were read:
+        they are as read last, which may be no state that they ever had
     """
 
     def __init__(
@@ -98,8 +100,10 @@ class Snapshot:
         providers: Iterable[ProviderState],
         consumers: Iterable[Consumer],
         origin: Origin | None = None,
+        unsteady: Iterable[str] = (),
     ) -> None:
         self.origin = origin
+        self.unsteady = frozenset(unsteady)
         self.providers = {state.uuid: state for state in providers}
         self.consumers = {consumer.uuid: consumer for consumer in consumers}
 
@@ -194,7 +198,12 @@ class Snapshot:
             return self
         states = [state for root_uuid in self.root_uuids(names) for state in self.tree(root_uuid)]
         consumers = (consumer for state in states for consumer in self.consumers_on(state.uuid))
-        return Snapshot(states, consumers)
+        unsteady = self.unsteady & {state.uuid for state in states}
+        return Snapshot(states, consumers, unsteady=unsteady)
+
+    def unsteady_names(self) -> list[str]:
+        """Return the names of the roots of the trees that are as read last."""
+        return sorted(self.providers[uuid].name for uuid in self.unsteady)
 
     def consumers_on(self, provider_uuid: str) -> Sequence[Consumer]:
         """The consumers with allocations on each provider, by UUID."""

@@ -16,6 +16,7 @@ from placementclient.api.parallel import parallel
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED
+from placementclient.client.wording import listed
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, Holding, Resources
 from placementclient.model.providers import Provider
@@ -34,12 +35,14 @@ T = TypeVar('T')
 
 
 class UnstableRead(errors.PlacementError):
-    """A tree changes faster than it can be read."""
+    """Trees change faster than they can be read."""
 
-    def __init__(self, provider: str, attempts: int) -> None:
-        self.provider, self.attempts = provider, attempts
+    def __init__(self, providers: Sequence[str], attempts: int) -> None:
+        self.providers, self.attempts = providers, attempts
+        names = listed(providers, 3, 'others')
+        subject = f'{names}, or its tree,' if len(providers) == 1 else f'Each of the trees {names}'
         super().__init__(
-            f'{provider}, or its tree, changed each of the {attempts} times that it was read: '
+            f'{subject} changed each of the {attempts} times that it was read: '
             'try again when less is going on there'
         )
 
@@ -49,6 +52,7 @@ def capture(
     trees: Sequence[str] = (),
     *,
     workers: int = 1,
+    keep_going: bool = False,
     progress: Callable[[str], None] | None = None,
     expect: Callable[[int], None] | None = None,
 ) -> Snapshot:
@@ -60,7 +64,8 @@ def capture(
 
     :param trees: providers whose trees are read, by names, UUIDs, or patterns of names; none:
         everything
-    :raises UnstableRead: if a tree cannot be read consistently
+    :param keep_going: keep a tree that never stands still as it was read last, marked unsteady
+    :raises UnstableRead: if trees cannot be read consistently; it names all
     """
     client.require('a snapshot', SINCE)
     # Before the reading, during which the token may expire.
@@ -71,10 +76,12 @@ def capture(
             for root in snapshot.roots():
                 progress(root.name)
     else:
-        listed = members(client, trees).values()
+        every = members(client, trees).values()
         if expect:
-            expect(len(listed))
-        snapshot = _by_requests(client, listed, workers, progress)
+            expect(len(every))
+        snapshot = _by_requests(client, every, workers, progress)
+        if snapshot.unsteady and not keep_going:
+            raise UnstableRead(snapshot.unsteady_names(), ATTEMPTS)
     # One may have gone while it was read.
     snapshot.root_uuids(name for name in trees if not patterns.is_pattern(name))
     snapshot.origin = origin
@@ -89,34 +96,34 @@ def origin_of(client: Client) -> Origin:
 
 def _by_requests(
     client: Client,
-    listed: Iterable[Sequence[Provider]],
+    every: Iterable[Sequence[Provider]],
     workers: int,
     progress: Callable[[str], None] | None,
 ) -> Snapshot:
     reader = _CaptureReader(client)
     captured: list[Snapshot] = []
-    for tree in parallel(reader.tree, listed, workers):
+    for tree in parallel(reader.tree, every, workers):
         captured.append(tree)
         if progress and tree.providers:
-            progress(_name(tree))
+            progress(_root(tree).name)
     attempts = 1
-    while contradicting := _contradicting(captured, reader.consumers):
+    while contradicting := _contradicting(captured, reader):
         if attempts == ATTEMPTS:
-            raise UnstableRead(_name(captured[contradicting[0]]), ATTEMPTS)
+            reader.unsteady.update(_root(captured[index]).uuid for index in contradicting)
+            break
         attempts += 1
         for index in contradicting:
             providers = captured[index].providers.values()
             captured[index] = reader.tree([state.provider for state in providers])
-    return Snapshot(
-        (state for tree in captured for state in tree.providers.values()),
-        (consumer for tree in captured for consumer in tree.consumers.values()),
-    )
+    # On a consumer of both, the answer of a steady tree wins.
+    captured.sort(key=lambda tree: reader.unsteady.isdisjoint(tree.providers))
+    states = [state for tree in captured for state in tree.providers.values()]
+    consumers = (consumer for tree in captured for consumer in tree.consumers.values())
+    return Snapshot(states, consumers, None, reader.unsteady.intersection(s.uuid for s in states))
 
 
-def _name(tree: Snapshot) -> str:
-    """Return the name of the root of a tree."""
-    states = tree.providers.values()
-    return next(s.name for s in states if s.provider.parent_provider_uuid is None)
+def _root(tree: Snapshot) -> ProviderState:
+    return next(s for s in tree.providers.values() if s.provider.parent_provider_uuid is None)
 
 
 def _at_once(client: Client, reader: SnapshotReader, trees: Sequence[str]) -> Snapshot:
@@ -144,46 +151,62 @@ class _CaptureReader:
     def __init__(self, client: Client) -> None:
         self._client = client
         self.consumers: dict[str, Consumer] = {}
+        #: The UUIDs of the roots of trees that never stood still.
+        self.unsteady: set[str] = set()
         # Two threads that need the same consumer wait for each other; others rarely do.
         self._turns = [threading.Lock() for _ in range(61)]
         self._interned: dict[object, object] = {}
 
     def tree(self, members: Sequence[Provider]) -> Snapshot:
-        """Read a tree until it held still; without providers, if it does not exist any more."""
+        """Read a tree until it held still; without providers, if it does not exist any more.
+
+        One that never does is as it was read last, and in :attr:`unsteady`.
+        """
         roots = (member for member in members if member.parent_provider_uuid is None)
         root = next(roots, members[0])
         name, any_provider = root.name, root.uuid
         hidden: dict[str, Resources] | None = None
-        for attempt in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS + 1):
+            is_last = attempt == ATTEMPTS
             if attempt:
                 # With jitter, so that a writer with a rhythm is not met each time.
-                time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311
+                time.sleep(0 if is_last else random.uniform(0, 0.05 * 2**attempt))  # noqa: S311
                 members = whole_trees(self._client, any_provider)
                 if not members:
                     return Snapshot((), ())
             try:
-                tree = self._read(members, any_provider)
+                tree = self._read(members, any_provider, is_steady=not is_last)
             except (_Moved, errors.NotFound):
                 continue
+            if is_last:
+                self.unsteady.add(_root(tree).uuid)
+                return tree
             unlisted = {uuid: left for uuid in tree.providers if (left := tree.unlisted(uuid))}
             # Used but listed nowhere: freed just between the two answers, or an allocation whose
             # consumer has no record. That one is there the next time too.
             if not unlisted or unlisted == hidden:
                 return tree
             hidden = unlisted
-        raise UnstableRead(name, ATTEMPTS)
+        raise UnstableRead([name], ATTEMPTS)
 
-    def _read(self, members: Sequence[Provider], any_provider: str) -> Snapshot:
+    def _read(self, members: Sequence[Provider], any_provider: str, *, is_steady: bool) -> Snapshot:
+        """Read a tree once.
+
+        :param is_steady: whether all answers have to be of one moment
+        """
         states: list[ProviderState] = []
-        listed: dict[str, dict[str, Holding]] = {}
+        holders: dict[str, dict[str, Holding]] = {}
         for provider in members:
-            state, holdings = self._provider(provider)
+            state, holdings = self._provider(provider, is_steady)
             states.append(state)
             for holding in holdings:
-                listed.setdefault(holding.consumer_uuid, {})[provider.uuid] = holding
+                holders.setdefault(holding.consumer_uuid, {})[provider.uuid] = holding
+        if not is_steady:
+            shown = (_lean(allocation.show(self._client, uuid).value) for uuid in holders)
+            return Snapshot(states, (consumer for consumer in shown if consumer.allocations))
         member_uuids = {provider.uuid for provider in members}
         consumers = [
-            self._consumer(uuid, member_uuids, holdings) for uuid, holdings in listed.items()
+            self._consumer(uuid, member_uuids, holdings) for uuid, holdings in holders.items()
         ]
         return Snapshot(self._current(members, states, any_provider), consumers)
 
@@ -204,10 +227,12 @@ class _CaptureReader:
         # A new parent moves no generation, so what was listed first may be out of date.
         return [replace(state, provider=closing[state.uuid]) for state in states]
 
-    def _provider(self, provider: Provider) -> tuple[ProviderState, Sequence[Holding]]:
+    def _provider(
+        self, provider: Provider, is_steady: bool
+    ) -> tuple[ProviderState, Sequence[Holding]]:
         facets = with_facets(self._client, ProviderState(provider), (*FACETS, ALLOCATIONS))
         try:
-            state = facets.consistent().state
+            state = (facets.consistent() if is_steady else facets).state
         except errors.ConcurrentUpdate:
             raise _Moved from None
         inventories = state.inventories.items()
@@ -252,15 +277,16 @@ def _lean(consumer: Consumer) -> Consumer:
     )
 
 
-def _contradicting(captured: Sequence[Snapshot], consumers: Mapping[str, Consumer]) -> list[int]:
-    """Return the indexes of trees that disagree on a consumer, as it moved meanwhile."""
+def _contradicting(captured: Sequence[Snapshot], reader: _CaptureReader) -> list[int]:
+    """Return the indexes of steady trees that disagree on a consumer, as it moved meanwhile."""
     owner = {uuid: index for index, tree in enumerate(captured) for uuid in tree.providers}
+    steady = {i for i, tree in enumerate(captured) if reader.unsteady.isdisjoint(tree.providers)}
     result: set[int] = set()
     for index, tree in enumerate(captured):
         for uuid, consumer in tree.consumers.items():
-            if consumers[uuid] != consumer:
+            if index in steady and reader.consumers[uuid] != consumer:
                 result.add(index)
-            for other in {owner.get(provider, index) for provider in consumer.allocations}:
+            for other in steady & {owner.get(provider, index) for provider in consumer.allocations}:
                 if uuid not in captured[other].consumers:
                     result |= {index, other}
-    return sorted(result)
+    return sorted(result & steady)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
+from placementclient.client import errors
+from placementclient.client.wording import listed, unsteady
 from placementclient.commands.framework import base, option, progress, scheduling, selectors
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
@@ -29,35 +31,76 @@ OPTIONS = (SNAPSHOT, ASSUME)
 LIVE = 'live'
 
 
-def part(command: base.PlacementCommand, workers: int = option.WORKERS) -> Snapshot:
+def part(
+    command: base.PlacementCommand, workers: int = option.WORKERS, *, is_steady: bool = False
+) -> Snapshot:
     """Return the trees that the options select, from ``--snapshot`` or from the service."""
     if command.args.snapshot:
         snapshot = read(command, command.args.snapshot)
         return snapshot.only(selectors.trees(command, snapshot))
-    return _captured(command, selectors.trees(command), workers)
+    return _captured(command, selectors.trees(command), workers, is_steady=is_steady)
 
 
-def read(command: base.PlacementCommand, path: str | None) -> Snapshot:
-    """Return the snapshot of a file, or of the service for :data:`LIVE` or without a file."""
+def read(command: base.PlacementCommand, path: str | None, *, is_steady: bool = False) -> Snapshot:
+    """Return the snapshot of a file, or of the service for :data:`LIVE` or without a file.
+
+    :param is_steady: whether a tree that others write to all the time is refused, as what is
+        decided by it would be wrong; else a line names it
+    """
     from placementclient.files import disk
 
-    return disk.read_snapshot(path) if path not in (None, LIVE) else _captured(command)
+    if path in (None, LIVE):
+        return _captured(command, is_steady=is_steady)
+    snapshot = disk.read_snapshot(path)
+    if is_steady:
+        refuse_unsteady(snapshot, path)
+    return snapshot
+
+
+def refuse_unsteady(
+    snapshot: Snapshot, path: str | None, roots: Collection[str] | None = None
+) -> None:
+    """Refuse a file in which one of some trees, or of all, is marked unsteady."""
+    marked = snapshot.unsteady if roots is None else snapshot.unsteady.intersection(roots)
+    if marked:
+        names = listed(sorted(snapshot.providers[uuid].name for uuid in marked), 3)
+        reason = f'unsteady in this file, and needed: {names}. Save another one, when less is going'
+        raise errors.BadFile(
+            str(path), f'{reason} on there, with "resource provider snapshot save"'
+        )
 
 
 def _captured(
-    command: base.PlacementCommand, trees: Sequence[str] = (), workers: int = option.WORKERS
+    command: base.PlacementCommand,
+    trees: Sequence[str] = (),
+    workers: int = option.WORKERS,
+    *,
+    is_steady: bool = False,
 ) -> Snapshot:
     from placementclient.reading import capture
 
     with progress.shown(command.app, command.log) as show:
-        return capture.capture(
-            command.client, trees, workers=workers, progress=show, expect=show.expect
+        snapshot = capture.capture(
+            command.client,
+            trees,
+            workers=workers,
+            keep_going=not is_steady,
+            progress=show,
+            expect=show.expect,
         )
+    if snapshot.unsteady:
+        command.log.warning(unsteady(snapshot.unsteady_names()))
+    return snapshot
 
 
-def cloud(command: base.PlacementCommand, warn: Callable[[str], None] | None = None) -> Assumed:
-    """Return the cloud of the options :data:`OPTIONS`."""
-    return assumed(command, read(command, command.args.snapshot), warn)
+def cloud(
+    command: base.PlacementCommand,
+    warn: Callable[[str], None] | None = None,
+    *,
+    is_steady: bool = False,
+) -> Assumed:
+    """Return the cloud of the options :data:`OPTIONS`; :func:`read` has ``is_steady``."""
+    return assumed(command, read(command, command.args.snapshot, is_steady=is_steady), warn)
 
 
 def assumed(

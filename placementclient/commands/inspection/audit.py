@@ -144,7 +144,8 @@ class AuditProvider(Changing):
         if not self.args.dry_run:
             self.args.lines = tables.paragraphs
         told = self._told()
-        cloud, audit, lists = examination.examine(self, judged, chosen, told)
+        is_steady = self._mends
+        cloud, audit, lists = examination.examine(self, judged, chosen, told, is_steady=is_steady)
         self.nothing = tables.nothing(len(chosen) - len(audit.left_out), cloud, roots(cloud))
         down = cloud.hosts_of_cells_down
         refused = [id for id, names in audit.left_out.items() if lists.refused & set(names)]

@@ -145,7 +145,7 @@ class PlanDrain(base.Lister):
         from placementclient.render import drains
 
         self._check_combination()
-        assumption = reading.cloud(self)
+        assumption = reading.cloud(self, is_steady=True)
         snapshot = assumption.snapshot
         knowledge = replace(
             self._knowledge(snapshot, assumption.placed), cells=self._cells(snapshot)

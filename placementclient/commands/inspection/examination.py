@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -148,26 +149,34 @@ def examine(
     judged: Callable[[Cloud, Cloud | None], Audit],
     ids: Collection[str] = (),
     told: Told | None = None,
+    *,
+    is_steady: bool = False,
 ) -> tuple[Cloud, Audit, Lists]:
     """Read and audit the cloud; read it again if answers from different moments may contradict.
 
     :param judged: audits a cloud, with an earlier reading of it
     :param ids: of the checks that will be made; none: all
+    :param is_steady: whether a tree that is not steady is refused, as a fix would rest on it
     """
-    told = told or Told()
-    cloud, lists = _read(command, ids, told)
+    read = functools.partial(_read, command, ids, told or Told(), is_steady=is_steady)
+    cloud, lists = read()
     audit = judged(cloud, None)
     places = {place for n in _NAMES for place in compute.places(getattr(command.args, n))}
     is_live = not places or not places.isdisjoint((NOVA, KEYSTONE, IRONIC, NEUTRON))
     if audit.has_suspects and is_live and not command.args.snapshot:
         earlier = cloud
-        cloud, lists = _read(command, ids, told, is_reversed=True)
+        cloud, lists = read(is_reversed=True)
         audit = judged(cloud, earlier)
     return cloud, audit, lists
 
 
 def _read(
-    command: base.PlacementCommand, ids: Collection[str], told: Told, *, is_reversed: bool = False
+    command: base.PlacementCommand,
+    ids: Collection[str],
+    told: Told,
+    *,
+    is_steady: bool,
+    is_reversed: bool = False,
 ) -> tuple[Cloud, Lists]:
     """Read the snapshot and then the lists: a server that is new in the one is in the others."""
     from placementclient.insight.audit.checks import CHECKS
@@ -180,7 +189,7 @@ def _read(
         # The other services know the real hosts, not the assumed ones.
         needed &= {'flavors', 'limits'}
     lists = _lists(command, needed) if is_reversed else None
-    assumption = reading.cloud(command)
+    assumption = reading.cloud(command, is_steady=is_steady)
     lists = lists or _lists(command, needed)
     servers = lists.records.get('servers')
     unsettled = _unsettled(assumption.snapshot, servers or {})

@@ -12,7 +12,7 @@ from placementclient import program
 from placementclient.client import errors
 from placementclient.client.endpoints import RESHAPE
 from placementclient.client.wording import listed
-from placementclient.commands.framework import base, compute, option, progress, selectors
+from placementclient.commands.framework import base, compute, option, progress, reading, selectors
 from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, check_free
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
@@ -132,6 +132,9 @@ class PlanReshape(base.ShowOne):
                 skeleton = assignments.skeleton(undecided.rows)
                 disk.write_text(self.args.write_assignments, skeleton)
             raise
+        if self.args.snapshot:
+            roots = [root for change in plan.changes for root in change.roots]
+            reading.refuse_unsteady(snapshot, self.args.snapshot, roots)
         origin = replace(plan.origin or Origin(), program=program())
         warnings = [*plans.warnings(plan.changes)]
         if self.args.fail_on_warnings and warnings:

@@ -38,28 +38,40 @@ class SaveSnapshot(base.ShowOne):
 
     Each tree is consistent in itself: if a tree changes while it is read, it is read again. A file
     name that ends in .gz is compressed. An existing file is kept, unless you give --overwrite.
+
+    A tree that others write to all the time ends the command: no file is written. With
+    --keep-going, it is saved as it was read last, and marked as unsteady.
     """
 
     examples = ('cloud.json.gz --tree compute1',)
     auth_required = False
     prints = ('file', 'trees', 'providers', 'consumers')
+    statuses = ((errors.ExitStatus.PARTIAL, 'with --keep-going: a tree is marked as unsteady'),)
     options = (
         Option('file', help='The file to write'),
         *selectors.TREES,
         Option('--snapshot <file>', help='Save trees of this snapshot; default: of the live cloud'),
         option.workers('trees to read'),
         option.OVERWRITE,
+        Flag('--keep-going', help='Also save trees that change each time that they are read'),
     )
 
     def execute(self) -> base.Output:
         from placementclient.files import disk
+        from placementclient.reading.capture import UnstableRead
 
         path = self.args.file
         if not self.args.overwrite and os.path.isfile(path):
             raise errors.BadFile(path, 'exists: give another name, or --overwrite')
-        snapshot = reading.part(self, self.args.workers)
+        try:
+            snapshot = reading.part(self, self.args.workers, is_steady=not self.args.keep_going)
+        except UnstableRead as unstable:
+            raise errors.PlacementError(f'{unstable}, or save the rest with --keep-going') from None
         disk.write_snapshot(path, snapshot)
         self.ending = f'wrote {path}'
+        if snapshot.unsteady:
+            self.ending += f', with {counted(len(snapshot.unsteady), "tree")} marked as unsteady'
+            self.exit_status = errors.ExitStatus.PARTIAL
         counts = len(snapshot.roots()), len(snapshot.providers), len(snapshot.consumers)
         return self.prints, (path, *counts)
 
@@ -153,6 +165,7 @@ class RestoreSnapshot(Changing):
 
         snapshot = disk.read_snapshot(self.args.file)
         roots = snapshot.root_uuids(selectors.trees(self, snapshot))
+        reading.refuse_unsteady(snapshot, self.args.file, roots or None)
         restoring = Restoring(
             self.client,
             snapshot,

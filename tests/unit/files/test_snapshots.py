@@ -55,10 +55,11 @@ def test_the_order_is_fixed_with_one_item_to_a_line(snapshot):
     assert len(lines) == 7
 
 
-def test_other_json_of_the_same_content_is_read():
+@pytest.mark.parametrize('version', [1, 2])
+def test_other_json_of_the_same_content_is_read(version):
     """Spaces in the lines, integers for ratios, and nothing of where it was read."""
     text = (
-        '{"format": "placementclient/snapshot", "version": 1, "providers": [\n'
+        f'{{"format": "placementclient/snapshot", "version": {version}, "providers": [\n'
         f'{{"uuid": "{ROOT}", "name": "a", "generation": 1, "parent_provider_uuid": null, '
         f'"root_provider_uuid": "{ROOT}", "inventories": {{"VCPU": {{"total": 8, "reserved": 0, '
         '"min_unit": 1, "max_unit": 8, "step_size": 1, "allocation_ratio": 16}}, "traits": [], '
@@ -66,8 +67,19 @@ def test_other_json_of_the_same_content_is_read():
         '], "consumers": {\n}}\n'
     )
     read = snapshots.decode(text.encode(), 'a.json')
-    assert read.origin is None
+    assert (read.origin, read.unsteady) == (None, frozenset())
     assert read.providers[ROOT].inventories['VCPU'] == Inventory(8, 0, 1, 8, 1, 16.0)
+
+
+def test_unsteady_trees_are_kept_and_only_of_roots():
+    states = [ProviderState(Provider(ROOT, 'a', 1, None, ROOT))]
+    content = b''.join(snapshots.encode(Snapshot(states, (), unsteady=[ROOT])))
+    assert snapshots.decode(content, 'a.json').unsteady == {ROOT}
+    with pytest.raises(errors.BadFile, match=f'unsteady: {RP} is no root'):
+        snapshots.decode(
+            content.replace(b'"unsteady":["' + ROOT.encode(), b'"unsteady":["' + RP.encode()),
+            'a.json',
+        )
 
 
 Damage = Callable[[dict[str, Any]], Any]
@@ -87,7 +99,7 @@ def consumer(**fields):
 
 FAULTS: dict[str, tuple[Damage, str]] = {
     'format': (lambda content: content.update(format='other'), 'not a snapshot'),
-    'version': (lambda content: content.update(version=2), 'snapshot version 2 is not known'),
+    'version': (lambda content: content.update(version=3), 'snapshot version 3 is not known'),
     'missing': (
         lambda content: content.pop('consumers'),
         'damaged snapshot: object missing required field consumers',

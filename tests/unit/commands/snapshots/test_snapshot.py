@@ -31,6 +31,7 @@ def test_a_snapshot_is_shown_in_numbers(placement, service, tmp_path):
             'VCPU': {'used': 3, 'capacity': 12},
             'VGPU': {'used': 0, 'capacity': 2},
         },
+        'unsteady': [],
     }
     assert 'DISK_GB (used 40 GiB, capacity 100 GiB)' in placement(f'{SNAPSHOT} show {file}').stdout
 
