@@ -8,9 +8,10 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 #: How long values are good, and after how long without use they are removed, in seconds.
@@ -28,22 +29,27 @@ COMMANDS = {
 _PLACES = ('HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME')
 #: The variables that do not select a service.
 _IRRELEVANT = ('OS_PLACEMENT_API_VERSION',)
+#: The options of a connection that have no variable.
+_FLAGS = ('--insecure', '--verify')
+#: The most bytes of a cache that are read.
+_MOST = 1 << 24
 
 
 def main(argv: list[str]) -> int:
     """Print values; the arguments are ``KIND WORD``."""
     if len(argv) != 2 or argv[0] not in COMMANDS:
         return 2
-    os.environ.update(_settings(sys.stdin.read().split('\n')))
-    for value in _values(argv[0]):
+    settings, flags = _settings(sys.stdin.read().split('\n'))
+    os.environ.update(settings)
+    for value in _values(argv[0], flags):
         if value.startswith(argv[1]):
             print(value)
     return 0
 
 
-def _settings(words: Iterable[str]) -> dict[str, str]:
-    """The variables that stand for the options of a command line."""
-    settings, pending = {}, ''
+def _settings(words: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """The variables that stand for the options of a command line, and options without one."""
+    settings, flags, pending = dict[str, str](), list[str](), ''
     for word in words:
         if pending:
             settings[pending], pending = word, ''
@@ -54,18 +60,22 @@ def _settings(words: Iterable[str]) -> dict[str, str]:
                 settings[variable] = value
             else:
                 pending = variable
-        elif word == '--insecure':
-            settings['OS_INSECURE'] = 'true'
-    return settings
+        elif word == '--':
+            break
+        elif word in _FLAGS:
+            flags.append(word)
+    return settings, flags
 
 
-def _path(kind: str) -> str:
+def _path(kind: str, flags: Sequence[str] = ()) -> str:
     """Return the file with the values of one kind for one cloud and user."""
-    facts = {
+    facts: dict[str, Any] = {
         name: value
         for name, value in os.environ.items()
         if (name.startswith('OS_') or name in _PLACES) and name not in _IRRELEVANT
     }
+    if flags:
+        facts['flags'] = flags
     if os.path.exists('clouds.yaml') or os.path.exists('clouds.yml'):
         facts['folder'] = os.getcwd()
     key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode(errors='replace'))
@@ -73,21 +83,31 @@ def _path(kind: str) -> str:
     return os.path.join(caches, 'placementclient', f'{key.hexdigest()[:32]}.{kind}')
 
 
-def _values(kind: str) -> list[str]:
+def _values(kind: str, flags: Sequence[str]) -> list[str]:
     """Return the values; ask the service if they are older than a minute."""
-    path, cached = _path(kind), list[str]()
-    with contextlib.suppress(OSError):
-        with open(path, encoding='utf-8') as file:
-            cached = file.read().splitlines()
-        if 0 <= time.time() - os.stat(path).st_mtime < FRESH:
-            return cached
-    answer = _ask(kind)
-    names = {*_standard(kind), *(cached if answer is None else answer)}
+    path, cached, is_fresh = _path(kind, flags), list[str](), False
+    with contextlib.suppress(OSError, ValueError):
+        cached, age = _read(path)
+        is_fresh = 0 <= age < FRESH
+    if not is_fresh:
+        answer = _ask(kind, flags)
+        cached = [*_standard(kind), *(cached if answer is None else answer)]
     # A name with control characters could not be typed.
-    values = sorted(name for name in names if name.isprintable())
-    with contextlib.suppress(OSError):
-        _write(path, values)
+    values = sorted({name for name in cached if name.isprintable()})
+    if not is_fresh:
+        with contextlib.suppress(OSError):
+            _write(path, values)
     return values
+
+
+def _read(path: str) -> tuple[list[str], float]:
+    """Return the cached values and their age in seconds; raise OSError if it is no plain file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(descriptor, encoding='utf-8') as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            raise OSError(f'{path} is not a file of this user')
+        return file.read(_MOST).splitlines(), time.time() - status.st_mtime
 
 
 def _write(path: str, values: Iterable[str]) -> None:
@@ -95,24 +115,23 @@ def _write(path: str, values: Iterable[str]) -> None:
     folder = os.path.dirname(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     new = f'{path}.{os.getpid()}'
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with open(descriptor, 'w', encoding='utf-8') as file:
         file.writelines(f'{value}\n' for value in values)
     os.replace(new, path)
     with os.scandir(folder) as entries:
         for entry in entries:
-            if time.time() - entry.stat().st_mtime > FORGOTTEN:
+            if time.time() - entry.stat(follow_symlinks=False).st_mtime > FORGOTTEN:
                 os.unlink(entry)
 
 
-def _ask(kind: str) -> list[str] | None:
+def _ask(kind: str, flags: Sequence[str]) -> list[str] | None:
     """Return the names that the service has; ``None`` without an answer in time."""
     import subprocess
 
-    insecure = ['--insecure'] if os.environ.get('OS_INSECURE') else []
     try:
         listed = subprocess.run(  # noqa: S603
-            [sys.executable, '-P', '-m', 'placementclient', *insecure, *COMMANDS[kind].split(),
+            [sys.executable, '-P', '-m', 'placementclient', *flags, *COMMANDS[kind].split(),
              '-f', 'json', *([] if kind == 'consumers' else ['-c', 'name'])],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -4,13 +4,18 @@ import io
 import os
 import re
 import stat
+import subprocess
 import time
 from argparse import ArgumentParser
+from pathlib import Path
 
 import pytest
 
 from placementclient.cli.completion import script, values
 from tests.unit.commands.test_registry import every_command, name, parser_of
+
+
+ASK = values._ask
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +31,7 @@ def cache(monkeypatch, tmp_path):
 def answers(monkeypatch):
     """Return the names that the service has, by kind; a kind without names gets no answer."""
     names: dict[str, list[str] | None] = {}
-    monkeypatch.setattr(values, '_ask', names.get)
+    monkeypatch.setattr(values, '_ask', lambda kind, flags: names.get(kind))
     return names
 
 
@@ -149,6 +154,51 @@ def test_the_cache_is_private_and_old_files_go(answers, cache, capsys):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def _as_a_pipe(path):
+    os.mkfifo(path)
+
+
+def _as_a_link(path):
+    elsewhere = path.with_name('elsewhere')
+    elsewhere.write_text('planted\n')
+    path.symlink_to(elsewhere)
+
+
+def _with_control_characters(path):
+    path.write_text('compute1\nplan\x1b[31mted\n')
+
+
+@pytest.mark.parametrize('plant', [_as_a_pipe, _as_a_link, _with_control_characters])
+def test_a_cache_that_is_no_plain_file_of_names_is_passed_over(answers, cache, capsys, plant):
+    cache.mkdir(parents=True)
+    plant(Path(values._path('providers')))
+    answers['providers'] = ['compute1']
+    assert _completed(capsys, 'providers', '') == ['compute1']
+
+
+@pytest.mark.parametrize('variable', ['true', '0', 'false'])
+@pytest.mark.parametrize(('line', 'is_typed'), [('--insecure\ntrait', True), ('trait', False)])
+def test_certificates_are_verified_unless_the_command_line_says_otherwise(
+    monkeypatch, variable, line, is_typed
+):
+    started = []
+    monkeypatch.setenv('OS_INSECURE', variable)
+    monkeypatch.setattr(values, '_ask', ASK)
+    monkeypatch.setattr('sys.stdin', io.StringIO(line))
+
+    def run(argv, **_):
+        started.append(argv)
+        return subprocess.CompletedProcess(argv, 0, b'[]')
+
+    monkeypatch.setattr(subprocess, 'run', run)
+    assert values.main(['traits', 'HW_']) == 0
+    assert ['--insecure' in argv for argv in started] == [is_typed]
+
+
+def test_what_an_unverified_server_said_is_not_for_verified_command_lines():
+    assert values._path('traits', ['--insecure']) != values._path('traits')
+
+
 def test_each_cloud_and_user_has_its_own(tmp_path, monkeypatch):
     cloud = {'HOME': '/home/a', 'XDG_CACHE_HOME': str(tmp_path), 'OS_CLOUD': 'north'}
     paths = set()
@@ -171,10 +221,13 @@ def test_each_cloud_and_user_has_its_own(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ('line', 'settings'),
     [
-        ('', {}),
-        ('--os-cloud north', {'OS_CLOUD': 'north'}),
-        ('resource --os-auth-url=http://x trait', {'OS_AUTH_URL': 'http://x'}),
-        ('--insecure --debug --os-cloud', {'OS_INSECURE': 'true'}),
+        ('', ({}, [])),
+        ('--os-cloud north', ({'OS_CLOUD': 'north'}, [])),
+        ('resource --os-auth-url=http://x trait', ({'OS_AUTH_URL': 'http://x'}, [])),
+        ('--insecure --debug --os-cloud', ({}, ['--insecure'])),
+        ('--os-password --insecure trait show --', ({'OS_PASSWORD': '--insecure'}, [])),
+        ('--insecure --verify trait show', ({}, ['--insecure', '--verify'])),
+        ('trait show -- --insecure', ({}, [])),
     ],
 )
 def test_the_command_line_says_which_cloud_it_is(line, settings):
