@@ -14,7 +14,6 @@ import pytest
 from placementclient.cli.completion import script, values
 from tests.unit.commands.test_registry import every_command, name, parser_of
 
-
 ASK = values._ask
 
 
