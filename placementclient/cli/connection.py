@@ -73,6 +73,8 @@ class Connection:
             'placement_retries': self._options.os_placement_retries,
             'placement_seconds': self._timeout,
             'placement_answer_limit': self._options.os_placement_answer_limit,
+            'placement_list_limit': self._options.os_placement_list_limit,
+            'placement_list_seconds': getattr(self._options, plugin.LIST_TIMEOUT_OPTION),
         }
 
     @property

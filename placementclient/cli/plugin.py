@@ -31,7 +31,7 @@ PEER_PLUGIN = 'osc_placement.plugin'
 API_VERSION_OPTION = 'os_placement_api_version'
 RETRIES_OPTION = 'os_placement_retries'
 #: The SDK takes every setting whose name ends with timeout for one of its own.
-TIMEOUT_OPTION = 'os_placement_seconds'
+TIMEOUT_OPTION, LIST_TIMEOUT_OPTION = 'os_placement_seconds', 'os_placement_list_seconds'
 #: The settings of a cloud or the environment for this service alone.
 SETTINGS = ('placement_endpoint_override', 'placement_interface', 'placement_region_name')
 API_VERSIONS = microversion.CHOICES
@@ -122,6 +122,23 @@ def add_options(
         help='The largest answer that is read, in MiB; '
         f'default={endpoints.ANSWER_LIMIT >> 20} (Env: OS_PLACEMENT_ANSWER_LIMIT)',
     )
+    parser.add_argument(
+        '--os-placement-list-limit',
+        metavar='<MiB>',
+        type=mebibytes,
+        default=os.environ.get('OS_PLACEMENT_LIST_LIMIT') or str(endpoints.LIST_LIMIT >> 20),
+        help='The largest list of another service, such as the servers of Nova, in all its pages; '
+        f'default={endpoints.LIST_LIMIT >> 20} (Env: OS_PLACEMENT_LIST_LIMIT)',
+    )
+    parser.add_argument(
+        '--os-placement-list-timeout',
+        dest=LIST_TIMEOUT_OPTION,
+        metavar='<seconds>',
+        type=seconds,
+        default=os.environ.get('OS_PLACEMENT_LIST_TIMEOUT') or str(endpoints.LIST_TIMEOUT),
+        help='How long such a list may take, in all its pages; '
+        f'default={endpoints.LIST_TIMEOUT:g} (Env: OS_PLACEMENT_LIST_TIMEOUT)',
+    )
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_without_secrets)
     logging.getLogger('cliff.commandmanager').addFilter(_is_not_of_two_plugins)
@@ -199,7 +216,8 @@ def make_client(instance: Any) -> Client:
     if getattr(instance, 'auth_plugin_name', None) == DIRECT:
         check_direct(sys.argv[1:])
     settings = instance.get_configuration()
-    limit = endpoints.ANSWER_LIMIT >> 20
+    limit, list_limit = endpoints.ANSWER_LIMIT >> 20, endpoints.LIST_LIMIT >> 20
+    list_timeout = endpoints.LIST_TIMEOUT
     return Client(
         session,
         microversion.requested(str(settings.get('placement_api_version', DEFAULT_API_VERSION))),
@@ -207,6 +225,8 @@ def make_client(instance: Any) -> Client:
         max_retries=_setting(settings, 'placement_retries', retries, endpoints.MAX_RETRIES),
         timeout=_setting(settings, 'placement_seconds', seconds, None),
         answer_limit=_setting(settings, 'placement_answer_limit', mebibytes, limit) << 20,
+        list_limit=_setting(settings, 'placement_list_limit', mebibytes, list_limit) << 20,
+        list_timeout=_setting(settings, 'placement_list_seconds', seconds, list_timeout),
         interface=settings.get('placement_interface') or instance.interface,
         region_name=settings.get('placement_region_name') or instance.region_name,
     )

@@ -15,6 +15,8 @@ from placementclient.client.microversion import LOWEST, Microversion
 MAX_RETRIES = 5
 #: The most bytes of an answer, once it is decompressed.
 ANSWER_LIMIT = 1 << 30
+#: The same for all pages of a list of another service, and the most seconds that they may take.
+LIST_LIMIT, LIST_TIMEOUT = 2 << 30, 1800.0
 
 
 class Endpoint(NamedTuple):

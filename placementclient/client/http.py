@@ -62,6 +62,8 @@ class Client:
     :param timeout: the wait for a connection, and then for each next part of an answer, in seconds;
         by default that of the endpoint. The whole answer may take ten times as long
     :param answer_limit: the most bytes of an answer, once it is decompressed
+    :param list_limit: the same for all pages of a list of another service
+    :param list_timeout: how long these may take, in seconds
     :param endpoint_filter: ``service_type``, ``interface``, ``region_name``
     """
 
@@ -74,6 +76,8 @@ class Client:
         max_retries: int = endpoints.MAX_RETRIES,
         timeout: float | None = None,
         answer_limit: int = endpoints.ANSWER_LIMIT,
+        list_limit: int = endpoints.LIST_LIMIT,
+        list_timeout: float = endpoints.LIST_TIMEOUT,
         **endpoint_filter: str | None,
     ) -> None:
         # urllib3 prints a traceback where an answer is cut in its headers; an error has it.
@@ -85,6 +89,7 @@ class Client:
         self.session = session
         self.max_retries = max_retries
         self.timeout = timeout
+        self.list_limit, self.list_timeout = list_limit, list_timeout
         self.endpoint_override = endpoint_override
         self.endpoint_filter = {'service_type': 'placement', **endpoint_filter}
         #: Whether the operator chose the microversion, or left it to the client.

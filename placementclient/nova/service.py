@@ -14,6 +14,7 @@ from placementclient.model.servers import Server
 from placementclient.model.services import COMPUTE_SERVICE, ComputeService, Hypervisor
 from placementclient.nova import host_records
 from placementclient.nova import records as server_records
+from placementclient.nova.paging import PagedList, Unending
 from placementclient.nova.schema import next_page
 
 T = TypeVar('T')
@@ -22,8 +23,6 @@ T = TypeVar('T')
 TIMEOUT = 60.0
 #: The same for answers about hosts: Nova may be down in a maintenance window.
 WINDOW_TIMEOUT = 10.0
-#: How many pages a list may have; a page of Nova has 1,000 records.
-MOST_PAGES = 10_000
 #: The next step after a refusal, by its status.
 _ADVICE = {401: f': {decoding.NOT_ACCEPTED}', 403: '; this needs the role admin'}
 #: The ID of a project or a server.
@@ -208,15 +207,15 @@ def server_groups(client: Client) -> list[Any]:
     rules = _NOVA._replace(microversion='2.64')
     records: list[Any] = []
     # The only list without a link to its next page.
-    for _ in range(MOST_PAGES):
+    reading = PagedList(client.list_limit, client.list_timeout)
+    while True:
         path = f'/os-server-groups?all_projects=True&offset={len(records)}'
-        page = _pages(client, path, 'server_groups', rules)
+        page = _pages(client, path, 'server_groups', rules, reading)
         if not page:
             return records
         if page == records[-len(page) :]:
-            break
+            raise _endless('server_groups', 'does not end: a page comes again')
         records += page
-    raise _endless('server_groups')
 
 
 def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
@@ -235,11 +234,22 @@ def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
     return records
 
 
-def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA) -> list[Any]:
+def _pages(
+    client: Client,
+    path: str,
+    key: str,
+    service: _CatalogService = _NOVA,
+    reading: PagedList | None = None,
+) -> list[Any]:
     records: list[Any] = []
+    reading = reading or PagedList(client.list_limit, client.list_timeout)
     page, last = path, None
-    for _ in range(MOST_PAGES):
-        body = _page(client, page, service)
+    while True:
+        try:
+            reading.follow(page)
+            body = _page(client, page, service, reading)
+        except Unending as reason:
+            raise _endless(key, str(reason)) from None
         try:
             listed = [body[key]] if isinstance(body[key], dict) else body[key]
             records += listed
@@ -251,18 +261,17 @@ def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA
         except (AttributeError, KeyError, TypeError, ValueError):
             raise ServiceRefusal(_other(service)) from None
         if listed == last:
-            break
+            raise _endless(key, 'does not end: a page comes again')
         last = listed
-    raise _endless(key)
 
 
-def _endless(key: str) -> NoCompute:
-    return ServiceRefusal(
-        f'The list of {key} does not end: a page comes again, or there are too many'
-    )
+def _endless(key: str, reason: str) -> NoCompute:
+    return ServiceRefusal(f'The list of {key} {reason}')
 
 
-def _page(client: Client, page: str, service: _CatalogService) -> Any:
+def _page(
+    client: Client, page: str, service: _CatalogService, reading: PagedList | None = None
+) -> Any:
     if not hasattr(client.session.auth, 'get_access'):
         # Without Keystone there is no catalog: all services would have one URL.
         raise NoCatalog(
@@ -299,6 +308,8 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
             advice += f', and you are {who}'
         answer = f'{response.reason} (HTTP {response.status_code})'
         raise refused(f'{service.name} refuses: {answer}{advice}')
+    if reading is not None:
+        reading.add(response.content)
     try:
         return strict_json.decoded(response.content)
     except strict_json.InvalidJSON as fault:

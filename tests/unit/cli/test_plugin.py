@@ -87,6 +87,8 @@ def test_retries_and_timeout_come_from_options_and_from_the_environment(monkeypa
         ['--os-placement-retries', f'1{"0" * 30}'],
         *(['--os-placement-timeout', text] for text in ('0', '-1', 'nan', 'inf', '1e12', 'x')),
         *(['--os-placement-answer-limit', text] for text in ('0', '-1', '1.5', '10000000', '٣')),
+        ['--os-placement-list-limit', '0'],
+        ['--os-placement-list-timeout', 'inf'],
     ],
     ids=str,
 )
@@ -109,6 +111,10 @@ def test_a_client_has_the_retries_and_the_timeout_of_the_configuration(session):
     instance.get_configuration = lambda: {'placement_answer_limit': '7'}
     adapter = plugin.make_client(instance).session.session.adapters['http://']
     assert adapter._answer_limit == 7 << 20
+    settings = {'placement_list_limit': '7', 'placement_list_seconds': '2.5'}
+    instance.get_configuration = lambda: settings
+    client = plugin.make_client(instance)
+    assert (client.list_limit, client.list_timeout) == (7 << 20, 2.5)
     instance.get_configuration = lambda: {'placement_retries': 0}
     assert plugin.make_client(instance).max_retries == 0
     instance.get_configuration = lambda: {'placement_seconds': 'soon'}

@@ -1,6 +1,8 @@
 """The compute service: asked page by page, and only where a catalog names it."""
 
+import itertools
 import json
+import time
 from typing import Any
 
 import pytest
@@ -112,23 +114,49 @@ def test_each_service_has_its_own_link_to_the_next_page(ask, key, following):
 
 
 @pytest.mark.parametrize(
-    ('records', 'pages'),
+    ('records', 'markers', 'pages'),
     [
         # Nova adds the link to a page that is full.
-        (lambda number: [], 2),
-        (lambda number: [{'uuid': 'always the same'}], 2),
-        (lambda number: [{'uuid': str(number)}], 40),
+        (lambda number: [], range(40), 2),
+        (lambda number: [{'uuid': 'always the same'}], range(40), 2),
+        (lambda number: [{'uuid': str(number)}], [7, 8] * 20, 3),
     ],
 )
-def test_a_list_that_never_ends_is_no_list(records, pages, monkeypatch):
-    monkeypatch.setattr(service, 'MOST_PAGES', 40)
-    links = [[{'rel': 'next', 'href': f'?marker={number}'}] for number in range(40)]
+def test_a_list_that_never_ends_is_no_list(records, markers, pages):
+    links = [[{'rel': 'next', 'href': f'?marker={marker}'}] for marker in markers]
     session = Session(
         *({'migrations': records(n), 'migrations_links': link} for n, link in enumerate(links))
     )
     with pytest.raises(service.NoCompute, match='The list of migrations does not end'):
         service.migrations(Client(session))
     assert len(session.requests) == pages
+
+
+@pytest.mark.parametrize(
+    ('bound', 'reason'),
+    [
+        ({'list_limit': 1 << 20}, 'has more than 1 MiB .--os-placement-list-limit'),
+        ({'list_timeout': 0.01}, 'did not end within 0.01 s .--os-placement-list-timeout'),
+    ],
+)
+@pytest.mark.parametrize('ask', [service.migrations, service.server_groups])
+def test_a_list_has_a_size_and_a_time_in_all_its_pages(ask, bound, reason, monkeypatch):
+    key = 'migrations' if ask is service.migrations else 'server_groups'
+    clock = itertools.count(0, 0.001)
+    monkeypatch.setattr(time, 'monotonic', lambda: next(clock))
+    pages = [
+        {
+            key: [{'id': f'{number}', 'text': ' ' * 100_000}],
+            f'{key}_links': [{'rel': 'next', 'href': f'?offset={number}'}]
+            if ask is service.migrations
+            else [],
+        }
+        for number in range(40)
+    ]
+    session = Session(*pages)
+    with pytest.raises(service.NoCompute, match=f'The list of {key} {reason}'):
+        ask(Client(session, **bound))
+    assert 8 <= len(session.requests) <= 12
 
 
 @pytest.mark.parametrize(
