@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from placementclient.client import endpoints
+from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import (
     GUARDS_CONSUMERS,
@@ -85,7 +85,11 @@ def show(
 
 
 def set(
-    client: Client, consumer: Consumer, *, mappings: Mapping[str, builtins.list[str]] | None = None
+    client: Client,
+    consumer: Consumer,
+    *,
+    mappings: Mapping[str, builtins.list[str]] | None = None,
+    replaces_owner: bool = False,
 ) -> None:
     """Replace all allocations of a consumer.
 
@@ -94,11 +98,16 @@ def set(
     at 1.38 or later; it is written at 1.37, which leaves its type as it is.
 
     :param mappings: which providers serve which request group; from 1.34
+    :param replaces_owner: whether the consumer may be another project's or user's; else an existing
+        consumer is read before
+    :raises errors.Differs: if the consumer is another project's or user's
     :raises errors.ConcurrentUpdate: if the consumer's generation has moved, or a provider's did
         while the service worked
     :raises errors.Conflict: if a provider does not have the capacity
     """
     version = client.microversion
+    if not replaces_owner:
+        _check_owner(client, consumer, version)
     if consumer.type is None:
         version = min(version, KEEPS_CONSUMER_TYPE)
     client.send(
@@ -107,6 +116,21 @@ def set(
         body=body_of(consumer, version) | ({'mappings': mappings} if mappings else {}),
         version=version,
     )
+
+
+def _check_owner(client: Client, consumer: Consumer, version: Microversion) -> None:
+    """Raise an error if an existing consumer has another owner."""
+    # From 1.28 on, the service refuses a consumer without a generation if it exists.
+    is_new = version >= GUARDS_CONSUMERS and consumer.generation is None
+    if is_new or version < _AS_MAPPING:
+        return
+    live = show(client, consumer.uuid).value
+    owner = live.project_id, live.user_id
+    if live.allocations and owner != (consumer.project_id, consumer.user_id):
+        raise errors.Differs(
+            f'Consumer {consumer.uuid} is of project {live.project_id} and user {live.user_id}, '
+            f'not of {consumer.project_id} and {consumer.user_id}: replaces_owner=True writes it'
+        )
 
 
 def delete(client: Client, consumer_uuid: str) -> None:

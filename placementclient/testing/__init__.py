@@ -82,14 +82,15 @@ class EmbeddedPlacement:
         allocations: Mapping[str, Mapping[str, int]],
         consumer: str = '',
         *,
-        project_id: str = 'project',
-        user_id: str = 'user',
+        project_id: str | None = None,
+        user_id: str | None = None,
         consumer_type: str | None = INSTANCE,
     ) -> str:
         """Give a consumer allocations, and return its UUID.
 
         :param allocations: amounts by resource class, by the name or UUID of the provider
         :param consumer: its UUID; a new one is made without it
+        :param project_id: its project; by default the one that it has, or ``project``; so its user
         :raises placementclient.client.errors.PlacementError: if the service refuses it
         """
         by_uuid = {
@@ -97,9 +98,10 @@ class EmbeddedPlacement:
             for provider, resources in allocations.items()
         }
         consumer = consumer or str(uuid.uuid4())
-        generation = allocation.show(self.client, consumer).value.generation
-        desired = Consumer(consumer, by_uuid, project_id, user_id, generation, consumer_type)
-        allocation.set(self.client, desired)
+        live = allocation.show(self.client, consumer).value
+        owner = project_id or live.project_id or 'project', user_id or live.user_id or 'user'
+        desired = Consumer(consumer, by_uuid, *owner, live.generation, consumer_type)
+        allocation.set(self.client, desired, replaces_owner=True)
         return consumer
 
     def snapshot(self) -> Snapshot:

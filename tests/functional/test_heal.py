@@ -136,7 +136,7 @@ def test_without_a_compute_service(placement, client, tmp_path):
 def test_what_belongs_to_another_becomes_the_servers(placement, client, source):
     loaded(client, cloud())
     mine = allocation.show(client, uuid_of('server0.0')).value
-    allocation.set(client, replace(mine, project_id='nobody'))
+    allocation.set(client, replace(mine, project_id='nobody'), replaces_owner=True)
     dry = placement(*HEAL, *source, '--server', mine.uuid, '--dry-run', '-f', 'json')
     [row] = json.loads(dry.stdout)
     assert (row['change'], row['before']['project_id']) == ('owner', 'nobody')
@@ -164,7 +164,7 @@ def test_an_audit_finds_what_is_mended(placement, client, tmp_path):
     """Each command that it prints, as it is printed; nothing is left that heal could mend."""
     loaded(client, cloud())
     mine = allocation.show(client, uuid_of('server0.0')).value
-    allocation.set(client, replace(mine, user_id='nobody'))
+    allocation.set(client, replace(mine, user_id='nobody'), replaces_owner=True)
     lists = ['--servers', file(tmp_path, 's.json', SERVERS)]
     lists += ['--migrations', file(tmp_path, 'm.json', MIGRATIONS)]
 

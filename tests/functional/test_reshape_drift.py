@@ -60,7 +60,7 @@ def resize(total, provider_uuid=ROOT, **fields):
 
 def hand_over(client):
     consumer = allocation.show(client, uuid_of('server0.1')).value
-    allocation.set(client, replace(consumer, project_id=uuid_of('another')))
+    allocation.set(client, replace(consumer, project_id=uuid_of('another')), replaces_owner=True)
 
 
 def applied(client, path, plan, disturb, when):

@@ -53,7 +53,7 @@ def test_a_consumer_is_given_something_else(service):
 
     (consumer,) = service.snapshot().consumers.values()
     assert [dict(resources) for resources in consumer.allocations.values()] == [{'VCPU': 3}]
-    assert (consumer.project_id, consumer.type) == ('project', 'INSTANCE')
+    assert (consumer.project_id, consumer.user_id, consumer.type) == ('blue', 'alice', 'INSTANCE')
 
 
 def test_what_is_refused_is_raised(service):

@@ -14,6 +14,7 @@ from placementclient.model.plans import (
     PlannedRow,
     changed_providers,
 )
+from placementclient.model.providers import is_uuid
 from placementclient.model.snapshots import Snapshot
 
 
@@ -40,7 +41,10 @@ class ChangeRecord(msgspec.Struct, frozen=True):
 
 
 def faults(plan: Plan) -> Iterator[str]:
-    """Return the reasons why a plan is invalid: a provider must change in only one tree."""
+    """Return the reasons why a plan is invalid.
+
+    A provider must change in only one tree, and values must be such as Placement takes.
+    """
     roots: set[str] = set()
     changed: set[str] = set()
     for tree in plan.changes:
@@ -52,6 +56,11 @@ def faults(plan: Plan) -> Iterator[str]:
         if changed & touched:
             yield f'{min(changed & touched)} changes in two trees'
         changed |= touched
+        for uuid, state in tree.after.providers.items():
+            before = tree.before.providers.get(uuid)
+            for aggregate in sorted(state.aggregates - (before.aggregates if before else set())):
+                if not is_uuid(aggregate):
+                    yield f'aggregate {aggregate!r} of {state.name} is no UUID'
         for uuid, holder in tree.after.consumers.items():
             for provider_uuid, resources in holder.allocations.items():
                 state = tree.after.providers.get(provider_uuid)

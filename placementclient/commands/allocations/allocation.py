@@ -128,7 +128,7 @@ class SetAllocation(ConsumerLister):
                 self.shown().value.generation if expected is None else expected,
                 self.args.consumer_type,
             )
-            api.allocation.set(self.client, consumer, mappings=mappings)
+            api.allocation.set(self.client, consumer, mappings=mappings, replaces_owner=True)
 
         attempts.retried(self.client, write, expected)
         return self.output(self.shown())
@@ -168,7 +168,7 @@ class UnsetAllocation(ConsumerLister):
                 return
             if generation is not None:
                 rest = replace(rest, generation=generation)
-            api.allocation.set(self.client, rest)
+            api.allocation.set(self.client, rest, replaces_owner=True)
 
         def is_done() -> bool:
             consumer, rest = read()

@@ -114,7 +114,10 @@ class ClaimAllocation(base.Lister):
                 user_id=self.args.user_id,
                 type=self.args.consumer_type,
             )
-            api.allocation.set(self.client, claimed, mappings=candidate.mappings)
+            # It holds nothing, and so is nobody's.
+            api.allocation.set(
+                self.client, claimed, mappings=candidate.mappings, replaces_owner=True
+            )
 
         attempts.retried(self.client, attempt)
 

@@ -80,7 +80,8 @@ class MoveAllocation(_Relocation):
                 self.say_done(f'Consumer {consumer.uuid} holds that on {self.args.target} already')
                 return
             self.is_sent = True
-            api.allocation.set(self.client, self._moved(consumer, source, target))
+            moved = self._moved(consumer, source, target)
+            api.allocation.set(self.client, moved, replaces_owner=True)
 
         attempts.retried(self.client, attempt)
         return self.output(self.shown())

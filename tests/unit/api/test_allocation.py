@@ -51,7 +51,14 @@ BODIES: dict[str, dict[str, Any]] = {
 def test_a_consumer_is_written_in_the_form_of_the_version(call, version, body):
     assert allocation.body_of(OWNED, Microversion.parse(version)) == body
     written = put(PATH, body, NOTHING)
-    assert call(lambda client: allocation.set(client, OWNED), written, version=version) is None
+    assert (
+        call(
+            lambda client: allocation.set(client, OWNED, replaces_owner=True),
+            written,
+            version=version,
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize('version', ['1.38', '1.39', '1'])
@@ -59,7 +66,27 @@ def test_a_consumer_without_a_type_is_written_at_1_37_which_keeps_it(call, versi
     untyped = replace(OWNED, type=None)
     written = put(PATH, BODIES['1.37'], NOTHING, version='1.37')
     exchange = [version_document('1.39')] if version == '1' else []
-    call(lambda client: allocation.set(client, untyped), *exchange, written, version=version)
+    call(
+        lambda client: allocation.set(client, untyped, replaces_owner=True),
+        *exchange,
+        written,
+        version=version,
+    )
+
+
+@pytest.mark.parametrize('version', ['1.12', '1.28', '1.38'])
+def test_a_consumer_of_another_owner_is_refused_unless_that_is_said(call, version):
+    owned = {
+        'allocations': {RP: {'resources': {'VCPU': 2}, 'generation': 7}},
+        'project_id': 'other',
+        'user_id': 'u',
+    }
+    with pytest.raises(errors.Differs, match='is of project other and user u, not of p and u: rep'):
+        call(lambda client: allocation.set(client, OWNED), get(PATH, owned), version=version)
+    written = put(PATH, BODIES[version], NOTHING)
+    own = get(PATH, owned | {'project_id': 'p'})
+    call(lambda client: allocation.set(client, OWNED), own, written, version=version)
+    call(lambda c: allocation.set(c, OWNED, replaces_owner=True), written, version=version)
 
 
 def test_a_new_consumer_has_no_generation(call):
@@ -72,7 +99,10 @@ def test_mappings_are_sent_where_there_are_some(call):
     mappings = {'_NET': [RP]}
     body = BODIES['1.38'] | {'mappings': mappings}
     written = put(PATH, body, NOTHING)
-    call(lambda client: allocation.set(client, OWNED, mappings=mappings), written)
+    call(
+        lambda client: allocation.set(client, OWNED, mappings=mappings, replaces_owner=True),
+        written,
+    )
 
 
 @pytest.mark.parametrize(

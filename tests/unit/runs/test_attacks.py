@@ -175,6 +175,16 @@ def noted(plan, path, record, key=ROOT):
     return str(path)
 
 
+def test_an_aggregate_that_is_no_uuid_is_refused_when_the_plan_is_read(plan, tmp_path):
+    def join_rack(document):
+        named(document['trees'][0], GPU1).update(aggregates=['rack'])
+
+    with pytest.raises(
+        errors.BadFile, match=f"damaged plan: aggregate 'rack' of {GPU1} is no UUID"
+    ):
+        edited(plan, tmp_path / 'plan.json', join_rack)
+
+
 @pytest.mark.parametrize('mutation', (MUTATIONS | JOINED).values(), ids=MUTATIONS | JOINED)
 def test_an_edited_plan_is_refused_before_anything_is_sent(plan, mutation, tmp_path):
     def carried_out():
