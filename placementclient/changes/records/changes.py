@@ -56,11 +56,11 @@ def faults(plan: Plan) -> Iterator[str]:
         if changed & touched:
             yield f'{min(changed & touched)} changes in two trees'
         changed |= touched
-        for uuid, state in tree.after.providers.items():
-            before = tree.before.providers.get(uuid)
-            for aggregate in sorted(state.aggregates - (before.aggregates if before else set())):
+        for after in tree.after.providers.values():
+            before = tree.before.providers.get(after.uuid)
+            for aggregate in sorted(after.aggregates - (before.aggregates if before else set())):
                 if not is_uuid(aggregate):
-                    yield f'aggregate {aggregate!r} of {state.name} is no UUID'
+                    yield f'aggregate {aggregate!r} of {after.name} is no UUID'
         for uuid, holder in tree.after.consumers.items():
             for provider_uuid, resources in holder.allocations.items():
                 state = tree.after.providers.get(provider_uuid)
