@@ -18,11 +18,14 @@ from placementclient import DISTRIBUTION
 from placementclient.cli import command_help, connection, entry_points, plugin
 from placementclient.cli.entry_points import COMMANDS
 from placementclient.client import errors
-from placementclient.client.printable import printable
+from placementclient.client.printable import excerpt, printable
 from placementclient.client.wording import did_you_mean, without_credentials
 
 #: The status that a shell gives a program whose output is not read on.
 BROKEN_PIPE = 141
+#: How many words the name of a command may have, and how many characters of one that is none are
+#: shown.
+LONGEST_NAME, _SHOWN = 8, 200
 
 
 class _LogFormatter(logging.Formatter):
@@ -50,6 +53,11 @@ class CommandManager(commandmanager.CommandManager):
         self.group_list.append(namespace)
         for point in entry_points.of(namespace):
             self.commands[point.name.replace('_', ' ')] = point
+
+    def find_command(self, argv: list[str]) -> tuple[Any, str, list[str]]:
+        """Find the command that the first words name; no more of them than any command has."""
+        command, name, arguments = super().find_command(argv[:LONGEST_NAME])
+        return command, name, [*arguments, *argv[LONGEST_NAME:]]
 
 
 class Shell(app.App):
@@ -159,6 +167,7 @@ class Shell(app.App):
         """Print an error with the commands of the group, or with similar commands."""
         words = [*itertools.takewhile(lambda word: not word.startswith('-'), argv)]
         commands, name = self.command_manager.commands, ' '.join(words) or argv[0]
+        words, name = words[:LONGEST_NAME], excerpt(name, _SHOWN)
         group = list(command_help.lines(commands, name))
         if group:
             print(f'{name!r} is a group of commands:', *group, sep='\n', file=self.stderr)

@@ -12,15 +12,24 @@ import yaml
 
 from placementclient.client import errors
 from placementclient.client.wording import closest, did_you_mean
+from placementclient.files.json_reader import (
+    LONG_NUMBER,
+    LONGEST_NUMBER,
+    MOST_LEVELS,
+    MOST_WEIGHT,
+    NESTED,
+    NODE_WEIGHT,
+    JSONReader,
+    MarkedDict,
+    MarkedList,
+    NotJSON,
+    Place,
+)
 from placementclient.model.providers import is_uuid
 
-#: The deepest nesting of files that people write.
-MOST_LEVELS = 64
-#: How much memory a document may take, in bytes of text, and what each value takes beside its text.
-MOST_WEIGHT = 1 << 27
-NODE_WEIGHT = 128
-#: How many characters a number may have: PyYAML takes hours for one that is long.
-_LONGEST_NUMBER = 1000
+#: Up to how many characters a document is read as YAML that begins as JSON and is none: YAML takes
+#: a hundred times as long.
+BRIEF = 1 << 20
 #: The name of a resource class or a trait, and how long the service lets it be.
 _SYMBOL, _LONGEST_SYMBOL = re.compile('[A-Z0-9_]+'), 255
 _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
@@ -28,24 +37,6 @@ _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 _OTHER_BASE = re.compile('[-+]?(0[0-9_box]|[0-9_]+:)')
 _Number = TypeVar('_Number', int, float)
 _T = TypeVar('_T')
-
-
-#: A line and a column, from 1.
-_Place = tuple[int, int]
-
-
-class _MarkedDict(dict[Any, Any]):
-    """A mapping that knows the places of its values."""
-
-    __slots__ = ('places',)
-    places: dict[Any, _Place]
-
-
-class _MarkedList(list[Any]):
-    """A sequence that knows the places of its items."""
-
-    __slots__ = ('places',)
-    places: dict[Any, _Place]
 
 
 class _Loader(yaml.SafeLoader):
@@ -63,7 +54,7 @@ class _Loader(yaml.SafeLoader):
         is_alias, before = self.check_event(yaml.AliasEvent), self._weight
         self._depth += 1
         if self._depth > MOST_LEVELS:
-            raise _fault('nested too deeply', mark)
+            raise _fault(NESTED, mark)
         node: Any = super().compose_node(parent, index)
         self._depth -= 1
         text = node.value if isinstance(node, yaml.ScalarNode) else ''
@@ -79,16 +70,16 @@ class _Loader(yaml.SafeLoader):
 
 
 def _check_number(text: str, mark: Any) -> None:
-    if len(text) > _LONGEST_NUMBER:
-        raise _fault(f'too large: a number has at most {_LONGEST_NUMBER} characters', mark)
+    if len(text) > LONGEST_NUMBER:
+        raise _fault(LONG_NUMBER, mark)
     if _OTHER_BASE.match(text):
         # YAML 1.1 has 8 for 010, and 90 for 1:30.
         raise _fault(f'{text[:20]} is no decimal number: write one, or quote a text', mark)
 
 
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> _MarkedDict:
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> MarkedDict:
     loader.flatten_mapping(node)
-    result = _MarkedDict()
+    result = MarkedDict()
     result.places = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
@@ -104,8 +95,8 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> _MarkedDict:
     return result
 
 
-def _sequence(loader: _Loader, node: yaml.SequenceNode) -> _MarkedList:
-    result = _MarkedList(loader.construct_object(item, deep=True) for item in node.value)
+def _sequence(loader: _Loader, node: yaml.SequenceNode) -> MarkedList:
+    result = MarkedList(loader.construct_object(item, deep=True) for item in node.value)
     result.places = {index: _place(item.start_mark) for index, item in enumerate(node.value)}
     return result
 
@@ -114,7 +105,7 @@ def _fault(problem: str, mark: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
 
-def _place(mark: Any) -> _Place:
+def _place(mark: Any) -> Place:
     return mark.line + 1, mark.column + 1
 
 
@@ -320,18 +311,30 @@ def read(text: str, path: str, *, columns: bool = False) -> Cursor:
     """Read a text, YAML or JSON; with columns, errors say the column too."""
     if not any(line.strip() and not line.lstrip().startswith('#') for line in text.splitlines()):
         raise errors.BadFile(path, 'is empty')
+
+    def fault(problem: str, place: Place | None) -> errors.BadFile:
+        line, column = place or (None, None)
+        return errors.BadFile(path, problem, line, column if columns else None)
+
+    start = (1, 1) if columns else ()
+    if text.lstrip()[:1] in ('{', '['):
+        try:
+            return Cursor(JSONReader(text, fault).read(), path, '', *start)
+        except NotJSON as reason:
+            # YAML has braces and brackets too, without quotes, and says more of a short text.
+            if len(text) > BRIEF:
+                raise fault(str(reason), reason.place) from None
     try:
         document = yaml.load(text, _Loader)  # noqa: S506 (it is a SafeLoader)
     except yaml.MarkedYAMLError as reason:
         problem, mark = _problem_of(reason)
-        line, column = _place(mark) if mark else (None, None)
-        raise errors.BadFile(path, problem, line, column if columns else None) from None
+        raise fault(problem, _place(mark) if mark else None) from None
     except (
         yaml.YAMLError, ArithmeticError, ValueError, LookupError, AttributeError, TypeError
     ) as reason:  # fmt: skip
         # PyYAML's own types raise whatever they stumble over: of "!!int ''" an IndexError.
         raise errors.BadFile(path, f'neither YAML nor JSON: {reason}') from None
-    return Cursor(document, path, '', *((1, 1) if columns else ()))
+    return Cursor(document, path, '', *start)
 
 
 def _problem_of(reason: yaml.MarkedYAMLError) -> tuple[str, Any]:

@@ -32,6 +32,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.records import plans
 from placementclient.planner.specification import specification
+from tests import programs
 from tests.functional.clouds import cloud, plan_of, used
 from tests.good_files import FACTS, GOOD, of_journal, tar
 from tests.unit.dialogue import RP, get, provider
@@ -132,6 +133,11 @@ def declaration(n):
     ).encode()
 
 
+def declared(n):
+    host = {'inventories': {'VCPU': {'total': 8}}, 'traits': ['CUSTOM_A']}
+    return json.dumps([{'name': f'host{i}'} | host for i in range(n)]).encode()
+
+
 def facts(n):
     """A host that says more and more about its servers."""
     many = {f'{name}.{i}': text for name, text in FACTS.items() for i in range(n)}
@@ -201,6 +207,7 @@ FILES: dict[str, tuple[Callable[[int], bytes], int]] = {
     'assignments': (separated('assignments', ','), 200),
     'document': (listed('assignments'), 200),
     'declaration': (declaration, 15),
+    'declaration, as JSON': (declared, 100),
     'device spec': (conf, 100),
     'host facts': (facts, 50),
 }
@@ -236,6 +243,16 @@ def test_a_file_is_read_in_linear_time_and_memory(kind, tmp_path):
         return work(lambda: read(str(path)))
 
     check_linear(measured, size)
+
+
+@pytest.mark.parametrize(
+    'words', [['trait', 'list'], ['resource', 'provider', 'trait', 'add', 'a'], []]
+)
+def test_a_command_line_is_refused_in_linear_time_and_memory(words, capsys):
+    def measured(n):
+        return work(lambda: programs.run(capsys, [*words, *['a'] * n]))
+
+    check_linear(measured, 1_000)
 
 
 @pytest.mark.slow

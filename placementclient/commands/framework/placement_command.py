@@ -22,7 +22,7 @@ from placementclient import api
 from placementclient.cli import command_help
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
-from placementclient.client.printable import printable
+from placementclient.client.printable import excerpt, printable
 from placementclient.client.wording import without_credentials
 from placementclient.commands.framework.option import Option
 from placementclient.render import failures
@@ -45,6 +45,8 @@ USUAL = (
     (errors.ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
     (errors.ExitStatus.USAGE, 'wrong usage'),
 )
+#: How many characters of the words that a command refuses are shown.
+_SHOWN = 1000
 #: The exit statuses after which operators search the logs.
 _FAILED = (errors.ExitStatus.ERROR, errors.ExitStatus.PARTIAL, errors.ExitStatus.INTERRUPTED)
 
@@ -118,7 +120,7 @@ class PlacementCommand(command.Command):
             refuse, parsers = functools.partial(_refuse, parser), [parser, self.app.parser]
         # An error repeats unknown words as they were typed: maybe a name of another user.
         vars(parser)['error'] = lambda message: refuse(
-            printable(f'{message}{command_help.meant(message, parsers)}')
+            f'{excerpt(message, _SHOWN)}{printable(command_help.meant(message, parsers))}'
         )
         for option in self.options:
             option.add_to(parser)

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 from placementclient.cli.batch_runner import BatchRunner, CommandOutput
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
-from placementclient.client.printable import printable
+from placementclient.client.printable import excerpt, printable
 from placementclient.client.wording import listed
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Flag, Option
@@ -38,7 +38,8 @@ WORSE: tuple[int, ...] = (
 _HEAD = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
 #: How many bytes a line may have: a shell takes no longer argument either.
 LONGEST = 1 << 17
-_SHOWN = 60
+#: How many characters of a line are shown with its output.
+_SHOWN = 1000
 #: The first word that a line may have before the command.
 _PROGRAMS = ('openstack', 'placement')
 #: Ends of lines for some programs, and control characters. A tab is a space.
@@ -109,7 +110,7 @@ class Batch(base.PlacementCommand):
         return worst
 
     def _show(self, command: CommandLine, output: CommandOutput) -> None:
-        text = printable(command.text)
+        text = excerpt(command.text, _SHOWN)
         head = f'# line {command.line}, exit status {output.status}: {text}\n'
         for stream, text in (
             (self.app.stdout, head + _distinct(output.stdout)),
@@ -198,7 +199,7 @@ def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
         try:
             words = _words(content)
         except ValueError as reason:
-            text = text if len(content) <= LONGEST else f'{text[:_SHOWN]}…'
+            text = text if len(content) <= LONGEST else f'{text[:60]}…'
             refusal = f'{errors.BadFile(path, str(reason), number)}\n'
         if words or refusal:
             yield CommandLine(number, text, words, refusal)
