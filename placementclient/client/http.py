@@ -24,6 +24,8 @@ from placementclient.client.printable import printable
 #: Query parameters; a list sends its parameter once for each element.
 Query = Mapping[str, str | int | list[str] | None]
 
+#: The end of a URL of the service that is one of another kind of service.
+_VERSIONED = re.compile(r'/v[0-9]+(\.[0-9]+)?/?$')
 USER_AGENT = 'python-placementclient'
 
 
@@ -265,6 +267,14 @@ class Client:
                 raise refusal.with_sentence(
                     f'{refusal.sentence.rstrip(".")}. The default policy requires the role '
                     f'{endpoint.roles}{f"; you are {who}" if who else ""}'
+                ) from None
+            except errors.NotFound as refusal:
+                if not _VERSIONED.search(self.url or ''):
+                    raise
+                raise refusal.with_sentence(
+                    f'{refusal.sentence.rstrip(".")}. The URL of the service ends in a version, '
+                    f'which Placement has not: {self.service}. Correct it, in the catalog or in '
+                    'your settings'
                 ) from None
 
         if endpoint.is_read:

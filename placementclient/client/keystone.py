@@ -42,6 +42,30 @@ def translated(session: Any = None) -> Iterator[None]:
         refusal = errors.AuthenticationFailed(unreachable.sentence(failure))
         refusal.url = unreachable.url(failure)
         raise refusal from failure
+    except (LookupError, TypeError, AttributeError, ValueError) as failure:
+        # keystoneauth takes the token as it comes, and URLs as they are.
+        raise errors.AuthenticationFailed(_unreadable(session, failure)) from failure
+
+
+def _unreadable(session: Any, failure: Exception) -> str:
+    """Return the sentence that a URL, or an answer of Keystone, cannot be read."""
+    url = _identity(session).get('auth_url')
+    found = f'{failure.args[0]} is missing' if isinstance(failure, KeyError) else ''
+    if not url:
+        return f'A URL of a service cannot be read: {failure}; expected https://host:port/path'
+    if isinstance(failure, ValueError):
+        found = str(failure)
+    return (
+        f'No token of {url}: expected the URL of Keystone, such as https://host:5000/v3, and from '
+        'there a token with expires_at and a catalog of URLs'
+        f'{f"; {found}" if found else ""}'
+    )
+
+
+def _identity(session: Any) -> dict[str, Any]:
+    """Return how a session authenticates: its ``auth_url``, its ``username`` and others."""
+    elements: dict[str, Any] = getattr(session and session.auth, 'get_cache_id_elements', dict)()
+    return elements
 
 
 def caller(session: Any) -> str:
@@ -63,7 +87,7 @@ def caller(session: Any) -> str:
 
 def _refusal(session: Any) -> str:
     """Return the sentence that Keystone refuses, with its URL, the user and the project."""
-    elements: dict[str, Any] = getattr(session and session.auth, 'get_cache_id_elements', dict)()
+    elements = _identity(session)
 
     def phrase(before: str, *names: str) -> str:
         value = next(filter(None, map(elements.get, names)), None)

@@ -13,8 +13,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-#: Control characters but line ends and tabs, marks of text direction, and invalid characters.
-_STEERING = '[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]'
+#: Control characters but line ends and tabs; marks of text direction and others without a width,
+#: with which two names look alike; and invalid characters.
+_STEERING = (
+    '[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff'
+    '\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]'
+)
 
 #: The beginning of a text that a spreadsheet takes for a formula. A number is none.
 FORMULA = r'^(?![+-]?[\d.]*$)[=+\-@\t\r\n]'

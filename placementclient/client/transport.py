@@ -91,6 +91,13 @@ class BoundedTransport(adapters.BaseAdapter):
                     failure.request, failure.response = request, response
                 raise
             return response
+        except ValueError as reason:
+            # Of http.client, for a part of an answer with a negative length.
+            if isinstance(reason, requests.RequestException):
+                raise
+            raise errors.InvalidAnswer(
+                f'The answer to {_name(request)} is damaged: expected parts of a length from 0 on'
+            ) from reason
         except _Endless as reason:
             raise errors.InvalidAnswer(f'The answer to {_name(request)} {reason}') from None
 

@@ -18,14 +18,17 @@ from typing import Any
 import webob
 from oslo_config import cfg
 from oslo_context import context
+from oslo_db import exception
 from oslo_db.sqlalchemy import enginefacade
 from placement import conf as options
 from placement import db_api, policy
 from placement.db.sqlalchemy import models
 from placement.objects import resource_class, trait
 from sqlalchemy import URL, Engine, event, inspect, text
+from sqlalchemy.exc import DBAPIError
 
 from placementclient.client import errors
+from placementclient.client.wording import listed
 from placementclient.embedded import database_url, tables
 from placementclient.embedded.transactions import Transactions, translated
 from placementclient.model.providers import Provider
@@ -39,6 +42,8 @@ LOCK_TIMEOUT = 300
 #: The scripts of the installed server; Alembic, which would read them, loads slowly.
 _SCRIPTS = Path(str(models.__file__)).with_name('alembic') / 'versions'
 _REVISION = re.compile(r'^(down_)?revision = [\'"](\w+)[\'"]', re.MULTILINE)
+#: Tables by which a database is known. That of nova_api has those of Placement's beginnings too.
+_OF_PLACEMENT, _OF_NOVA_API = 'resource_providers', 'cell_mappings'
 _READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
 
 
@@ -214,7 +219,9 @@ class Service:
         revision, (head, revisions) = _revision(self._engine), _supported()
         if revision == head:
             return
-        if revision is None:
+        if others := _tables_of_others(self._engine, is_known=revision in revisions):
+            fault = f"is not Placement's, but has tables of {others}: check its URL"
+        elif revision is None:
             fault = f'has no schema of Placement: {sync}'
         elif revision in revisions:
             fault = f'has an old schema ({revision}, not {head}): {sync}'
@@ -235,8 +242,17 @@ class Service:
         self._turn.writes = True
         policy.init(self._conf)
         database_context = db_api.DbContext()
-        trait.ensure_sync(database_context)
-        resource_class.ensure_sync(database_context)
+        try:
+            trait.ensure_sync(database_context)
+            resource_class.ensure_sync(database_context)
+        except exception.DBConnectionError:
+            raise
+        except (exception.DBError, DBAPIError):
+            raise errors.DirectError(
+                f'The database {database_url.shown(self._engine.url)} lacks standard traits or '
+                'classes, which Placement writes when it starts, and this user may only read: run '
+                'a command once as a user who may write'
+            ) from None
         self._transactions = Transactions(self._conf)
 
     def answer(
@@ -311,6 +327,18 @@ def _revision(engine: Engine) -> str | None:
             return None
         version: str | None = connection.scalar(text('SELECT version_num FROM alembic_version'))
         return version
+
+
+def _tables_of_others(engine: Engine, *, is_known: bool) -> str:
+    """Return whose tables a database has, in words; empty for Placement's or none."""
+    names = sorted({*inspect(engine).get_table_names()} - {'alembic_version'})
+    if is_known or not names:
+        return ''
+    if _OF_NOVA_API in names:
+        return f'nova_api, such as {_OF_NOVA_API}'
+    if _OF_PLACEMENT in names:
+        return ''
+    return f'something else, such as {listed(names, 3)}'
 
 
 def _supported() -> tuple[str, set[str]]:

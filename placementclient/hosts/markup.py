@@ -42,6 +42,8 @@ def parsed(content: bytes | str, path: str) -> Element:
         raise errors.BadFile(path, 'declares entities or a document type: not read') from None
     except _DocumentTooLarge:
         raise errors.BadFile(path, f'has more than {MOST_ELEMENTS} elements') from None
+    except LookupError:
+        raise errors.BadFile(path, 'not XML in a known encoding: UTF-8 is expected') from None
     except (SyntaxError, ValueError, RecursionError) as reason:
         line = getattr(reason, 'position', (None,))[0]
         raise errors.BadFile(path, 'not XML, or not complete', line) from None

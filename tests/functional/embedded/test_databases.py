@@ -102,6 +102,42 @@ def test_a_named_database_is_not_migrated(tmp_path):
     assert path.read_bytes() == before
 
 
+NOVA_API = ('cell_mappings', 'request_specs', 'resource_providers')
+
+
+@pytest.mark.parametrize('version', ['', 'b30f573d3377'])
+@pytest.mark.parametrize(
+    ('tables', 'whose'),
+    [
+        (NOVA_API, 'nova_api, such as cell_mappings'),
+        (('orders', 'users'), 'something else, such as orders, users'),
+    ],
+)
+def test_a_database_of_others_is_called_so_and_stays_as_it_is(tmp_path, version, tables, whose):
+    path = tmp_path / 'other.sqlite'
+    for table in tables:
+        execute(path, f'CREATE TABLE {table} (id INTEGER)')
+    if version:
+        execute(path, 'CREATE TABLE alembic_version (version_num VARCHAR(32))')
+        execute(path, f"INSERT INTO alembic_version VALUES ('{version}')")
+    before = path.read_bytes()
+    reason = f"is not Placement's, but has tables of {whose}: check its URL"
+    with pytest.raises(errors.DirectError, match=reason) as caught:
+        connect(direct.Direct(f'sqlite:///{path}')).get('/')
+    assert SYNC not in str(caught.value)
+    assert path.read_bytes() == before
+
+
+def test_a_user_who_may_only_read_needs_the_standard_traits(tmp_path):
+    path = tmp_path / 'fresh.sqlite'
+    sync(path, 'head')
+    read_only = f'sqlite:///file:{path}?mode=ro&uri=true'
+    with pytest.raises(errors.DirectError, match=r'lacks standard traits.* user who may write'):
+        connect(direct.Direct(read_only)).get('/')
+    create(connect(direct.Direct(f'sqlite:///{path}')), 'node')
+    assert names(connect(direct.Direct(read_only))) == {'node'}
+
+
 def test_a_schema_from_the_future(database):
     execute(database, "UPDATE alembic_version SET version_num = 'f00000000000'")
     with pytest.raises(errors.DirectError, match='does not know') as caught:

@@ -66,6 +66,55 @@ def test_a_refusal_of_the_policy_says_who_asks(service, scope, words):
     )
 
 
+EXPECTED = (
+    f'No token of {KEYSTONE}: expected the URL of Keystone, such as https://host:5000/v3, and from '
+    'there a token with expires_at and a catalog of URLs'
+)
+
+
+def _without_an_end(body):
+    del body['token']['expires_at']
+
+
+def _of_a_list(body):
+    body['token'] = []
+
+
+def _with_a_url_that_is_none(body):
+    for service in body['token']['catalog']:
+        service['endpoints'][0]['url'] = 'http://[::1/placement'
+
+
+@pytest.mark.parametrize(
+    ('change', 'found'),
+    [
+        (_without_an_end, '; expires_at is missing'),
+        (_of_a_list, ''),
+        (_with_a_url_that_is_none, '; Invalid IPv6 URL'),
+    ],
+)
+def test_an_answer_that_is_no_token_is_told_with_what_was_expected(service, change, found):
+    reply = token('project')
+    change(reply.body)
+    service.answer(reply)
+    with pytest.raises(errors.AuthenticationFailed) as refusal:
+        trait.list(client_of('project'))
+    assert str(refusal.value) == f'{EXPECTED}{found}'
+
+
+def test_a_url_of_the_catalog_that_ends_in_a_version_is_named(service):
+    reply = token('project')
+    for entry in reply.body['token']['catalog']:
+        entry['endpoints'] = [entry['endpoints'][0] | {'url': f'{URL}/v1.0'}]
+    service.answer(reply, fault(404, 'The resource could not be found.'))
+    with pytest.raises(errors.NotFound) as refusal:
+        trait.list(client_of('project'))
+    assert refusal.value.sentence == (
+        'The resource could not be found. The URL of the service ends in a version, which '
+        f'Placement has not: {URL}/v1.0. Correct it, in the catalog or in your settings'
+    )
+
+
 def test_a_refusal_of_nova_says_who_asks(service):
     service.answer(token('project'), Reply(403, {}, reason='Forbidden'))
     client = client_of('project')

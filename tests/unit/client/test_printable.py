@@ -18,6 +18,12 @@ def test_what_steers_is_written_out():
     assert printable(HOSTILE) == READABLE
 
 
+@pytest.mark.parametrize('mark', '\xad\u061c\u180e\u200b\u200d\u2060\u2066\ufeff\U000e0041')
+def test_marks_without_a_width_are_written_out(mark):
+    escaped = mark.encode('unicode_escape').decode()
+    assert shown(f'gpu{mark}1') == printable(f'gpu{mark}1') == f'gpu{escaped}1'
+
+
 @pytest.mark.parametrize('text', ['plain', 'Zürich 東京 🙂', 'two\nlines\tand a tab', ''])
 def test_text_stays(text):
     assert printable(text) == text

@@ -144,6 +144,12 @@ def test_an_answer_has_a_size(serve, answer):
     assert len(server.requests) == 1
 
 
+def test_a_part_of_a_negative_length_is_told_in_words(serve):
+    server = serve(sends(CHUNKED + b'-5\r\nhello\r\n0\r\n\r\n'))
+    with pytest.raises(errors.InvalidAnswer, match='expected parts of a length from 0 on'):
+        client_of(server.url, max_retries=0).send(endpoints.LIST_TRAITS, answer=dict)
+
+
 def slowly(*parts):
     """Answer with some bytes at once, and without end one more each moment."""
 

@@ -14,6 +14,12 @@ from tests.unit.hosts.libvirt_output import (
 )
 
 
+def test_an_unknown_encoding_is_told_in_words():
+    content = b"<?xml version='1.0' encoding='evil'?><domain/>"
+    with pytest.raises(errors.BadFile, match=r'd\.xml: not XML in a known encoding: UTF-8'):
+        libvirt.domain(content, 'd.xml')
+
+
 def test_a_domain_with_two_mediated_devices():
     parsed = libvirt.domain(domain(SERVERS[0], *MDEVS[:2]).encode(), 'd.xml')
     assert (parsed.uuid, parsed.mdevs) == (SERVERS[0], tuple(MDEVS[:2]))

@@ -122,4 +122,5 @@ def test_a_summary_counts():
             'VCPU': {'used': 2, 'capacity': 8},
             'VGPU': {'used': 0, 'capacity': 4},
         },
+        'unsteady': [],
     }
