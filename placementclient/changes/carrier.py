@@ -13,7 +13,7 @@ from placementclient.changes import operations as ops
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import operations_of
 from placementclient.changes.inspector import Inspector
-from placementclient.changes.obstacles import LeftAlone, Obstructed
+from placementclient.changes.obstacles import LeftAlone, Obstructed, is_retained
 from placementclient.changes.rebase import Rebased, additions
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknown_outcomes
@@ -60,6 +60,8 @@ class Carrier(Inspector):
         #: The operations that have created custom classes and traits in this run.
         self._names = set[ops.Operation]()
         self._done: dict[str, list[ops.Operation]] = {}
+        #: The consumers of trees that keep what they were to give back, by the UUIDs of the roots.
+        self._retained: dict[str, Sequence[Finding]] = {}
         #: The remarks on the results of trees, by the UUIDs of their roots.
         self._remarks: dict[str, list[str]] = {}
 
@@ -129,8 +131,9 @@ class Carrier(Inspector):
         :raises LeftAlone: if others are in the way
         """
         live, rebased = self.rebased(self.current(tree))
-        if rebased.obstacles:
+        if not all(map(is_retained, rebased.obstacles)):
             raise Obstructed(rebased.obstacles)
+        self._retained[tree.root_provider_uuid] = rebased.obstacles
         return live, rebased.operations
 
     def decided_back(self, tree: Change, obstacles: Sequence[Finding]) -> Change:
@@ -271,6 +274,8 @@ class Carrier(Inspector):
         prepared = self._prepared.pop(root_uuid, None)
         live, operations = prepared if prepared is not None else self.left(tree)
         self.write(tree, live, operations)
+        if retained := self._retained.pop(root_uuid, ()):
+            raise Obstructed(retained)
         self.verify(self.current(tree))
         record = self.journal.of(root_uuid)
         is_ours = record.begun and record.ended is None

@@ -6,6 +6,9 @@ from placementclient.client import errors
 from placementclient.client.wording import first
 from placementclient.model.findings import Finding, Severity
 
+#: The kind of the finding about a consumer that has changed since it was judged.
+_RETAINED = 'retained'
+
 
 def obstacle(name: str, message: str, *, is_drift: bool = False) -> Finding:
     """Return the finding that another client has changed a part of a change since the plan.
@@ -16,6 +19,22 @@ def obstacle(name: str, message: str, *, is_drift: bool = False) -> Finding:
     """
     severity = Severity.WARNING if is_drift else Severity.ERROR
     return Finding('obstacle', name, reason=message, severity=severity)
+
+
+def retained(consumer_uuid: str) -> Finding:
+    """Return the finding that a consumer which has changed since keeps what it has."""
+    name = f'consumer {consumer_uuid}'
+    return Finding(
+        _RETAINED,
+        name,
+        reason=f'{name}: it has changed since it was judged: plan again',
+        severity=Severity.WARNING,
+    )
+
+
+def is_retained(obstacle: Finding) -> bool:
+    """Return whether an obstacle is in the way of no other part of the change."""
+    return obstacle.kind == _RETAINED
 
 
 def sentence(obstacles: Sequence[Finding]) -> str:

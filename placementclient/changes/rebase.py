@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from placementclient.changes.diff import diff
-from placementclient.changes.obstacles import obstacle
+from placementclient.changes.obstacles import obstacle, retained
 from placementclient.changes.operations import Operation, onto
 from placementclient.changes.summary import shown
 from placementclient.changes.written_values import WrittenValues, comparable
@@ -153,7 +153,7 @@ class _Rebase:
             change = ConsumerChange(self._before.consumers.get(uuid, Consumer(uuid)),
                                     desired or Consumer(uuid))  # fmt: skip
             if self._is_forward and not is_written and change.is_outdated_release(live):
-                self._object_for(uuid, 'it has changed since it was judged: plan again')
+                self.obstacles.append(retained(uuid))
             elif now != before and not is_written:
                 values = f'{shown(now[0])}, neither {shown(before[0])} nor {shown(after[0])}'
                 self._object_for(uuid, f'allocations is {values}')

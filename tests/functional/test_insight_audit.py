@@ -482,6 +482,10 @@ def test_a_plan_frees_nothing_of_a_consumer_that_has_changed_since(
     result = placement(f'resource provider reshape apply {path} --yes -f json')
     assert 'it has changed since it was judged: plan again' in result.stdout
     assert allocation.show(small.client, uuid_of('both')).value.allocations == both.allocations
+    # Who is gone stays gone, also on the same host.
+    assert not allocation.show(small.client, uuid_of('gone')).value.allocations
+    assert result.status == 6
+    assert placement(f'resource provider reshape apply {path} --yes').status == 6
 
 
 def test_audit_leaves_alone_what_the_operator_tells_apart(small, placement):
