@@ -6,18 +6,20 @@ Two forms are read: trees, and the provider configuration files of Nova, which a
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from placementclient.client import errors
 from placementclient.files.cursors import Cursor, read
 from placementclient.model.inventories import Inventory
+from placementclient.model.providers import is_uuid
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.specification.specification import inventory_fields
 
-#: The version of Nova's provider configuration files that is known.
-_SCHEMA = '1.0'
+#: The versions of Nova's provider configuration files that Nova takes.
+_SCHEMA = re.compile('1[.]([0-9]|[1-9][0-9]+)')
 #: Nova's word for the providers of all compute nodes of a host.
 _ANY_NODE = '$COMPUTE_NODE'
 
@@ -45,11 +47,14 @@ class Declared:
     adds: bool = False
 
 
-def parse(text: str, path: str) -> tuple[Declared, ...]:
-    """Parse a declaration: a provider, a list, or a provider configuration file of Nova."""
+def parse(text: str, path: str, compute_nodes: Sequence[str] = ()) -> tuple[Declared, ...]:
+    """Parse a declaration: a provider, a list, or a provider configuration file of Nova.
+
+    :param compute_nodes: the names of the providers for which such a file has ``$COMPUTE_NODE``
+    """
     document = read(text, path)
     if isinstance(document.value, Mapping) and 'meta' in document.value:
-        roots = tuple(_of_nova(document))
+        roots = tuple(_of_nova(document, compute_nodes))
     elif isinstance(document.value, list):
         roots = tuple(_provider(item) for item in document.items())
     else:
@@ -84,31 +89,73 @@ def _inventories(cursor: Cursor) -> DeclaredInventories:
     return cursor.entries(inventory_fields)
 
 
-def _of_nova(document: Cursor) -> Iterator[Declared]:
-    inside = document.keys(('meta', 'providers'), ['meta'])
-    version = inside['meta'].keys(('schema_version',), ['schema_version'])['schema_version']
-    if str(version.value) != _SCHEMA:
-        raise version.error(f'version {version.value} is not known, only {_SCHEMA}')
-    for item in inside['providers'].items() if 'providers' in inside else ():
-        keys = item.keys(('identification', 'inventories', 'traits'), ['identification'])
-        identity = keys['identification'].keys(('uuid', 'name'))
-        if len(identity) != 1:
-            raise keys['identification'].error('has to have either a uuid or a name')
-        (reference,) = identity.values()
-        if reference.value == _ANY_NODE:
-            raise reference.error(f'{_ANY_NODE} is known on a host only; name the provider')
-        added = keys['inventories'].keys(('additional',)) if 'inventories' in keys else {}
-        classes: dict[str, Mapping[str, int | float]] = {}
-        for entry in added['additional'].items() if 'additional' in added else ():
+def _of_nova(document: Cursor, compute_nodes: Sequence[str]) -> Iterator[Declared]:
+    """Return what a provider configuration file of Nova declares, for some compute nodes."""
+    inside = _known(document, 'meta', 'providers')
+    version = _known(inside['meta'], 'schema_version').get('schema_version')
+    if version is None or not _SCHEMA.fullmatch(str(version.value)):
+        found = 'is missing' if version is None else f'{version.value} is not known'
+        raise inside['meta'].error(f'schema_version {found}, only 1.0 and later ones of 1')
+    providers = list(inside['providers'].items()) if 'providers' in inside else []
+    identities = [_identity(item) for item in providers]
+    named = {reference.value for reference in identities}
+    for item, reference in zip(providers, identities, strict=True):
+        if reference.value != _ANY_NODE:
+            yield _added(item, reference)
+            continue
+        if not compute_nodes:
+            raise reference.error(
+                f'{_ANY_NODE} is known on a host only: name its providers with --compute-node'
+            )
+        for node in compute_nodes:
+            if node not in named:
+                yield _added(item, replace(reference, value=node))
+
+
+def _known(cursor: Cursor, *names: str) -> dict[str, Cursor]:
+    """Return some values of a mapping; Nova takes any other keys beside them."""
+    inside = cursor.mapping()
+    return {name: inside[name] for name in names if name in inside}
+
+
+def _identity(item: Cursor) -> Cursor:
+    identification = _known(item, 'identification').get('identification')
+    if identification is None:
+        raise item.error('identification is missing')
+    identity = identification.keys(('uuid', 'name'))
+    if len(identity) != 1:
+        raise identification.error('has to have either a uuid or a name')
+    (reference,) = identity.values()
+    return reference
+
+
+def _added(item: Cursor, reference: Cursor) -> Declared:
+    parts = _known(item, 'inventories', 'traits')
+    added = {name: _known(part, 'additional').get('additional') for name, part in parts.items()}
+    classes: dict[str, Mapping[str, int | float]] = {}
+    if (inventories := added.get('inventories')) is not None:
+        for entry in inventories.items():
+            for name, cursor in entry.mapping().items():
+                _check_custom(cursor, name, 'resource class')
             classes.update(_inventories(entry))
-        traits = keys['traits'].keys(('additional',)) if 'traits' in keys else {}
-        yield Declared(
-            reference.text() if 'name' in identity else '',
-            reference.uuid() if 'uuid' in identity else '',
-            classes or None,
-            frozenset(traits['additional'].symbols()) if 'additional' in traits else None,
-            adds=True,
-        )
+    traits = added.get('traits')
+    for trait in traits.items() if traits is not None else ():
+        _check_custom(trait, trait.text(), 'trait')
+    # A compute node that the command names stands in place of the word in a uuid.
+    is_unnamed = reference.name.endswith('.uuid') and is_uuid(str(reference.value))
+    return Declared(
+        '' if is_unnamed else reference.text(),
+        reference.uuid() if is_unnamed else '',
+        classes or None,
+        None if traits is None else frozenset(traits.symbols()),
+        adds=True,
+    )
+
+
+def _check_custom(cursor: Cursor, name: str, what: str) -> None:
+    """Refuse a standard name: Nova does, as its drivers report these."""
+    if not name.startswith('CUSTOM_'):
+        raise cursor.error(f'{name} is no custom {what}: Nova adds no others')
 
 
 def document(snapshot: Snapshot) -> list[dict[str, Any]]:

@@ -232,6 +232,25 @@ def test_the_files_of_nova_add(placement, client, declared):
     assert changes(placement(*TREE, 'apply', declared(NOVA), '--dry-run', '-f', 'json')) == []
 
 
+def test_the_word_for_compute_nodes_stands_for_those_that_are_named(placement, client, declared):
+    names = ('compute1', 'compute2', 'compute3')
+    placement(*TREE, 'apply', declared(''.join(f'- name: {name}\n' for name in names)), '--yes')
+    text = NOVA.replace("'1.0'", "'1.1', owner: me") + (
+        '- identification: {uuid: $COMPUTE_NODE}\n'
+        '  traits: {additional: [CUSTOM_SLOW], later: []}\n'
+        'other: {key: 1}\n'
+    )
+    path = declared(text)
+    assert '--compute-node' in placement(*TREE, 'apply', path, '--yes').stderr
+    nodes = ('--compute-node', 'compute1', '--compute-node', 'compute2')
+    done = placement(*TREE, 'apply', path, *nodes, '--yes', '-f', 'json')
+    assert done.status == 0
+    traits = {state.name: state.traits for state in capture(client).providers.values()}
+    # The file names compute1 itself, as Nova has it.
+    expected = {'compute1': {'CUSTOM_FAST'}, 'compute2': {'CUSTOM_SLOW'}, 'compute3': set()}
+    assert traits == expected
+
+
 def test_a_node_may_be_named_by_its_uuid(placement, client, declared):
     uuid = str(uuid4())
     path = declared(f'{{name: {uuid}, uuid: {uuid}, inventories: {{CUSTOM_GOLD: {{total: 1}}}}}}')
@@ -274,7 +293,9 @@ def test_what_the_previous_file_of_nova_added_is_removed(placement, client, decl
         ('- name: a\n  inventories: {VCPU: {total: -1}}', 'from 1'),
         ('- name: a\n  inventories: {VCPU: {}}', 'a: VCPU has no total'),
         (NOVA.replace('compute1', '$COMPUTE_NODE'), 'is known on a host only'),
-        (NOVA.replace('1.0', '2.0'), 'version 2.0 is not known'),
+        (NOVA.replace('1.0', '2.0'), 'schema_version 2.0 is not known'),
+        (NOVA.replace('CUSTOM_FPGA', 'VCPU'), 'VCPU is no custom resource class'),
+        (NOVA.replace('CUSTOM_FAST', 'HW_CPU_X86_AVX2'), 'HW_CPU_X86_AVX2 is no custom trait'),
         ('- name: a\n  inventories: {VCPUU: {total: 1}}', 'Did you mean "VCPU"?'),
         ('- name: a\n  traits: [OWNER_NOVAA]', 'Did you mean "OWNER_NOVA"?'),
         (NOVA, "No resource provider is called 'compute1'"),

@@ -27,6 +27,10 @@ class ApplyTree(Changing):
             '--previous <file>',
             help='The configuration file of Nova that was applied before: remove what it added',
         ),
+        Option(
+            '--compute-node <name>...',
+            help='A provider for which $COMPUTE_NODE of a configuration file of Nova stands',
+        ),
         *changing.OPTIONS,
     )
 
@@ -36,7 +40,8 @@ class ApplyTree(Changing):
         from placementclient.producers.declare import Declaring
 
         paths = [path for path in (self.args.file, self.args.previous) if path]
-        declarations, *previous = (parse(disk.read_text(path), path) for path in paths)
+        nodes = self.args.compute_node or ()
+        declarations, *previous = (parse(disk.read_text(path), path, nodes) for path in paths)
         return self.change(
             Declaring(
                 self.client,
