@@ -43,13 +43,14 @@ _MOST_PACKED, _SMALL = 300, 1 << 26
 #: read as YAML too, which takes a hundred times as long.
 _MOST_OBJECTS, _BRIEF = 2_000_000, 1 << 20
 _JSON = msgspec.json.Decoder()
-_ADVICE = 'add -f json to the command that printed it'
+_NO_DOCUMENT = 'not JSON or YAML: add -f json to the command that printed it'
 #: The beginnings of what OpenStackClient prints for people, and for shells.
 _PRINTED = {
     'a table': re.compile(r'\+-+'),
     'CSV': re.compile(r'"[^"\n]*"(,"[^"\n]*")+\s*$', re.MULTILINE),
-    'plain text': re.compile('[0-9a-fA-F-]{32,36} '),
 }
+#: The beginning of a row that it prints without a table.
+_ROW = re.compile('[0-9a-fA-F-]{32,36} ')
 
 
 def read_text(path: str, most: int = TYPED) -> str:
@@ -94,11 +95,14 @@ def read_document(path: str) -> Any:
             raise
         for form, pattern in _PRINTED.items():
             if pattern.match(text.lstrip()):
-                raise errors.BadFile(path, f'{form}, not JSON or YAML: {_ADVICE}') from None
+                raise errors.BadFile(path, f'{form}, {_NO_DOCUMENT}') from None
         # Also of files for which YAML has the better error: with its line.
-        value = cursors.read(text, path).value
-    if isinstance(value, str):
-        raise errors.BadFile(path, f'plain text, not JSON or YAML: {_ADVICE}')
+        try:
+            return cursors.read(text, path).value
+        except errors.BadFile:
+            if _ROW.match(text.lstrip()):
+                raise errors.BadFile(path, f'plain text, {_NO_DOCUMENT}') from None
+            raise
     return value
 
 

@@ -94,7 +94,8 @@ def places(document: Any, path: str, kind: type[ListRecord]) -> Iterator[RecordP
             raise OnePage(path, _ONE_PAGE.format(key, _marker(link)))
         records = document.get(key)
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
-        raise BadList(path, f'not a list of {key}{source}')
+        text = ', but plain text' if isinstance(document, str) else ''
+        raise BadList(path, f'not a list of {key}{text}{source}')
     for index, fields in enumerate(records):
         place = RecordPlace(path, f'{key}[{index}]', _said(fields))
         if kind.marks and not _is_of(place, kind):

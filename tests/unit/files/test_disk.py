@@ -234,7 +234,6 @@ def test_a_file_that_is_too_large_is_not_parsed(tmp_path, snapshot, monkeypatch)
         ('+----+----+\n| ID | Name |\n+----+----+\n| a | b |\n+----+----+\n', 'a table'),
         ('\n"ID","Name"\n"a","b"\n', 'CSV'),
         (f"{uuid_of('web1')} web1 ACTIVE {{'net': ['192.0.2.1']}} small\n", 'plain text'),
-        ('web1 ACTIVE\nweb2 ACTIVE\n', 'plain text'),
     ],
 )
 def test_what_openstackclient_prints_for_people_is_refused_by_its_form(tmp_path, text, form):

@@ -407,3 +407,8 @@ def test_a_missing_field_of_a_server_is_never_null(record, known):
 def test_a_record_with_two_values_of_a_field_is_refused():
     with pytest.raises(errors.BadFile, match=r'^x\.json: servers\[0\]: has two values of uuid'):
         records.servers([{'id': 'a', 'uuid': 'b'}], 'x.json')
+
+
+def test_plain_text_is_no_list():
+    with pytest.raises(errors.BadFile, match=r'^x: not a list of servers, but plain text\. '):
+        records.servers('web1 ACTIVE web2 ACTIVE', 'x')
