@@ -7,19 +7,21 @@ from dataclasses import replace
 from placementclient.client import errors
 from placementclient.hosts.assignments import Results, misfit
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.servers import Server, ServerMigration
+from placementclient.model.servers import Image, Server, ServerMigration
 from placementclient.model.snapshots import Snapshot
+from placementclient.nova.images import Images
 
 SHARED, DEDICATED = 'VCPU', 'PCPU'
 _FLAVOR, _IMAGE = 'hw:cpu_policy', 'hw_cpu_policy'
 #: The class that each policy asks for.
 _CLASSES = {'shared': SHARED, 'dedicated': DEDICATED}
+_UNKNOWN_IMAGES = Images()
 _MIXED, _VOLUME, _UNKNOWN = 'mixed', 'volume', 'unknown'
 #: Why a server with another policy has no row.
 _REASONS = {
     _MIXED: 'has the CPU policy "mixed" ({}): some of its VCPU are PCPU, say which',
-    _VOLUME: 'boots from a volume, and only the volume says if its image has {}',
-    _UNKNOWN: 'may have an image with {}: list the servers at compute API 2.98 or later',
+    _VOLUME: 'boots from a volume, and only the volume says if its image has {}: give --images',
+    _UNKNOWN: 'may have an image with {}: give --images',
 }
 
 
@@ -28,6 +30,7 @@ def of_servers(
     path: str,
     snapshot: Snapshot,
     migrations: Sequence[ServerMigration] = (),
+    images: Images = _UNKNOWN_IMAGES,
 ) -> Results:
     """Return the rows of servers with dedicated CPUs, and of their migrations.
 
@@ -40,7 +43,7 @@ def of_servers(
         if migration.uuid and not migration.is_over:
             moving[migration.server_uuid].append(migration.uuid)
     for uuid, server in servers.items():
-        policy, source = _policy(server, path)
+        policy, source = _policy(server, path, images.of(server)[0])
         consumers = [(uuid, source)]
         consumers += [(m, f'{source}, migration of server {uuid}') for m in moving[uuid]]
         for consumer_uuid, evidence in consumers:
@@ -50,7 +53,7 @@ def of_servers(
                 yield misfit(consumer_uuid, _REASONS[policy].format(evidence), path)
 
 
-def _policy(server: Server, path: str) -> tuple[str, str]:
+def _policy(server: Server, path: str, image: Image | None) -> tuple[str, str]:
     """Return the CPU policy of a server, and its source; the flavor counts before the image.
 
     The policy is a key of :data:`_CLASSES` or of :data:`_REASONS`.
@@ -61,15 +64,14 @@ def _policy(server: Server, path: str) -> tuple[str, str]:
             f'server {server.uuid} does not say the extra specs of its flavor: list the servers '
             'at compute API 2.47 or later, as an administrator',
         )
-    # Servers have the properties of their images from compute API 2.98 on.
     for values, key in (
         (server.flavor.extra_specs, _FLAVOR),
-        (server.image_properties or {}, _IMAGE),
+        (image.properties if image else {}, _IMAGE),
     ):
         if key in values:
             policy = values[key].strip().lower()
             return policy if policy in _CLASSES else _MIXED, f'{key}={values[key]}'
-    if server.image_properties is None:
+    if image is None:
         return _VOLUME if server.boots_from_volume else _UNKNOWN, _IMAGE
     return 'shared', 'no CPU policy'
 

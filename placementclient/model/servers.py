@@ -88,6 +88,10 @@ class ServerImage(ListRecord, frozen=True, gc=False):
     properties: Texts | UnsetType = UNSET
 
 
+class VolumeReference(msgspec.Struct, frozen=True, gc=False):
+    id: String
+
+
 class Server(ListRecord, frozen=True, gc=False):
     """A server; ``UNSET`` for what the list does not say.
 
@@ -99,6 +103,7 @@ class Server(ListRecord, frozen=True, gc=False):
     :param updated: when Nova has changed it last, UTC, as ISO 8601
     :param flavor: ``None`` if the list does not say what it asks for
     :param image: ``None`` if it boots from a volume
+    :param root_device: the name of its first disk, such as ``/dev/vda``
     :param pinned_zone: the availability zone that it has to stay in
     """
 
@@ -117,6 +122,8 @@ class Server(ListRecord, frozen=True, gc=False):
         'OS-EXT-AZ:availability_zone': 'zone',
         'availability_zone': 'zone',
         'pinned_availability_zone': 'pinned_zone',
+        'OS-EXT-SRV-ATTR:root_device_name': 'root_device',
+        'os-extended-volumes:volumes_attached': 'volumes',
     }
     unique = ('uuid',)
     lower = ('uuid', 'vm_state')
@@ -140,6 +147,8 @@ class Server(ListRecord, frozen=True, gc=False):
     user_id: String = ''
     zone: OptionalString = None
     pinned_zone: OptionalString | UnsetType = UNSET
+    root_device: OptionalString = None
+    volumes: tuple[VolumeReference, ...] = ()
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ class Draft:
         self.same_subtree: list[tuple[str, ...]] = []
         self.in_tree: str | None = None
         self.limit: int | None = None
-        self.unknown: list[str] = []
+        self.unknown = list(server.unknown)
 
     def lack(self, part: str, source: str) -> None:
         """Record an unknown part."""

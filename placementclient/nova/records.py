@@ -5,25 +5,24 @@ document is something else or has a record twice. The API answers some fields to
 alone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import msgspec
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from placementclient.model.listed import Limit, ListRecord, OptionalString, String
 from placementclient.model.servers import (
     Flavor,
     HostAggregate,
-    Image,
     Server,
     ServerGroup,
     ServerImage,
     ServerMigration,
 )
 from placementclient.model.services import COMPUTE_SERVICE
+from placementclient.nova.images import Images
 from placementclient.nova.schema import (
     BadList,
     RecordPlace,
@@ -35,8 +34,6 @@ from placementclient.nova.schema import (
 )
 from placementclient.nova.server_parts import ServerRequest
 
-#: Fields of an image that are no properties.
-_IMAGE_FIELDS = frozenset({'disk_format', 'min_ram', 'min_disk', 'size', 'name', 'id', 'status'})
 #: The fields of a server that only an administrator gets, and only from ``GET /servers/detail``.
 _DETAILS = (
     'OS-EXT-SRV-ATTR:hypervisor_hostname',
@@ -162,36 +159,26 @@ def _image(place: RecordPlace) -> Any:
     return convert(RecordPlace(place.path, f'{place.name}.image', image), ServerImage)
 
 
-def scheduled(document: Any, path: str) -> ServerRequest:
-    """Return the server of a list of one, of the newest microversion, as Nova would schedule it."""
-    [detail] = server_details(document, path, {})
+def scheduled(document: Any, path: str, images: Callable[[Server], Images]) -> ServerRequest:
+    """Return the server of a list of one, of the newest microversion, as Nova would schedule it.
+
+    :param images: returns the image of the server
+    """
+    [server] = server_details(document, path, {})
     [raw] = document
-    if not detail.flavor:
+    if not server.flavor:
         raise RecordPlace(path, 'server', raw).error('its flavor with extra specs is not known')
-    properties = detail.image_properties
-    zone = raw.get('pinned_availability_zone')
+    image, unknown = images(server).of(server)
+    hints = raw.get('scheduler_hints') or raw.get('OS-SCH-HNT:scheduler_hints') or ()
     return ServerRequest(
-        detail.flavor,
-        None if properties is None else Image(properties),
-        str(zone) if zone else None,
-        detail.project_id,
-        from_volume=detail.boots_from_volume,
-        hints=frozenset(raw.get('scheduler_hints') or raw.get('OS-SCH-HNT:scheduler_hints') or ()),
+        server.flavor,
+        image,
+        server.pinned_zone or None,
+        server.project_id,
+        from_volume=server.boots_from_volume,
+        hints=frozenset(hints),
+        unknown=unknown,
     )
-
-
-def image(document: Any, path: str) -> Image:
-    """Return an image: the answer to ``GET /v2/images/{id}``."""
-    place = RecordPlace(path, 'image', document)
-    if not isinstance(document, Mapping) or 'disk_format' not in document:
-        raise place.error('is no answer of GET /v2/images/ID: it has no disk_format')
-    properties = {
-        str(name): str(value)
-        for name, value in document.items()
-        if isinstance(value, str | int | float) and name not in _IMAGE_FIELDS
-    }
-    fields = {name: document[name] for name in _IMAGE_FIELDS & document.keys()}
-    return replace(convert(place._replace(fields=fields), Image), properties=properties)
 
 
 def server_groups(document: Any, path: str) -> list[ServerGroup]:

@@ -20,6 +20,7 @@ class ServerRequest:
     :param zone: the availability zone; with ``:HOST`` or ``:HOST:NODE`` behind it a host, too
     :param from_volume: whether its root disk is a volume
     :param hints: the names of the scheduler's hints
+    :param unknown: what is not known of the server, each part with the source that is missing
     """
 
     flavor: Flavor
@@ -30,6 +31,7 @@ class ServerRequest:
     from_volume: bool = False
     hints: frozenset[str] = frozenset()
     host: str | None = None
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

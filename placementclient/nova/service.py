@@ -1,5 +1,6 @@
 """Lists of the other services in the catalog."""
 
+import contextlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
@@ -23,6 +24,8 @@ T = TypeVar('T')
 TIMEOUT = 60.0
 #: The same for answers about hosts: Nova may be down in a maintenance window.
 WINDOW_TIMEOUT = 10.0
+#: More volumes than these are asked for in one list.
+_MANY = 100
 #: The next step after a refusal, by its status.
 _ADVICE = {401: f': {decoding.NOT_ACCEPTED}', 403: '; this needs the role admin'}
 #: The ID of a project or a server.
@@ -53,6 +56,7 @@ _KEYSTONE = _CatalogService('Keystone', 'identity', '3')
 _IRONIC = _CatalogService('Ironic', 'baremetal', '1', 'latest')
 _NEUTRON = _CatalogService('Neutron', 'network', '2')
 _GLANCE = _CatalogService('Glance', 'image', '2')
+_CINDER = _CatalogService('Cinder', 'block-storage', '3')
 _CYBORG = _CatalogService('Cyborg', 'accelerator', '2')
 
 
@@ -112,8 +116,8 @@ class ServiceList:
 
 #: With soft-deleted servers, which keep their allocations.
 servers = ServiceList('/servers/detail?all_tenants=1&soft_deleted=1', 'servers')
-#: From 2.98 on with the properties of their images.
-servers_with_images = replace(servers, service=_NOVA._replace(microversion='2.98'))
+#: At the newest microversion: with the zone that each has to stay in (2.96).
+servers_with_zones = replace(servers, service=_NOVA._replace(microversion='latest'))
 migrations = ServiceList('/os-migrations', 'migrations')
 aggregates = ServiceList('/os-aggregates', 'aggregates')
 #: The nova-compute of all hosts; from 2.69 on also the hosts of cells that do not answer.
@@ -148,6 +152,33 @@ def ports_of(server_uuid: str) -> ServiceList:
 def image(client: Client, uuid: str) -> Any:
     """Return an image: ``GET /v2/images/{uuid}``."""
     return _page(client, f'/images/{quote(uuid)}', _GLANCE)
+
+
+def images_of(client: Client, servers: Iterable[Server]) -> list[Any]:
+    """Return the images of servers that Glance has: ``GET /v2/images/{uuid}`` of each."""
+    uuids = {server.image.id for server in servers if server.image and server.image.id}
+    return _existing(client, [f'/images/{quote(uuid)}' for uuid in sorted(uuids)], _GLANCE)
+
+
+def volumes_of(client: Client, servers: Iterable[Server]) -> list[Any]:
+    """Return the volumes of servers that boot from one: ``GET /v3/…/volumes/{uuid}`` of each.
+
+    Many are one list, with the volumes of all others.
+    """
+    booted = [server for server in servers if server.boots_from_volume]
+    uuids = {volume.id for server in booted for volume in server.volumes}
+    if len(uuids) > _MANY:
+        return _pages(client, '/volumes/detail?all_tenants=1', 'volumes', _CINDER)
+    paths = [f'/volumes/{quote(uuid)}' for uuid in sorted(uuids)]
+    return [body['volume'] for body in _existing(client, paths, _CINDER)]
+
+
+def _existing(client: Client, paths: Iterable[str], service: _CatalogService) -> list[Any]:
+    found = []
+    for path in paths:
+        with contextlib.suppress(_Unknown):
+            found.append(_page(client, path, service))
+    return found
 
 
 def server(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:

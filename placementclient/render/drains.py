@@ -273,7 +273,8 @@ def _left(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
 def _words(cloud: DrainCloud, request: Request) -> str:
     """Return what a server asks for, without what every host has."""
     words = sizes(request.totals)
-    required = {*request.root_required, *(n for part in request.parts for n in part.required)}
+    required = {*request.root_required, *request.covering}
+    required |= {names for part in request.parts for names in part.required}
     single = {name for names in required if len(names) == 1 for name in names}
     rare = sorted(single & cloud.rare)
     words += ''.join(f' in the {name}' for name in single if name.startswith(affinity('')))

@@ -77,8 +77,9 @@ class ExplainCandidate(DocumentCommand):
         ),
         Option(
             '--server <uuid>',
-            help='Send the request for this server of Nova, as if it were to be booted: its '
-            'flavor, image, zone, project and hints, and with --ports neutron its ports',
+            help='Send the request for this server of Nova, as if it were to be booted. Its image, '
+            'ports, device profiles and the aggregates are read from their services, unless an '
+            'option names a file',
         ),
         _PRINT_REQUEST,
         *scheduling.CLOUD,
@@ -189,17 +190,21 @@ class ExplainCandidate(DocumentCommand):
         """Return Nova's request for a server of the flavor, or for the server; log the rest."""
         from placementclient.nova import records, service
 
-        how = scheduling.scheduling(self)
         name = self.args.flavor
         if self.args.server:
             uuid = self.args.server.lower()
             document = service.server(self.client, uuid, is_whole=True)
             if not document:
                 raise errors.BadArgument(f'Nova has no server {uuid}')
-            nova_request = how.of_server(
-                records.scheduled(document, COMPUTE_SERVICE), is_owned=is_owned
+            server = records.scheduled(
+                document,
+                COMPUTE_SERVICE,
+                lambda server: scheduling.images_of(self, self.args.images, [server]),
             )
+            how = scheduling.scheduling(self, server)
+            nova_request = how.of_server(server, is_owned=is_owned)
         else:
+            how = scheduling.scheduling(self)
             flavors = scheduling.flavors(self, self.args.flavors)
             by_name = {flavor.name: flavor for flavor in flavors}
             if name not in by_name:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Stand for a service of the catalog, where a file is expected.
 NOVA, KEYSTONE, IRONIC, NEUTRON = 'nova', 'keystone', 'ironic', 'neutron'
-CYBORG = 'cyborg'
+CYBORG, GLANCE = 'cyborg', 'glance'
 _NAMES = {
     NOVA: COMPUTE_SERVICE,
     KEYSTONE: 'the identity service',
@@ -79,8 +79,8 @@ def sources() -> dict[str, Source]:
 
     return {
         'servers': Source(NOVA, service.servers, records.servers, join_servers),
-        'servers_with_images': Source(
-            NOVA, service.servers_with_images, records.servers, join_servers
+        'servers_with_zones': Source(
+            NOVA, service.servers_with_zones, records.servers, join_servers
         ),
         'migrations': Source(NOVA, service.migrations, records.migrations),
         'services': Source(NOVA, service.compute_services, host_records.compute_services),

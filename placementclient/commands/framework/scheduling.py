@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
 from placementclient.client.wording import listed
 from placementclient.commands.framework import base, compute
-from placementclient.commands.framework.compute import NEUTRON
+from placementclient.commands.framework.compute import CYBORG, GLANCE, NEUTRON, NOVA
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
-    from placementclient.model.servers import Flavor, Image
+    from placementclient.model.servers import Flavor, Image, Server
     from placementclient.model.services import Port
     from placementclient.model.snapshots import Snapshot
+    from placementclient.nova.images import Images
+    from placementclient.nova.server_parts import ServerRequest
     from placementclient.nova.server_request import NovaRequest, Scheduling
 
 _ID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
@@ -38,11 +41,18 @@ AGGREGATES = Option(
     '--aggregates <file>|nova',
     help='The answer of GET /os-aggregates, for zones and projects, or nova: ask Nova',
 )
+IMAGES = Option(
+    '--images <file>|glance',
+    help='The properties of images: the answer of GET /v2/images, perhaps with the volumes of GET '
+    '/v3/volumes/detail beside them, or glance: ask Glance, and Cinder for root volumes',
+)
 CLOUD = (NOVA_CONF, AGGREGATES, PROFILES)
 SERVER = (
+    IMAGES,
     Option(
         '--image <file>|<id>',
-        help='The image of the server: the answer of GET /v2/images/ID, or an ID: ask Glance',
+        help='The image of the server: the answer of GET /v2/images/ID, or an ID: look into '
+        '--images, or ask Glance',
     ),
     Flag('--from-volume', help='The root disk of the server is a volume'),
     Option('--zone <zone>', help='The availability zone of the server'),
@@ -63,9 +73,15 @@ ONE = (
 )
 
 
-def scheduling(command: base.PlacementCommand) -> Scheduling:
-    """Return the values of the options; a command may have only some of them."""
+def scheduling(command: base.PlacementCommand, server: ServerRequest | None = None) -> Scheduling:
+    """Return the values of the options; a command may have only some of them.
+
+    :param server: a server of Nova: the services of the catalog are asked for the lists that it
+        needs and that no option gives
+    """
     from placementclient.files import disk
+    from placementclient.nova import service
+    from placementclient.nova.group_rules import PROFILE
     from placementclient.nova.server_parts import Sources
     from placementclient.nova.server_request import Scheduling
     from placementclient.nova.settings import settings
@@ -73,36 +89,81 @@ def scheduling(command: base.PlacementCommand) -> Scheduling:
     args = vars(command.args)
     # A command may have another option of the same name, such as a list of all ports.
     values = {o.dest: args[o.dest] for o in (*SERVER, *ONE) if o in command.options}
+    unknown: list[str] = []
+
+    def read(name: str, given: str | None, word: str = '') -> Any:
+        asked = given or (word if server is not None else None)
+        try:
+            if name == 'ports':
+                return _ports(command, asked, args.get('server'))
+            return compute.records(command, name, asked)
+        except service.NoCompute as failure:
+            if given:
+                raise
+            unknown.append(f'{name.replace("_", " ")} ({failure})')
+            return None
+
+    has_profile = server is not None and PROFILE in server.flavor.extra_specs
     is_chosen = values.get('host') or ':' in (values.get('zone') or '')
     sources = Sources(
-        aggregates=compute.records(command, 'aggregates', args.get('aggregates')),
-        profiles=compute.records(command, 'device_profiles', args.get('device_profiles')),
-        segments=compute.records(command, 'segments', values.get('segments')),
-        hypervisors=compute.records(
-            command, 'hypervisors', values.get('hypervisors') if is_chosen else None
-        ),
+        aggregates=read('aggregates', args.get('aggregates'), NOVA),
+        profiles=read('device_profiles', args.get('device_profiles'), CYBORG * has_profile),
+        segments=read('segments', values.get('segments')),
+        hypervisors=read('hypervisors', values.get('hypervisors') if is_chosen else None),
     )
     parts = {
-        'image': _image(command, values.get('image')),
-        'ports': _ports(command, values.get('ports'), args.get('server')),
+        'image': _image(command, values.get('image'), args.get('images')),
+        'ports': read('ports', values.get('ports'), NEUTRON),
         'from_volume': bool(values.get('from_volume')),
         'hints': frozenset(hint.partition('=')[0] for hint in values.get('hint') or ()),
         **{name: values.get(name) for name in ('zone', 'project', 'host')},
     }
+    if unknown and server is not None:
+        parts['unknown'] = (*server.unknown, *unknown)
     files = [(path, disk.read_text(path)) for path in args.get('nova_conf') or ()]
     return Scheduling(settings(files), sources, parts)
 
 
-def _image(command: base.PlacementCommand, image: str | None) -> Image | None:
+def _image(command: base.PlacementCommand, image: str | None, source: str | None) -> Image | None:
     """Return the image of a file, or of Glance: no file has the name of an ID."""
     from placementclient.files import disk
-    from placementclient.nova import records, service
+    from placementclient.nova import images, service
 
     if image is None:
         return None
-    is_id = _ID.fullmatch(image) is not None
-    document = service.image(command.client, image) if is_id else disk.read_document(image)
-    return records.image(document, image)
+    if _ID.fullmatch(image) is None:
+        return images.image(disk.read_document(image), image)
+    if source in (None, GLANCE):
+        return images.image(service.image(command.client, image), image)
+    by_id = images.images(disk.read_document(source), source).by_id
+    if image.lower() not in by_id:
+        raise errors.BadArgument(f'{source} has no image {image}')
+    return by_id[image.lower()]
+
+
+def images_of(
+    command: base.PlacementCommand, source: str | None, servers: Collection[Server]
+) -> Images:
+    """Return the images of servers, of a file, or of Glance and Cinder.
+
+    :param source: ``None``: Glance is asked, and what it does not answer stays unknown
+    """
+    from placementclient.files import disk
+    from placementclient.nova import images, service
+
+    if source not in (None, GLANCE):
+        return images.images(disk.read_document(source), source, servers)
+    lists: dict[str, list[Any]] = {'images': [], 'volumes': []}
+    reasons = {'images': 'Glance does not have it', 'volumes': 'Cinder does not have it'}
+    for name, ask in (('images', service.images_of), ('volumes', service.volumes_of)):
+        try:
+            lists[name] = ask(command.client, servers)
+        except service.NoCompute as failure:
+            if source and name == 'images':
+                raise
+            reasons[name] = str(failure)
+    known = images.images(lists, source or GLANCE, servers)
+    return replace(known, reason=reasons['images'], volume_reason=reasons['volumes'])
 
 
 def _ports(

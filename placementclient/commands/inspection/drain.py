@@ -15,7 +15,9 @@ from placementclient.commands.framework.option import Flag, Option
 if TYPE_CHECKING:
     from placementclient.insight.drain.cloud import DrainCloud, Knowledge
     from placementclient.insight.drain.plan import DrainVerdict
+    from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
+    from placementclient.nova.images import Images
     from placementclient.render.drains import DrainAnswer
 
 #: How the command ends, by the answer.
@@ -76,6 +78,7 @@ class PlanDrain(base.Lister):
         ),
         scheduling.NOVA_CONF,
         scheduling.PROFILES,
+        scheduling.IMAGES,
         Option(
             '--cells <file>',
             help='Move servers only within their cell: the output of nova-manage cell_v2 '
@@ -207,14 +210,22 @@ class PlanDrain(base.Lister):
         source = self.args.requests
         if source == NOVA:
             self._hosts_down = compute.hosts_of_cells_down(self)
-            lists = ('servers', 'aggregates', 'server_groups', 'migrations')
+            lists = ('aggregates', 'server_groups', 'migrations')
             document: Any = {name: getattr(service, name)(self.client) for name in lists}
+            document['servers'] = service.servers_with_zones(self.client)
         else:
             document = disk.read_document(source)
         how = scheduling.scheduling(self)
-        knowledge, remarks = learn(snapshot, document, source, how)
+        knowledge, remarks = learn(snapshot, document, source, how, self._images)
         self.warn(remarks)
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
+
+    def _images(self, servers: Sequence[Server]) -> Images:
+        from placementclient.nova.images import Images
+
+        if self.args.requests != NOVA and not self.args.images:
+            return Images()
+        return scheduling.images_of(self, self.args.images, servers)
 
     def _answer(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
         from placementclient.insight.drain import enough, moves, plan, rolling

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, compute
+from placementclient.commands.framework import base, compute, scheduling
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -84,8 +84,9 @@ class AssignmentsReshape(_Fitting):
         Flag('--numa', help='With --host-facts: write the NUMA cells of servers'),
         Option(
             '--servers <file>|nova...',
-            help='Answer of GET /servers/detail, from compute API 2.98 on; or nova: ask Nova',
+            help='Answer of GET /servers/detail, from compute API 2.47 on; or nova: ask Nova',
         ),
+        scheduling.IMAGES,
         Flag('--pinned', help='With --servers: write the servers with dedicated CPUs'),
         Option('--migrations <file>|nova', help='With --pinned: the migrations; or nova: ask Nova'),
         Option('--snapshot <file>', help='Compare with the allocations of this snapshot'),
@@ -136,12 +137,16 @@ class AssignmentsReshape(_Fitting):
     def _pinned(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
         from placementclient.hosts import pinned
         from placementclient.hosts.balance import Scope
+        from placementclient.nova.images import Images
 
         assert snapshot is not None
         migrations = compute.records(self, 'migrations', self.args.migrations)
-        servers = compute.records(self, 'servers_with_images', self.args.servers)
+        servers = compute.records(self, 'servers_with_zones', self.args.servers)
+        images = Images()
+        if self.args.images:
+            images = scheduling.images_of(self, self.args.images, list(servers.values()))
         path = ', '.join(self.args.servers)
-        results = pinned.of_servers(servers, path, snapshot, migrations or ())
+        results = pinned.of_servers(servers, path, snapshot, migrations or (), images)
         unlisted = 'it may be of another project, or deleted'
         if migrations is None:
             unlisted += ', or a migration (--migrations)'

@@ -2,13 +2,13 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from msgspec import UNSET
 
-from placementclient.client.wording import counted
+from placementclient.client.wording import counted, listed
 from placementclient.insight import owners
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import Knowledge, affinity, zone
@@ -22,32 +22,35 @@ from placementclient.model.requests import CandidateRequest
 from placementclient.model.servers import HostAggregate, Image, Server, ServerGroup, same_host
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
+from placementclient.nova.images import Images
 from placementclient.nova.server_parts import Refusal, ServerRequest
 from placementclient.nova.server_request import Scheduling
 from placementclient.nova.settings import Settings
 from placementclient.nova.wishes import Wishes
+from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import Request, parsed
 
 #: The policies of server groups that Nova's scheduler enforces.
 _APART, _TOGETHER = 'anti-affinity', 'affinity'
 _DEFAULT = Scheduling()
 #: Sentences about requirements that do not count, with a place for the number of servers.
-_IMAGES = (
-    'Not counted: what the images of {} ask for. Servers have the properties of their images from '
-    'compute API 2.98 on'
-)
 _FILTERS = (
     'Not counted: what the flavors of {} ask of capabilities and of the metadata of host aggregates'
 )
 
 
 def learn(
-    snapshot: Snapshot, document: Any, path: str, scheduling: Scheduling = _DEFAULT
+    snapshot: Snapshot,
+    document: Any,
+    path: str,
+    scheduling: Scheduling = _DEFAULT,
+    images: Callable[[Sequence[Server]], Images] = lambda _: Images(),
 ) -> tuple[Knowledge, list[str]]:
     """Return the requests of servers from lists of Nova, and sentences on what is not counted.
 
     :param document: what ``GET /servers/detail`` answers, as a list or an object with ``servers``;
         the object may have ``aggregates``, ``server_groups`` and ``migrations``, too
+    :param images: returns the images of servers
     :raises errors.BadFile: if it is something else
     """
     lists = document if isinstance(document, Mapping) else {}
@@ -66,14 +69,17 @@ def learn(
     is_owned = owners.is_owner_required(snapshot)
     zones = {aggregate.zone for aggregate in aggregates if aggregate.zone}
     groups, affine = _groups(snapshot, server_groups)
-    restrictions = dict(_restrictions(snapshot, servers, scheduling.settings))
+    servers_here = [server for server in servers if server.uuid in snapshot.consumers]
+    known = images(servers_here)
+    restrictions = dict(_restrictions(snapshot, servers_here, known, scheduling.settings))
     certain: dict[str, Request] = {}
     least: dict[str, Request] = {}
-    unknown, uncounted = Counter[str](), Counter({_IMAGES: 0, _FILTERS: 0})
-    for server in servers:
-        if (consumer := snapshot.consumers.get(server.uuid)) is None:
-            continue
-        requested = _requested(server, consumer.allocations, scheduling, is_owned, uncounted)
+    unknown, uncounted = Counter[str](), Counter({_FILTERS: 0})
+    imageless: list[Server] = []
+    for server in servers_here:
+        consumer = snapshot.consumers[server.uuid]
+        image, missing = known.of(server)
+        requested = _requested(server, image, consumer.allocations, scheduling, is_owned, uncounted)
         if isinstance(requested, str):
             unknown[requested] += 1
             continue
@@ -92,7 +98,13 @@ def learn(
         if stays and server.pinned_zone is UNSET:
             # It may have been booted without a zone, and may go to another one then.
             least[server.uuid] = request._replace(root_member_of=())
-    remarks = [
+        if missing:
+            # The image may require all that the old host has, and no more.
+            imageless.append(server)
+            least.setdefault(server.uuid, request)
+            certain[server.uuid] = _like_before(snapshot, consumer.allocations, request)
+    remarks = [*_without_image(known, imageless)]
+    remarks += [
         f'Of {counted(number, "server")} only the allocations are counted: {reason}'
         for reason, number in sorted(unknown.items())
     ]
@@ -117,6 +129,7 @@ def learn(
 
 def _requested(
     server: Server,
+    image: Image | None,
     allocations: Allocations,
     scheduling: Scheduling,
     is_owned: bool,
@@ -125,10 +138,8 @@ def _requested(
     """Return the request that Nova would send, or why it is not known."""
     if not server.flavor:
         return 'their flavor is not known'
-    properties, from_volume = server.image_properties, server.boots_from_volume
-    uncounted[_IMAGES] += properties is None and not from_volume
-    image = None if properties is None else Image(properties)
-    parts = ServerRequest(server.flavor, image, project=server.project_id, from_volume=from_volume)
+    is_booted = server.boots_from_volume
+    parts = ServerRequest(server.flavor, image, project=server.project_id, from_volume=is_booted)
     try:
         request = scheduling.of_server(parts, is_owned=is_owned)
     except Refusal as reason:
@@ -142,18 +153,38 @@ def _requested(
     return request.first
 
 
+def _like_before(snapshot: Snapshot, allocations: Allocations, request: Request) -> Request:
+    """Return a request for all that the old host has, with the conditions of Nova."""
+    hosts = [uuid for uuid in allocations if not is_sharing(snapshot.providers[uuid])]
+    root = snapshot.providers[snapshot.providers[hosts[0]].provider.root_uuid]
+    strict = requests.strict(snapshot, root, dict(sorted(allocations.items())))
+    return strict._replace(
+        root_required=(*strict.root_required, *request.root_required),
+        root_member_of=(*strict.root_member_of, *request.root_member_of),
+        limits=request.limits,
+    )
+
+
+def _without_image(known: Images, servers: Sequence[Server]) -> Iterator[str]:
+    """Return a sentence about the servers whose images are not known."""
+    if servers:
+        parts = dict.fromkeys(part for server in servers for part in known.of(server)[1])
+        yield (
+            f'Of {counted(len(servers), "server")} the image is not known, so that the new host '
+            f'needs all traits and aggregates of the old one (--images): {listed(list(parts), 3)}'
+        )
+
+
 def _restrictions(
-    snapshot: Snapshot, servers: Iterable[Server], settings: Settings
+    snapshot: Snapshot, servers: Iterable[Server], images: Images, settings: Settings
 ) -> Iterator[tuple[str, Restriction | None]]:
     """Return why Nova does not live-migrate each server with a flavor that Nova accepts."""
     for server in servers:
-        if not server.flavor or server.uuid not in snapshot.consumers:
+        if not server.flavor:
             continue
-        properties = server.image_properties
-        image = None if properties is None else Image(properties)
         allocations = snapshot.consumers[server.uuid].allocations
         with contextlib.suppress(Refusal):
-            wishes = Wishes(server.flavor, image)
+            wishes = Wishes(server.flavor, images.of(server)[0])
             yield server.uuid, restriction(snapshot, allocations, wishes, settings)
 
 

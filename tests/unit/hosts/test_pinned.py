@@ -2,7 +2,8 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.hosts import pinned
-from placementclient.model.servers import Flavor, Server, ServerImage, ServerMigration
+from placementclient.model.servers import Flavor, Image, Server, ServerImage, ServerMigration
+from placementclient.nova.images import Images
 from tests.unit.hosts.libvirt_output import SERVERS
 from tests.unit.hosts.test_assignments import outcome, snapshot
 
@@ -57,11 +58,12 @@ def test_mixed_is_refused_by_name():
 @pytest.mark.parametrize(
     ('volume', 'reason'),
     [
-        (True, 'boots from a volume, and only the volume says if its image has hw_cpu_policy'),
         (
-            False,
-            'may have an image with hw_cpu_policy: list the servers at compute API 2.98 or later',
+            True,
+            'boots from a volume, and only the volume says if its image has hw_cpu_policy: give '
+            '--images',
         ),
+        (False, 'may have an image with hw_cpu_policy: give --images'),
     ],
 )
 def test_pinned_does_not_take_an_image_that_is_not_known_for_one_without_a_policy(volume, reason):
@@ -84,3 +86,15 @@ def test_servers_without_extra_specs_are_refused():
     unknown = {SERVERS[0]: Server(SERVERS[0])}
     with pytest.raises(errors.BadFile, match=f'^s.json: server {SERVERS[0]} does not say'):
         outcome(pinned.of_servers, unknown, 's.json', snapshot())
+
+
+@pytest.mark.parametrize('volume', [True, False])
+def test_pinned_reads_the_cpu_policy_of_images_and_of_root_volumes(volume):
+    silent = Server(
+        SERVERS[0], flavor=Flavor('m', 4, 64), image=None if volume else ServerImage('I')
+    )
+    image = Image({'hw_cpu_policy': 'dedicated'})
+    known = Images(of_servers={SERVERS[0]: image}) if volume else Images({'i': image})
+    results = pinned.of_servers({SERVERS[0]: silent}, 's', snapshot(s0={'VCPU': 4}), (), known)
+    [row] = results
+    assert row.to_resource_class == 'PCPU'

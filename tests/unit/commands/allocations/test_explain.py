@@ -118,18 +118,47 @@ def test_a_server_of_nova(placement, tmp_path, monkeypatch):
         return servers.get(uuid, [])
 
     monkeypatch.setattr(services, 'server', ask)
+    gold = {'id': 'i', 'disk_format': 'raw', 'trait:CUSTOM_GOLD': 'required'}
+    zone = {'uuid': 'a1', 'name': 'a', 'hosts': [], 'metadata': {'availability_zone': 'az1'}}
+    group = {'id': 'g', 'resources': {'NET_BW_EGR_KILOBIT_PER_SEC': 1}}
+    port = {'id': 'port', 'device_id': SERVER, 'resource_request': {'request_groups': [group]}}
+    answers = {'images_of': [gold], 'volumes_of': [], 'aggregates': [zone]}
+    for name, records in answers.items():
+        monkeypatch.setattr(services, name, lambda *_, records=records: records)
+    monkeypatch.setattr(services, 'ports_of', lambda uuid: lambda client: [port])
     command = 'allocation candidate explain --print-request --server '
     result = placement(f'{command}{SERVER}')
     assert result.stdout == (
-        f'/allocation_candidates?{AMOUNTS}&root_required=COMPUTE_SOUND_MODEL_VIRTIO%2COWNER_NOVA%2C'
-        '%21COMPUTE_STATUS_DISABLED\n'
+        f'/allocation_candidates?member_of=in%3Aa1&required=CUSTOM_GOLD&{AMOUNTS}'
+        '&resourcesg=NET_BW_EGR_KILOBIT_PER_SEC%3A1'
+        '&root_required=OWNER_NOVA%2C%21COMPUTE_STATUS_DISABLED\n'
     )
-    assert result.stderr == (
-        f'the server: not counted: availability zone az1 (aggregates not given), {OWNER}\n'
-    )
+    assert result.stderr == f'the server: not counted: {OWNER}\n'
     absent = SERVER.replace('1', '2')
     result = placement(f'{command}{absent}')
     assert (result.status, result.stderr) == (1, f'Nova has no server {absent}\n')
+
+
+def test_what_no_service_says_of_a_server_is_named(placement, monkeypatch):
+    server = {
+        'id': SERVER, 'tenant_id': 'p', 'user_id': 'u', 'pinned_availability_zone': 'az1',
+        'OS-EXT-SRV-ATTR:hypervisor_hostname': 'h', 'OS-EXT-STS:task_state': None,
+        'OS-EXT-STS:vm_state': 'active', 'image': '',
+        'os-extended-volumes:volumes_attached': [{'id': 'v'}],
+        'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'ephemeral': 0,
+                   'swap': 0, 'extra_specs': {}},
+    }  # fmt: skip
+    monkeypatch.setattr(services, 'server', lambda *_, is_whole: [server])
+    command = f'allocation candidate explain --print-request --server {SERVER} -f json'
+    no_catalog = 'there is no service catalog (auth type none or placement_direct)'
+    request = json.loads(placement(command).stdout)
+    assert request['unknown'] == [
+        f'image of the root volume (Cinder cannot be asked: {no_catalog})',
+        f'aggregates (Nova cannot be asked: {no_catalog})',
+        f'ports (Neutron cannot be asked: {no_catalog})',
+        'availability zone az1 (aggregates not given)',
+        OWNER,
+    ]
 
 
 @pytest.mark.parametrize(

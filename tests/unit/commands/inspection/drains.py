@@ -27,4 +27,13 @@ def three_hosts(tmp_path):
 
 
 def server(uuid, vcpus, state='active'):
-    return detailed(uuid, vcpus=vcpus, ram=0, state=state, image='')
+    return detailed(uuid, vcpus=vcpus, ram=0, state=state, image={'id': 'i'})
+
+
+def requests(folder, lists):
+    """Return the options for lists of Nova, and for images that ask for nothing."""
+    images = {'images': [{'id': 'i', 'disk_format': 'raw'}]}
+    return (
+        f'--requests {save(folder, "nova.json", lists)} '
+        f'--images {save(folder, "images.json", images)}'
+    )

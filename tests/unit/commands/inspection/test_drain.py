@@ -8,7 +8,7 @@ from placementclient.nova import service as compute
 from placementclient.optimize import cpsat
 from tests.programs import Result
 from tests.unit.commands.clouds import save
-from tests.unit.commands.inspection.drains import PLAN, RACK, server, three_hosts
+from tests.unit.commands.inspection.drains import PLAN, RACK, requests, server, three_hosts
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 
@@ -110,8 +110,8 @@ def test_usage(placement, file, options, status, message):
 def test_requests(placement, file, tmp_path, monkeypatch):
     servers = [server('s1', 4), server('s2', 2, 'stopped')]
     lists = {'servers': servers, 'aggregates': [], 'server_groups': [], 'migrations': []}
-    path = save(tmp_path, 'nova.json', lists)
-    command = PLAN.format(file=file) + 'compute1 -f value -c command --requests '
+    options = requests(tmp_path, lists)
+    command = PLAN.format(file=file) + 'compute1 -f value -c command '
     expected = Result(
         0,
         'openstack server migrate --live-migration --host compute3 s1\n'
@@ -119,20 +119,35 @@ def test_requests(placement, file, tmp_path, monkeypatch):
         '2 servers to move: all have a place, in 1 wave\n'
         'Free afterwards: VCPU 1 of 16, at most 1 on a provider\n',
     )
-    assert placement(command + path) == expected
-    for name, records in {**lists, 'compute_services': []}.items():
-        monkeypatch.setattr(compute, name, lambda client, records=records: records)
-    assert placement(command + 'nova') == expected
+    assert placement(command + options) == expected
+    images = [{'id': 'i', 'disk_format': 'raw'}]
+    lists |= {'servers_with_zones': lists.pop('servers'), 'compute_services': []}
+    for name, records in {**lists, 'images_of': images, 'volumes_of': []}.items():
+        monkeypatch.setattr(compute, name, lambda *_, records=records: records)
+    assert placement(command + '--requests nova') == expected
     # While a cell is down, nothing is certain.
     down = {'host': 'compute7', 'binary': 'nova-compute', 'status': 'UNKNOWN'}
     monkeypatch.setattr(compute, 'compute_services', lambda client: [down])
-    result = placement(command + 'nova')
+    result = placement(command + '--requests nova')
     assert (result.status, result.stdout) == (1, expected.stdout)
     assert result.stderr.startswith('A cell of Nova does not answer: 1 host (compute7) and their')
-    save(tmp_path, 'nova.json', {'migrations': []})
-    result = placement(command + path)
+    requests(tmp_path, {'migrations': []})
+    result = placement(command + options)
     assert (result.status, result.stdout) == (1, '')
-    assert result.stderr.startswith(f'{path}: not a list of servers. ')
+    assert result.stderr.startswith(f'{tmp_path}/nova.json: not a list of servers. ')
+
+
+def test_an_image_of_glance_decides_where_its_servers_go(placement, file, tmp_path, monkeypatch):
+    gold = {'id': 'I', 'disk_format': 'raw', 'trait:HW_CPU_X86_AVX2': 'required'}
+    path = save(tmp_path, 'nova.json', [server('s1', 4), server('s2', 2)])
+    command = PLAN.format(file=file) + f'compute1 --requests {path} --images '
+    images = save(tmp_path, 'images.json', {'images': [gold]})
+    expected = '1 server of VCPU 4 with HW_CPU_X86_AVX2: room for 0'
+    result = placement(command + images)
+    assert (result.status, expected in result.stderr) == (4, True), result.stderr
+    monkeypatch.setattr(compute, 'images_of', lambda *_: [gold])
+    monkeypatch.setattr(compute, 'volumes_of', lambda *_: [])
+    assert placement(command + 'glance') == result
 
 
 def test_under_assumptions(placement, file, tmp_path):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.unit.commands.clouds import save
-from tests.unit.commands.inspection.drains import PLAN, server, three_hosts
+from tests.unit.commands.inspection.drains import PLAN, requests, server, three_hosts
 from tests.unit.insight.clouds import cloud, consumer, detailed, provider
 
 
@@ -35,9 +35,9 @@ STATES = [
 def test_the_command_is_one_that_nova_accepts(
     placement, file, tmp_path, state, status, target, typed, mode
 ):
-    path = save(tmp_path, 'nova.json', [server('s1', 4), server('s2', 2, state)])
+    lists = requests(tmp_path, [server('s1', 4), server('s2', 2, state)])
     written = tmp_path / 'drain.json'
-    plan = f'{PLAN.format(file=file)} compute1 {mode} -f json --requests {path} -o {written}'
+    plan = f'{PLAN.format(file=file)} compute1 {mode} -f json {lists} -o {written}'
 
     result = placement(plan)
 
@@ -219,8 +219,8 @@ def test_a_server_on_bare_metal_cannot_move(placement, tmp_path, state):
     states = [provider(name, traits=['COMPUTE_NODE'], **GOLD) for name in ('node1', 'node2')]
     path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', node1=GOLD)]))
     lists = save(tmp_path, 'nova.json', [server('s1', 2, state)])
-    for requests in ('', f'--requests {lists}'):
-        result = placement(f'{PLAN.format(file=path)} node1 {requests} -f json')
+    for options in ('', f'--requests {lists}'):
+        result = placement(f'{PLAN.format(file=path)} node1 {options} -f json')
         [row] = json.loads(result.stdout)
         assert (result.status, row['state'], row['command'], row['to']) == (
             5,

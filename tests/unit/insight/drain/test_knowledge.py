@@ -5,6 +5,8 @@ import pytest
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.knowledge import learn
 from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.model.servers import Image
+from placementclient.nova.images import Images
 from placementclient.nova.server_request import Scheduling
 from placementclient.nova.settings import Settings
 from tests.unit.insight.clouds import cloud, consumer, detailed, host, provider
@@ -19,8 +21,13 @@ def two_hosts(*traits, servers=1):
     return cloud(states, [consumer(f's{number}', old=resources) for number in range(servers)])
 
 
-def answer(snapshot, document):
-    knowledge, remarks = learn(snapshot, document, 'x.json')
+def plain(servers):
+    """Images of servers that ask for nothing."""
+    return Images({'i': Image()}, {server.uuid: Image() for server in servers})
+
+
+def answer(snapshot, document, images=plain):
+    knowledge, remarks = learn(snapshot, document, 'x.json', images=images)
     return decide(DrainCloud(snapshot, knowledge), ['old']), remarks
 
 
@@ -50,10 +57,28 @@ def test_flavors_decide(specs, verdict):
     ],
 )
 def test_images_decide(image, verdict):
-    server = detailed('s0', image={'id': 'i', 'properties': image})
-    decision, remarks = answer(two_hosts('CUSTOM_SSD'), [server])
+    known = Images({'i': Image(image)}, {'s0': Image(image)})
+    for record in (detailed('s0'), detailed('s0', image='')):
+        decision, remarks = answer(two_hosts('CUSTOM_SSD'), [record], lambda _: known)
+        assert decision.verdict is verdict
+        assert not any('image' in line for line in remarks)
+
+
+@pytest.mark.parametrize('image', [{'id': 'i'}, {'id': 'i', 'properties': {}}, ''])
+@pytest.mark.parametrize(
+    ('traits', 'verdict'), [((), DrainVerdict.DEPENDS), (('CUSTOM_GPU',), DrainVerdict.YES)]
+)
+def test_a_server_whose_image_is_not_known_needs_a_host_like_its_old_one(image, traits, verdict):
+    record = detailed('s0', image=image)
+    decision, remarks = answer(two_hosts(*traits), [record], lambda _: Images())
     assert decision.verdict is verdict
-    assert not any('the images of' in line for line in remarks)
+    part = {'': 'image of the root volume (volumes not given)'}.get(
+        str(image), ('traits of ' if len(image) == 2 else '') + 'image i (images not given)'
+    )
+    assert remarks[0] == (
+        'Of 1 server the image is not known, so that the new host needs all traits and aggregates '
+        f'of the old one (--images): {part}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +116,7 @@ def test_a_server_with_devices_takes_the_place_of_devices():
         ]
         snapshot = cloud(states, [consumer('s0', **resources)])
         servers = [detailed('s0', {'pci_passthrough:alias': 'gpu:1'})]
-        knowledge, _ = learn(snapshot, servers, 'x.json', settings)
+        knowledge, _ = learn(snapshot, servers, 'x.json', settings, plain)
         return decide(DrainCloud(snapshot, knowledge), ['old']).verdict
 
     assert verdict('CUSTOM_A100', settings=scheduling) is DrainVerdict.YES
@@ -117,8 +142,6 @@ def test_what_other_filters_look_at_is_said(hosts, verdict):
 def test_what_is_not_counted_is_said():
     _, remarks = answer(two_hosts(), [detailed('s0')])
     assert remarks == [
-        'Not counted: what the images of 1 server ask for. Servers have the properties of their '
-        'images from compute API 2.98 on',
         'Not counted: availability zones, as there are no aggregates in the file',
         'Not counted: server groups, as there are no server_groups in the file',
     ]
