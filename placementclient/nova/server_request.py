@@ -14,7 +14,7 @@ from placementclient.model.consumers import together
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
-from placementclient.nova import filter_rules, group_rules
+from placementclient.nova import filter_rules, group_rules, scheduler_filters
 from placementclient.nova.drafts import EXTRA_SPEC, Draft, OpenGroup, Rule, is_class
 from placementclient.nova.group_rules import ALIAS, PROFILE, pinned_cpus
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
@@ -28,9 +28,6 @@ FALLBACK = (
     'A server with dedicated CPUs starts there only if nova-compute has vcpu_pin_set, or neither '
     'cpu_dedicated_set nor cpu_shared_set, which Placement does not show'
 )
-#: Extra specs by which filters of the scheduler rule out hosts without Placement.
-_FILTERED = ('aggregate_instance_extra_specs:', 'capabilities:')
-_FILTERED_KEYS = ('hw:mem_page_size', 'hw:numa_nodes', 'hw:pci_numa_affinity_policy')
 #: Classes of devices that Nova or Cyborg chooses: only they know the place of one.
 _DEVICE_CLASSES = ('VGPU',)
 #: Rules of groups come before those of request filters.
@@ -55,6 +52,10 @@ class NovaRequest(NamedTuple):
     @property
     def requests(self) -> tuple[CandidateRequest, ...]:
         return (self.first,) if self.second is None else (self.first, self.second)
+
+    def has_filter(self, *names: str) -> bool:
+        """Return whether one of some filters of the scheduler has something to decide."""
+        return any(part.startswith(names) for part in self.filters)
 
     @property
     def uncounted(self) -> tuple[str, ...]:
@@ -102,7 +103,7 @@ def requested(
         draft.request(),
         second,
         tuple(dict.fromkeys(draft.unknown)),
-        tuple(_filters(server, settings)),
+        tuple(scheduler_filters.decided(server, settings)),
         tuple(_ignored(server.flavor)),
     )
 
@@ -114,19 +115,6 @@ def _drafted(
     for rule in rules:
         rule(draft)
     return draft
-
-
-def _filters(server: ServerRequest, settings: Settings) -> list[str]:
-    specs = server.flavor.extra_specs
-    keys = [*filtered(server.flavor), *(key for key in _FILTERED_KEYS if specs.get(key))]
-    if specs.get(ALIAS) and settings.is_read and not settings.pci_in_placement:
-        keys.append(f'{ALIAS}={specs[ALIAS]}')
-    return keys
-
-
-def filtered(flavor: Flavor) -> list[str]:
-    """Return the extra specs of a flavor that the scheduler checks without Placement."""
-    return sorted(key for key in flavor.extra_specs if key.startswith(_FILTERED))
 
 
 def _ignored(flavor: Flavor) -> Iterator[str]:

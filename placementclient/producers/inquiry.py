@@ -1,8 +1,9 @@
 """The reasons why a request has no candidates, from the service with few requests."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from placementclient.api import allocation_candidate, resource_provider
+from placementclient.api import allocation_candidate, resource_class, resource_provider, trait
 from placementclient.client.http import Client
 from placementclient.insight.candidates.explanation import Ask, Offer
 from placementclient.insight.candidates.matching import ProviderIndex
@@ -12,20 +13,47 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.topology import Topology
 from placementclient.reading import tree_reader
 
+
+class Unknown(NamedTuple):
+    """Names that the service does not know, so that no host has them."""
+
+    classes: frozenset[str] = frozenset()
+    traits: frozenset[str] = frozenset()
+
+
+NOTHING = Unknown()
 #: The default limit of candidates.
 LIMIT = 1000
 #: The most requests for candidates: each costs the service a search.
 MOST_REQUESTS = 16
 
 
-def asker(client: Client, limit: int | None = None) -> Ask:
+def unknown(client: Client, request: CandidateRequest) -> Unknown:
+    """Return the classes and traits of a request that the service does not know."""
+    groups = (request.common, *request.groups.values())
+    classes = {name for group in groups for name in group.resources}
+    traits = _traits(request)
+    listed = trait.list(client, name=f'in:{",".join(sorted(traits))}') if traits else []
+    return Unknown(
+        frozenset(classes.difference(resource_class.list(client))),
+        frozenset(traits.difference(listed)),
+    )
+
+
+def asker(client: Client, limit: int | None = None, unknown: Unknown = NOTHING) -> Ask:
     """Return the function that sends requests for candidates, as many as :data:`MOST_REQUESTS`.
 
     :param limit: at most so many candidates of each request
+    :param unknown: what the service does not know: no host has it
     """
     most, numbers = limit or LIMIT, iter(range(MOST_REQUESTS))
 
     def ask(request: CandidateRequest) -> Offer | None:
+        groups = (request.common, *request.groups.values())
+        if unknown.classes.intersection(name for group in groups for name in group.resources):
+            return Offer(0)
+        if unknown.traits and unknown.traits & _traits(request):
+            return None  # calculated: the service would refuse it
         if next(numbers, None) is None:
             return None
         candidates, summaries = allocation_candidate.list(client, request._replace(limit=most))
@@ -44,10 +72,14 @@ def without_pcpu(client: Client, request: CandidateRequest) -> Offer:
     return Offer(len(trees - with_pcpu), len(candidates) >= most)
 
 
-def service_index(client: Client, requests: Sequence[CandidateRequest]) -> ProviderIndex:
+def service_index(
+    client: Client, requests: Sequence[CandidateRequest], unknown: Unknown = NOTHING
+) -> ProviderIndex:
     """Read the providers of the service, with the traits and aggregates that requests name."""
 
     def matching(conditions: Filter) -> set[str]:
+        if unknown.classes & conditions.resources.keys() or unknown.traits & {*conditions.required}:
+            return set()
         return {item.uuid for item in resource_provider.list(client, matching=conditions)}
 
     groups = [group for item in requests for group in (item.common, *item.groups.values())]
@@ -77,6 +109,12 @@ def service_index(client: Client, requests: Sequence[CandidateRequest]) -> Provi
         lambda name, amount: matching(Filter({name: amount})),
         read_trees,
     )
+
+
+def _traits(request: CandidateRequest) -> set[str]:
+    groups = (request.common, *request.groups.values())
+    names = [name for group in groups for name in (*group.required, *group.forbidden)]
+    return set(_split([*names, *request.root_required, *request.root_forbidden]))
 
 
 def _split(names: Iterable[str]) -> list[str]:

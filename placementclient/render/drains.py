@@ -53,13 +53,15 @@ def decided(
 ) -> DrainAnswer:
     """Return the answer to a drain."""
     strict, left = decision.strict, [server.server for server in decision.strict.left()]
+    is_told = cloud.knowledge.consumers is not None
     messages = [_summary(cloud.snapshot, emptied, decision), *_unsettled(decision.unsettled)]
     messages += [*_cold(cloud, decision.moves), *_unlike(cloud, decision.moves)]
     if not strict.is_complete:
         is_no = decision.verdict is DrainVerdict.NO
         messages += _left(cloud, decision.lax or strict if is_no else strict)
     if decision.verdict is DrainVerdict.DEPENDS and left:
-        messages.append(f'Not certain: {listed(left, 20)}. {_REQUESTS}')
+        advice = '' if is_told else f'. {_REQUESTS}'
+        messages.append(f'Not certain: {listed(left, 20)}{advice}')
     messages += [f'Would be enough: {remedy}' for remedy in remedies]
     free = _free(cloud, decision.moves, emptied)
     if decision.moves:
@@ -94,7 +96,9 @@ def rolled(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> Drain
     if len(blocked) > _NAMED:
         messages.append(f'… and {len(blocked) - _NAMED} more batches')
     if rolling.verdict is DrainVerdict.UNDETERMINED:
-        messages.append(f'{_REQUESTS}, or make smaller batches (--batch)')
+        is_told = cloud.knowledge.consumers is not None
+        advice = 'Make' if is_told else f'{_REQUESTS}, or make'
+        messages.append(f'{advice} smaller batches (--batch)')
     moves = () if blocked else rolling.moves
     messages += [*_unsettled(rolling.unsettled), *_cold(cloud, moves), *_one_cell(cloud, moves)]
     facts = {
@@ -282,9 +286,10 @@ def _words(cloud: DrainCloud, request: Request) -> str:
         words += f' with {listed(rare, _NAMED)}'
     places = sorted(name for names in request.root_member_of for name in names)
     novas = [name for name in places if name.startswith((zone(''), cell('')))]
-    words += ''.join(f' in {name}' for name in novas)
-    if len(places) > len(novas):
-        words += f' in aggregate {listed([name for name in places if name not in novas], 2)}'
+    words += ''.join(f' in {name if name != zone("") else "the default zone"}' for name in novas)
+    if others := [name for name in places if name not in novas]:
+        names = [cloud.knowledge.aggregates.get(name, name) for name in others]
+        words += f' in aggregate {listed(names, 2)}'
     return words
 
 

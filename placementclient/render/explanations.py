@@ -1,6 +1,6 @@
 """The reasons for missing candidates, as text and as data."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from placementclient.client.wording import counted
@@ -30,26 +30,36 @@ _MISSING = {
 }
 
 
-def lines(explanation: Explanation, most: int = 5, fallback: Offer | None = None) -> Iterator[str]:
+def lines(
+    explanation: Explanation,
+    most: int = 5,
+    fallback: Offer | None = None,
+    filters: Sequence[str] = (),
+) -> Iterator[str]:
     """Return the explanation as text.
 
     :param most: so many trees have a line with the number of their candidates
     :param fallback: the hosts without PCPU that have candidates of the second request of Nova
+    :param filters: what filters of Nova's scheduler decide afterwards
     """
     names = explanation.names.items()
-    for line in _lines(explanation, most, fallback):
+    for line in _lines(explanation, most, fallback, filters):
         for uuid, name in names:
             line = line.replace(f'in the tree of {uuid}', f'in the tree of {name}')
         yield line
 
 
-def _lines(explanation: Explanation, most: int, fallback: Offer | None) -> Iterator[str]:
+def _lines(
+    explanation: Explanation, most: int, fallback: Offer | None, filters: Sequence[str]
+) -> Iterator[str]:
     if explanation.is_met:
         yield f'Placement can meet it: candidates on {_trees(explanation.offer)}.'
     else:
         yield 'The request cannot be met.'
     if fallback is not None:
         yield _fallback(fallback)
+    if filters:
+        yield f'Placement does not decide, but a filter of the scheduler: {", ".join(filters)}'
     yield ''
     yield f'Alone, of {counted(explanation.trees, "tree")}'
     width = len(str(explanation.trees))
@@ -61,6 +71,18 @@ def _lines(explanation: Explanation, most: int, fallback: Offer | None) -> Itera
         yield from _candidates(made, most)
     if not explanation.is_met:
         yield from _causes(explanation)
+
+
+def unknown(classes: Collection[str], traits: Collection[str], *, is_nova: bool) -> Iterator[str]:
+    """Return a sentence for each class and trait that the service does not know.
+
+    :param is_nova: whether they are from a request of Nova
+    """
+    cause = '. The likely cause is a PCI alias, or a setting in [pci] of nova.conf on the hosts'
+    for kind, names in (('resource class', classes), ('trait', traits)):
+        for name in sorted(names):
+            sentence = f'Placement does not know the {kind} {name}: no host has it'
+            yield sentence + cause * is_nova
 
 
 def _fallback(offer: Offer) -> str:

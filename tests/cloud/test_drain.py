@@ -119,3 +119,39 @@ def test_a_server_that_is_being_built_is_waited_for(compute, placement):
     assert command == f'openstack server show {building}'
     compute.wait(building, 'ACTIVE')
     assert ' migrate ' in _plan(placement, 0)[building]
+
+
+@pytest.fixture
+def gold(compute, placement):
+    """A server on the first host, the only one with the trait that its image requires."""
+    hosts.settle(compute)
+    placement('trait create CUSTOM_GOLD')
+    assert placement(f'resource provider trait add {FIRST} CUSTOM_GOLD').status == 0
+    image = compute.make_image('gold', {'trait:CUSTOM_GOLD': 'required'})
+    yield compute.boot('gold', imageRef=image)
+    for host in layout.HOSTS:
+        placement(f'resource provider trait remove {host} CUSTOM_GOLD')
+
+
+def test_the_trait_of_an_image_decides_where_its_server_goes(compute, placement, gold):
+    assert _plan(placement, 4) == {}
+
+    assert placement(f'resource provider trait add {SECOND} CUSTOM_GOLD').status == 0
+    command = _plan(placement, 0)[gold]
+
+    assert f'--host {SECOND} ' in command
+    assert _typed(command).status == 0
+    until(lambda: compute.host(gold) != FIRST, f'{gold} stays')
+
+
+def test_a_resize_away_that_nobody_confirmed_is_confirmed_first(compute, placement):
+    hosts.settle(compute)
+    uuid = compute.boot('away', host=FIRST)
+    compute.act(uuid, 'migrate', {'host': SECOND}, 'VERIFY_RESIZE')
+
+    command = _plan(placement, 5)[uuid]
+
+    assert command == f'openstack server resize confirm {uuid}'
+    assert _typed(command).status == 0
+    compute.wait(uuid, 'ACTIVE')
+    assert _plan(placement, 0) == {}

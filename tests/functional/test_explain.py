@@ -272,3 +272,45 @@ def test_a_flavor_is_asked_for_as_the_scheduler_does(placement, where, tmp_path)
     assert requested == {'VCPU', 'MEMORY_MB', 'COMPUTE_STATUS_DISABLED'}
     conflicts = [json.loads(item.stdout)['conflicts'] for item in (unmet, barred)]
     assert [item[0][0]['value'] for item in conflicts] == ['VGPU', 'CUSTOM_RARE']
+
+
+@pytest.mark.parametrize(
+    ('request_', 'names'),
+    [
+        ('--resource VCPU=1 --resource CUSTOM_PCI_10DE_20B0=1', ['CUSTOM_PCI_10DE_20B0']),
+        ('--resource VCPU=1 --required CUSTOM_NOBODY_KNOWS', ['CUSTOM_NOBODY_KNOWS']),
+        ('--resource VCPU=1 --group 1 --resource CUSTOM_X1=1 --required CUSTOM_X2',
+         ['CUSTOM_X1', 'CUSTOM_X2']),
+    ],
+)  # fmt: skip
+def test_a_name_that_the_service_does_not_know_is_an_answer(placement, request_, names):
+    result = placement(f'allocation candidate explain {request_}')
+    assert (result.status, result.stdout.splitlines()[0]) == (4, 'The request cannot be met.')
+    for name in names:
+        assert f'{name}: no host has it\n' in result.stderr
+
+
+def test_a_forbidden_trait_that_the_service_does_not_know_rules_nobody_out(placement):
+    result = placement('allocation candidate explain --resource VCPU=1 --forbidden CUSTOM_NOBODY')
+    assert (result.status, result.stdout.splitlines()[0]) == (
+        0, 'Placement can meet it: candidates on 3 trees.'
+    )  # fmt: skip
+
+
+def test_a_class_of_a_pci_alias_that_no_host_reports_has_its_likely_cause(placement, tmp_path):
+    flavor = {'name': 'gpu', 'vcpus': 1, 'ram': 1, 'disk': 0,
+              'extra_specs': {'pci_passthrough:alias': 'gpu:1'}}  # fmt: skip
+    (tmp_path / 'flavors.json').write_text(json.dumps([flavor]))
+    (tmp_path / 'nova.conf').write_text(
+        '[pci]\nalias = {"name": "gpu", "vendor_id": "10de", "product_id": "20b1"}\n'
+        '[filter_scheduler]\npci_in_placement = true\n'
+    )
+    result = placement(
+        f'allocation candidate explain --flavor gpu --flavors {tmp_path}/flavors.json '
+        f'--nova-conf {tmp_path}/nova.conf'
+    )
+    assert (result.status, result.stdout.splitlines()[0]) == (4, 'The request cannot be met.')
+    assert (
+        'Placement does not know the resource class CUSTOM_PCI_10DE_20B1: no host has it. The '
+        'likely cause is a PCI alias, or a setting in [pci] of nova.conf on the hosts\n'
+    ) in result.stderr

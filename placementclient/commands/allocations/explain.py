@@ -20,6 +20,7 @@ from placementclient.model.services import COMPUTE_SERVICE
 
 if TYPE_CHECKING:
     from placementclient.insight.candidates.explanation import Explanation, Offer
+    from placementclient.model.servers import HostAggregate
     from placementclient.nova.server_request import NovaRequest
 
     #: An explanation, Nova's request, and what Placement grants by its second one.
@@ -47,8 +48,8 @@ class ExplainCandidate(DocumentCommand):
       * the resources and traits that the nearest trees lack.
 
     With --flavor or --server it explains "No valid host" of a server. The command names parts of
-    the request that need a list which you did not give. It does not know filters of Nova's
-    scheduler that do not ask Placement.
+    the request that need a list which you did not give. It also names what
+    filters of Nova's scheduler decide without Placement.
     """
 
     examples = (
@@ -103,12 +104,17 @@ class ExplainCandidate(DocumentCommand):
         if not explanation.is_met:
             self.exit_status = errors.ExitStatus.INFEASIBLE
         names = self.used_client.names if self.used_client else {}
-        shown = explanations.lines(explanation, self.args.hosts, fallback)
-        lines = [wording.with_names(line, names) for line in shown]
+        filters = nova_request.filters if nova_request else ()
+        shown = explanations.lines(explanation, self.args.hosts, fallback, filters)
+        places = scheduling.places(self.aggregates)
+        lines = [wording.with_names(wording.replaced(line, places), names) for line in shown]
         data = explanations.data(explanation, fallback)
         if nova_request is not None:
             data |= {'unknown': list(nova_request.unknown), 'filters': list(nova_request.filters)}
         return Text(data, lines)
+
+    #: Those of Nova or of a file, which name zones.
+    aggregates: Sequence[HostAggregate] = ()
 
     @property
     def _is_server(self) -> bool:
@@ -124,6 +130,7 @@ class ExplainCandidate(DocumentCommand):
     def _of_service(self) -> _Explained:
         from placementclient.insight.candidates.explanation import explain
         from placementclient.producers import inquiry
+        from placementclient.render import explanations
 
         self.client.require('allocation candidate explain', _NESTED)
         self._check()
@@ -137,11 +144,25 @@ class ExplainCandidate(DocumentCommand):
 
         requests, nova_request = self._requests(self.client, is_owned)
         first, *others = requests
-        index = inquiry.service_index(self.client, [first])
-        ask = inquiry.asker(self.client, first.limit)
-        explanation = explain(first, index, ask, self.args.hosts)
-        offers = (inquiry.without_pcpu(self.client, second) for second in others)
-        return explanation, nova_request, None if explanation.is_met else next(offers, None)
+
+        def explained(unknown: inquiry.Unknown) -> Explanation:
+            index = inquiry.service_index(self.client, [first], unknown)
+            ask = inquiry.asker(self.client, first.limit, unknown)
+            return explain(first, index, ask, self.args.hosts)
+
+        unknown = inquiry.NOTHING
+        try:
+            explanation = explained(unknown)
+        except errors.BadRequest:
+            unknown = inquiry.unknown(self.client, first)
+            if unknown == inquiry.NOTHING:
+                raise
+            self.warn(explanations.unknown(*unknown, is_nova=self._is_server))
+            explanation = explained(unknown)
+        fallback = None
+        if others and not explanation.is_met and unknown == inquiry.NOTHING:
+            fallback = inquiry.without_pcpu(self.client, others[0])
+        return explanation, nova_request, fallback
 
     def _of_snapshot(self) -> _Explained:
         from placementclient.insight import owners, unknown_names
@@ -213,9 +234,14 @@ class ExplainCandidate(DocumentCommand):
                     f'{wording.suggestion(name, by_name)}'
                 )
             nova_request = how.requested(by_name[name], is_owned=is_owned)
-        if nova_request.uncounted and (self.args.print_request or not nova_request.impossible):
+        self.aggregates = how.sources.aggregates or ()
+        # The answer itself has the filters.
+        uncounted = nova_request._replace(filters=()).uncounted
+        if self.args.print_request:
+            uncounted = nova_request.uncounted
+        if uncounted and (self.args.print_request or not nova_request.impossible):
             subject = f'flavor {name}' if name else 'the server'
-            self.log.warning(f'{subject}: not counted: {", ".join(nova_request.uncounted)}')
+            self.log.warning(f'{subject}: not counted: {", ".join(uncounted)}')
         return nova_request
 
     def _printed(self) -> Text:

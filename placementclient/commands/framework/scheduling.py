@@ -15,7 +15,7 @@ from placementclient.commands.framework.compute import CYBORG, GLANCE, NEUTRON, 
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
-    from placementclient.model.servers import Flavor, Image, Server
+    from placementclient.model.servers import Flavor, HostAggregate, Image, Server
     from placementclient.model.services import Port
     from placementclient.model.snapshots import Snapshot
     from placementclient.nova.images import Images
@@ -122,6 +122,16 @@ def scheduling(command: base.PlacementCommand, server: ServerRequest | None = No
         parts['unknown'] = (*server.unknown, *unknown)
     files = [(path, disk.read_text(path)) for path in args.get('nova_conf') or ()]
     return Scheduling(settings(files), sources, parts)
+
+
+def places(aggregates: Sequence[HostAggregate]) -> dict[str, str]:
+    """Return words for the conditions on aggregates that zones, projects and names stand for."""
+    zones: dict[str, list[str]] = {}
+    for aggregate in aggregates:
+        if aggregate.zone:
+            zones.setdefault(aggregate.zone, []).append(aggregate.uuid)
+    words = {f'member of {" or ".join(sorted(uuids))}': f'zone {z}' for z, uuids in zones.items()}
+    return words | {aggregate.uuid: aggregate.name for aggregate in aggregates}
 
 
 def _image(command: base.PlacementCommand, image: str | None, source: str | None) -> Image | None:

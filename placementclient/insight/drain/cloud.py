@@ -52,6 +52,7 @@ class Knowledge:
     :param migrations: by the UUID of the consumer that holds the old host; ``None`` if they are
         not known
     :param cells: the cells of Nova by the name of the host; ``None``: all hosts are in one
+    :param aggregates: the names of aggregates by UUID
     """
 
     requests: Mapping[str, Request] = field(default_factory=dict)
@@ -64,6 +65,7 @@ class Knowledge:
     restrictions: Mapping[str, Restriction | None] = field(default_factory=dict)
     migrations: Mapping[str, ServerMigration] | None = None
     cells: Mapping[str, str] | None = None
+    aggregates: Mapping[str, str] = field(default_factory=dict)
 
 
 class Occupants(NamedTuple):

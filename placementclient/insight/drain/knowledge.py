@@ -23,6 +23,7 @@ from placementclient.model.servers import HostAggregate, Image, Server, ServerGr
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
 from placementclient.nova.images import Images
+from placementclient.nova.scheduler_filters import CAPABILITIES, METADATA, NUMA, PCI
 from placementclient.nova.server_parts import Refusal, ServerRequest
 from placementclient.nova.server_request import Scheduling
 from placementclient.nova.settings import Settings
@@ -123,6 +124,7 @@ def learn(
         groups,
         restrictions,
         migrations,
+        aggregates={aggregate.uuid: aggregate.name for aggregate in aggregates},
     )
     return knowledge, remarks
 
@@ -144,9 +146,8 @@ def _requested(
         request = scheduling.of_server(parts, is_owned=is_owned)
     except Refusal as reason:
         return f'Nova would refuse them: {reason}'
-    filtered = server_request.filtered(server.flavor)
-    uncounted[_FILTERS] += bool(filtered)
-    if set(request.uncounted) - set(filtered):
+    uncounted[_FILTERS] += request.has_filter(CAPABILITIES, METADATA)
+    if request.unknown or request.ignored or request.has_filter(NUMA, PCI):
         return 'their flavor asks for devices or NUMA cells'
     if server_request.amounts(request.first) != together(allocations.values()):
         return 'they hold other amounts than their flavor says'

@@ -133,7 +133,8 @@ def test_a_server_of_nova(placement, tmp_path, monkeypatch):
         '&resourcesg=NET_BW_EGR_KILOBIT_PER_SEC%3A1'
         '&root_required=OWNER_NOVA%2C%21COMPUTE_STATUS_DISABLED\n'
     )
-    assert result.stderr == f'the server: not counted: {OWNER}\n'
+    group = 'ServerGroupAffinityFilter and ServerGroupAntiAffinityFilter: group'
+    assert result.stderr == f'the server: not counted: {OWNER}, {group}\n'
     absent = SERVER.replace('1', '2')
     result = placement(f'{command}{absent}')
     assert (result.status, result.stderr) == (1, f'Nova has no server {absent}\n')
@@ -231,4 +232,50 @@ def test_without_the_second_request_hosts_without_pcpu_are_none(placement, tmp_p
         'No resource provider has inventory of PCPU\nthere are no candidates (exit 4)\n',
     )
     data = json.loads(placement(f'{command} -f json').stdout)
-    assert (data['unknown'], data['filters']) == ([], [])
+    assert (data['unknown'], data['filters']) == ([], ['NUMATopologyFilter: hw:cpu_policy'])
+
+
+@pytest.mark.parametrize(
+    ('options', 'specs', 'image', 'filters'),
+    [
+        ('', {'hw:cpu_policy': 'dedicated'}, {}, ['NUMATopologyFilter: hw:cpu_policy']),
+        ('', {'hw:cpu_policy': 'shared'}, {}, []),
+        ('', {'hw:mem_page_size': 'large'}, {}, ['NUMATopologyFilter: hw:mem_page_size']),
+        ('', {}, {'hw_numa_nodes': 2}, ['NUMATopologyFilter: hw_numa_nodes']),
+        ('', {}, {'img_hv_type': 'qemu'}, ['ImagePropertiesFilter: img_hv_type']),
+        ('--hint group=x', {}, {},
+         ['ServerGroupAffinityFilter and ServerGroupAntiAffinityFilter: group']),
+        ('--hint same_host=x', {}, {}, ['SameHostFilter: same_host']),
+        ('--hint colour=x', {}, {}, []),
+        ('', {'capabilities:a': 'b'}, {}, ['ComputeCapabilitiesFilter: capabilities:a']),
+    ],
+)  # fmt: skip
+def test_what_filters_of_the_scheduler_decide_is_in_the_answer(
+    placement, tmp_path, options, specs, image, filters
+):
+    snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8, PCPU=8, MEMORY_MB=256)]))
+    source = flavors(tmp_path, **specs)
+    source += f'--image {save(tmp_path, "image.json", {"disk_format": "raw", **image})}'
+    command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot} {options}'
+    result = placement(command)
+    first, second = result.stdout.splitlines()[:2]
+    assert (result.status, first) == (0, 'Placement can meet it: candidates on 1 tree.')
+    sentence = 'Placement does not decide, but a filter of the scheduler: '
+    assert second == (sentence + filters[0] if filters else '')
+    assert json.loads(placement(f'{command} -f json').stdout)['filters'] == filters
+
+
+def test_a_zone_has_its_name(placement, tmp_path):
+    uuids = ['0aee21e0-1111-4222-8333-444455556666', '1bee21e0-1111-4222-8333-444455556666']
+    zones = [
+        {'uuid': uuid, 'name': f'rack{n}', 'hosts': [], 'metadata': {'availability_zone': 'west'}}
+        for n, uuid in enumerate(uuids)
+    ]
+    states = [provider('h', VCPU=8, MEMORY_MB=256, aggregates=uuids[:1])]
+    snapshot = save(tmp_path, 'cloud.json', cloud(states))
+    options = f'--zone west --aggregates {save(tmp_path, "aggregates.json", zones)}'
+    source = flavors(tmp_path)
+    command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot} {options}'
+    result = placement(command)
+    assert '  1  zone west\n' in result.stdout
+    assert 'member of' not in result.stdout

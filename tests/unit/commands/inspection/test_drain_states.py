@@ -250,3 +250,29 @@ def test_a_consumer_that_is_no_server_gets_no_migration(placement, tmp_path):
     [row] = json.loads(result.stdout)
     assert (result.status, row['state'], row['command']) == (5, 'cannot move', '')
     assert row['reason'] == 'is no server, but a consumer of type CONTAINER'
+
+
+def test_advice_names_no_option_that_was_given(placement, tmp_path):
+    shelf = 'AGGREGATE'
+    states = [
+        provider('compute1', aggregates=[shelf], traits=['CUSTOM_X'], VCPU=8),
+        provider('compute2', VCPU=8),
+    ]
+    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', compute1={'VCPU': 2})]))
+    aggregates = [{'uuid': shelf, 'name': 'rack 7', 'hosts': [], 'metadata': {}}]
+    lists = {'servers': [server('s1', 2)], 'aggregates': aggregates, 'server_groups': []}
+    plan = f'{PLAN.format(file=path)} compute1'
+    assert 'Add --requests nova' in placement(plan).stderr
+    result = placement(f'{plan} --requests {save(tmp_path, "nova.json", lists)}')
+    assert (result.status, 'Add --requests nova' in result.stderr) == (5, False)
+
+
+def test_the_zone_of_hosts_in_no_zone_has_a_name(placement, tmp_path):
+    states = [provider('compute1', VCPU=8), provider('compute2', VCPU=8)]
+    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', compute1={'VCPU': 2})]))
+    zone = {'uuid': 'a', 'name': 'a', 'hosts': ['compute2'], 'metadata': {'availability_zone': 'w'}}
+    record = server('s1', 2) | {'OS-EXT-AZ:availability_zone': 'nova'}
+    record |= {'pinned_availability_zone': 'nova'}
+    lists = {'servers': [record], 'aggregates': [zone], 'server_groups': []}
+    result = placement(f'{PLAN.format(file=path)} compute1 {requests(tmp_path, lists)}')
+    assert '1 server of VCPU 2 in the default zone: room for 0\n' in result.stderr

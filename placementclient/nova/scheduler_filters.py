@@ -1,0 +1,80 @@
+"""What filters of Nova's scheduler (34.0) decide without Placement. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from placementclient.model.services import Port
+from placementclient.nova.group_rules import ALIAS
+from placementclient.nova.server_parts import ServerRequest
+from placementclient.nova.settings import Settings
+from placementclient.nova.wishes import Wishes
+
+NUMA, PCI = 'NUMATopologyFilter', 'PciPassthroughFilter'
+CAPABILITIES, METADATA = 'ComputeCapabilitiesFilter', 'AggregateInstanceExtraSpecsFilter'
+
+
+class _Decision(NamedTuple):
+    """What gives a filter something to decide.
+
+    :param specs: the beginnings of extra specs
+    :param properties: the names of image properties
+    :param hints: the names of hints
+    """
+
+    specs: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+
+
+_DECISIONS: Mapping[str, _Decision] = {
+    NUMA: _Decision(
+        (
+            *('hw:cpu_dedicated_mask', 'hw:cpu_policy', 'hw:mem_page_size', 'hw:numa_nodes'),
+            *('hw:pci_numa_affinity_policy', 'resources:PCPU'),
+        ),
+        ('hw_cpu_policy', 'hw_mem_page_size', 'hw_numa_nodes', 'hw_pci_numa_affinity_policy'),
+    ),
+    CAPABILITIES: _Decision(('capabilities:',)),
+    METADATA: _Decision(('aggregate_instance_extra_specs:',)),
+    'ImagePropertiesFilter': _Decision(
+        properties=(
+            *('hw_architecture', 'hw_maxphysaddr_bits', 'hw_vm_mode', 'hypervisor_type'),
+            *('hypervisor_version_requires', 'img_hv_requested_version', 'img_hv_type', 'vm_mode'),
+        )
+    ),
+    'ServerGroupAffinityFilter and ServerGroupAntiAffinityFilter': _Decision(hints=('group',)),
+    'SameHostFilter': _Decision(hints=('same_host',)),
+    'DifferentHostFilter': _Decision(hints=('different_host',)),
+    'SimpleCIDRAffinityFilter': _Decision(hints=('build_near_host_ip',)),
+    'JsonFilter': _Decision(hints=('query',)),
+}
+#: A policy that needs no cells of a host.
+_SHARED = 'shared'
+#: The kinds of ports that need a device of the host; Placement does not count it.
+_DEVICES = ('direct', 'direct-physical', 'macvtap', 'vdpa')
+
+
+def decided(server: ServerRequest, settings: Settings) -> Iterator[str]:
+    """Return what each filter decides: ``NUMATopologyFilter: hw:cpu_policy``."""
+    wishes = Wishes(server.flavor, server.image)
+    for name, decision in _DECISIONS.items():
+        for key in _keys(decision, wishes, server.hints):
+            yield f'{name}: {key}'
+    if (alias := wishes.specs.get(ALIAS)) and settings.is_read and not settings.pci_in_placement:
+        yield f'{PCI}: {ALIAS}={alias}'
+    for kind in dict.fromkeys(_kinds(server.ports)):
+        yield f'{PCI}: port with vnic_type {kind}'
+
+
+def _keys(decision: _Decision, wishes: Wishes, hints: Iterable[str]) -> Iterator[str]:
+    sources = (
+        (wishes.specs, lambda key: key.startswith(decision.specs)),
+        (wishes.properties, lambda key: key in decision.properties),
+    )
+    for values, is_meant in sources:
+        yield from (key for key in sorted(values) if is_meant(key) and values[key] != _SHARED)
+    yield from (hint for hint in decision.hints if hint in hints)
+
+
+def _kinds(ports: Iterable[Port]) -> Iterator[str]:
+    return (port.vnic_type for port in ports if port.vnic_type in _DEVICES)
