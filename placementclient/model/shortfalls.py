@@ -29,6 +29,25 @@ def shortfalls(
                 yield Notice('shortfall', message, {'provider': live.name, **facts})
 
 
+def refusal(
+    state: ProviderState, resource_class: str, amount: int, more: int, taken: int = 0
+) -> str:
+    """Return a clause on why a provider does not grant an amount; empty if it grants it.
+
+    :param more: the part of the amount that its consumer does not hold there yet
+    :param taken: an amount of the class that others get before
+    """
+    inventory = state.inventories.get(resource_class)
+    if inventory is None:
+        return f'{state.name} has no inventory of {resource_class}'
+    free = state.free(resource_class) - taken
+    if more > max(free, 0):
+        return f'{state.name} has no room: {more} {resource_class} needed, {max(free, 0)} free'
+    if not inventory.admits(amount):
+        return f'{state.name} does not grant {amount} {resource_class} at once'
+    return ''
+
+
 class Unaccounted(errors.PlacementError):
     """Some usage belongs to no known consumer, so it cannot be freed."""
 

@@ -16,6 +16,7 @@ from placementclient.model.findings import Finding, Severity
 from placementclient.model.plans import Change, Plan
 from placementclient.model.servers import Server
 from placementclient.model.services import Port
+from placementclient.model.shortfalls import refusal
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import Producer
 from placementclient.reading.capture import capture, capture_any
@@ -181,12 +182,8 @@ def _lacking(
 ) -> str:
     """Return a clause on the lacking room for a consumer beside the other healed servers."""
     for uuid, resources in added.items():
-        state = snapshot.providers[uuid]
-        for name, amount in resources.items():
-            free = state.free(name) - healing[uuid].get(name, 0)
-            if amount > free:
-                return f'{state.name} has no room: {amount} {name} needed, {max(free, 0)} free'
-            whole = consumer.allocations[uuid][name]
-            if not state.inventories[name].admits(whole):
-                return f'{state.name} does not grant {whole} {name} at once'
+        for name, more in resources.items():
+            amount, taken = consumer.allocations[uuid][name], healing[uuid].get(name, 0)
+            if reason := refusal(snapshot.providers[uuid], name, amount, more, taken):
+                return reason
     return ''

@@ -191,3 +191,127 @@ def test_a_claim_that_nobody_grants(client, placement):
         result = placement(f'resource provider allocation claim {SERVER} {OWNED} --resource VGPU=1')
     assert (result.status, allocated(client, SERVER)) == (1, {})
     assert 'None of the 4 candidates was granted' in result.stderr
+
+
+def resized(placement, arguments):
+    return placement(f'resource provider allocation resize {SERVER} {arguments}')
+
+
+@pytest.mark.parametrize('kind', ['INSTANCE', None])
+def test_a_resize_changes_amounts_and_keeps_everything_else(client, placement, kind):
+    build(client, holder('server', ALLOCATED, kind))
+    before = allocation.show(client, SERVER).value
+    with watched(client) as requests:
+        result = resized(placement, '--resource VCPU=4 --resource MEMORY_MB=256 -f json')
+    assert result.status == 0, result
+    after = by_uuid(ALLOCATED | {'compute0': {'VCPU': 4, 'MEMORY_MB': 256}})
+    assert allocated(client, SERVER) == after
+    rows = json.loads(result.stdout)
+    assert {row['resource_provider']: row['resources'] for row in rows} == after
+    consumer = allocation.show(client, SERVER).value
+    assert (consumer.project_id, consumer.user_id, consumer.type) == (
+        before.project_id,
+        before.user_id,
+        before.type,
+    )
+    assert [method for method, _ in requests if method != 'GET'] == ['PUT']
+    again = resized(placement, '--resource VCPU=4')
+    assert (again.status, 'holds these amounts already: nothing was done' in again.stderr) == (
+        0,
+        True,
+    )
+
+
+@pytest.mark.parametrize('mode', ['', ' --dry-run', ' --plan plan.json'])
+@pytest.mark.parametrize(
+    ('arguments', 'sentence'),
+    [
+        ('--resource VCPU=17', 'does not grant 17 VCPU at once'),
+        ('--resource MEMORY_MB=300', 'does not grant 300 MEMORY_MB at once'),
+        ('--resource DISK_GB=500', 'storage has no room: 490 DISK_GB needed, 489 free'),
+        ('--resource VGPU=1', 'does not hold VGPU, and resize adds no class: use '),
+        ('--resource VCPU=0', f'use {{}} allocation unset {SERVER} --resource-class VCPU'),
+        ('--resource DISK_GB=1 --provider compute0', 'does not hold DISK_GB on compute0'),
+        ('--resource VCPU=3 --generation 9', 'The generation is 1, not 9'),
+    ],
+)
+def test_a_resize_that_cannot_be_is_refused_unsent(
+    client, placement, tmp_path, monkeypatch, arguments, sentence, mode
+):
+    monkeypatch.chdir(tmp_path)
+    others = (
+        holder('other', {'storage': {'DISK_GB': 500}}),
+        holder('more', {'storage': {'DISK_GB': 1}}),
+    )
+    build(client, holder('server', ALLOCATED), *others)
+    with watched(client) as requests:
+        result = resized(placement, arguments + mode)
+    assert (result.status, sentence.format('placement resource provider') in result.stderr) == (
+        1,
+        True,
+    ), result
+    assert {method for method, _ in requests} <= {'GET'}
+    assert allocated(client, SERVER) == by_uuid(ALLOCATED)
+    assert not (tmp_path / 'plan.json').exists()
+
+
+def test_a_class_on_several_providers_is_resized_where_the_operator_says(client, placement):
+    gpus = {'compute0_gpu0': {'VGPU': 1}, 'compute0_gpu1': {'VGPU': 1}}
+    build(client, holder('server', gpus))
+    refused = resized(placement, '--resource VGPU=2')
+    assert refused.status == 1
+    assert (
+        'holds VGPU on compute0_gpu0, compute0_gpu1: choose one with --provider' in refused.stderr
+    )
+    assert resized(placement, '--resource VGPU=2 --provider compute0_gpu1').status == 0
+    assert allocated(client, SERVER) == by_uuid(gpus | {'compute0_gpu1': {'VGPU': 2}})
+
+
+@pytest.mark.parametrize(
+    ('command', 'after'),
+    [
+        (f'move {SERVER} --from compute0 --to compute1', ALLOCATED['compute0']),
+        (f'resize {SERVER} --resource VCPU=4', None),
+    ],
+)
+@pytest.mark.parametrize('kind', ['INSTANCE', None])
+def test_a_change_of_a_consumer_is_planned_applied_and_taken_back(
+    client, placement, tmp_path, command, after, kind
+):
+    build(client, holder('server', ALLOCATED, kind))
+    path = tmp_path / 'plan.json'
+    line = f'resource provider allocation {command}'
+    dry = placement(f'{line} --dry-run -f json')
+    assert dry.status == 3, dry
+    (row,) = json.loads(dry.stdout)
+    assert (row['object'], row['before']['compute0']) == (
+        f'consumer {SERVER}',
+        ALLOCATED['compute0'],
+    )
+    assert allocated(client, SERVER) == by_uuid(ALLOCATED)
+    written = placement(f'{line} --plan {path}')
+    assert (written.status, written.stdout.count('compute0') > 0) == (0, True), written
+    assert allocated(client, SERVER) == by_uuid(ALLOCATED)
+    run = 'resource provider reshape'
+    assert placement(f'{run} apply {path} --yes').status == 0
+    desired = {'compute1': after} if after else {'compute0': {'VCPU': 4, 'MEMORY_MB': 512}}
+    assert allocated(client, SERVER) == by_uuid({'storage': ALLOCATED['storage']} | desired)
+    assert placement(f'{run} verify {path}').status == 0
+    assert placement(f'{run} rollback {path} --yes').status == 0
+    assert allocated(client, SERVER) == by_uuid(ALLOCATED)
+    assert allocation.show(client, SERVER).value.type == kind
+
+
+def test_a_move_for_which_there_is_no_room_is_no_plan(client, placement):
+    full = holder('other', {'compute1': {'VCPU': 16, 'MEMORY_MB': 64256}})
+    build(client, holder('server', ALLOCATED), full)
+    result = placement(
+        f'resource provider allocation move {SERVER} --from compute0 --to compute1 --dry-run'
+    )
+    assert (
+        result.status,
+        'compute1 has no room: 512 MEMORY_MB needed, 256 free' in result.stderr,
+    ) == (
+        1,
+        True,
+    ), result

@@ -198,6 +198,7 @@ COMMANDS = {
     'allocation delete': f'{ALLOCATION} delete {{consumer}}',
     'allocation replace': f'{ALLOCATION} replace --file {{folder}}/allocations.json',
     'allocation move': f'{ALLOCATION} move {{consumer}} --from {{here}} --to {{there}}',
+    'allocation resize': f'{ALLOCATION} resize {{consumer}} --provider {{here}} --resource VCPU=1',
     'allocation transfer': f'{ALLOCATION} transfer {{consumer}} --to-consumer {{other}}',
     'allocation claim': f'{ALLOCATION} claim {{other}} --resource VCPU=5 --in-tree {{there}} '
     f'{OWNER}',

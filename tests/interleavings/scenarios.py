@@ -151,6 +151,7 @@ _PLAIN = {
     'resource provider allocation move': (
         f'{NEIGHBOUR} --class CUSTOM_PORT --from {CELL} --to {LEAF}'
     ),
+    'resource provider allocation resize': f'{SERVER} --provider {HOST} --resource VCPU=1',
     'resource provider allocation transfer': f'{SERVER} --to-consumer {NEW}',
     'resource provider allocation claim': f'{NEW} {OWNER} --resource VCPU=1 --alternates 1',
     'resource provider allocation replace': '--file consumers.json',

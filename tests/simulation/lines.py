@@ -90,6 +90,9 @@ WRITING = {
     'resource provider allocation move': (
         '{consumer} --class VCPU --from {host_uuid} --to {target}',
     ),
+    'resource provider allocation resize': (
+        '{own_consumer} --provider {host_uuid} --resource VCPU=2',
+    ),
     'resource provider allocation transfer': ('{own_consumer} --to-consumer {uuid}',),
     'resource provider allocation claim': (
         f'{{uuid}} {_OWNER} --resource VCPU=1 --resource MEMORY_MB=256 --alternates 1',

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 
 #: Below, allocations are read without their owner, and so cannot be written back.
 _SHOWS_OWNER = Microversion(1, 12)
-
-_GENERATION = Option(
-    '--generation',
-    type=int,
-    since='1.28',
-    help='Write only if the consumer still has this generation; default: retry after a conflict',
-)
 
 OWNER = (
     Option('--project-id <project>', required_since='1.8', help='ID of its project'),
@@ -55,7 +48,7 @@ class ListAllocation(base.Lister):
 class ConsumerLister(base.Lister):
     """A command that prints the allocations of a consumer."""
 
-    prints = (*columns.ALLOCATION.names, 'last_modified', 'name')
+    prints: ClassVar[Sequence[str]] = (*columns.ALLOCATION.names, 'last_modified', 'name')
 
     def shown(self) -> Read[Consumer]:
         """Read the allocations of the argument ``<consumer>``."""
@@ -110,7 +103,7 @@ class SetAllocation(ConsumerLister):
             since='1.34',
             help='Provider that serves a request group, as a candidate has it',
         ),
-        _GENERATION,
+        option.CONSUMER_GENERATION,
     )
 
     def execute(self) -> columns.Output:
@@ -144,7 +137,7 @@ class UnsetAllocation(ConsumerLister):
         option.CONSUMER,
         Option('--provider <provider>...', help='Only those on this provider, by name or UUID'),
         Option('--resource-class <resource_class>...', help='Only allocations of this class'),
-        _GENERATION,
+        option.CONSUMER_GENERATION,
     )
 
     def execute(self) -> columns.Output:

@@ -107,6 +107,12 @@ GENERATION = Option(
     type=int,
     help='Write only if the provider still has this generation; default: retry after a conflict',
 )
+CONSUMER_GENERATION = Option(
+    '--generation',
+    type=int,
+    since='1.28',
+    help='Write only if the consumer still has this generation; default: retry after a conflict',
+)
 #: How much is done at the same time, where the operator does not say.
 WORKERS = 4
 MOST_WORKERS = 1000

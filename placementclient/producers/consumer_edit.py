@@ -1,0 +1,76 @@
+"""An edit of the allocations of one consumer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from placementclient.api import allocation
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.model.consumers import Consumer
+from placementclient.model.providers import Provider
+from placementclient.model.shortfalls import refusal
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.producers.producer import Producer
+from placementclient.reading.capture import origin_of
+from placementclient.reading.facets import with_facets
+from placementclient.reading.listing import whole_trees
+
+
+class ConsumerEdit(Producer):
+    """The producer of one changed consumer; it refuses amounts for which there is no room.
+
+    :param edit: returns the consumer after the edit, or raises an error if it cannot have it
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        command: str,
+        consumer_uuid: str,
+        edit: Callable[[Consumer], Consumer],
+    ) -> None:
+        super().__init__(client)
+        self.command = command
+        self._uuid, self._edit = consumer_uuid, edit
+
+    def read(self, roots: Sequence[str]) -> Snapshot:
+        """Read the consumer and the providers on which it changes, with those above them."""
+        origin = origin_of(self.client)
+        consumer = allocation.show(self.client, self._uuid).value
+        members: dict[str, Provider] = {}
+        states = {}
+        for uuid in changed_providers(consumer, self._edit(consumer)):
+            if uuid not in members:
+                members |= {item.uuid: item for item in whole_trees(self.client, uuid)}
+            if uuid in members:
+                states[uuid] = with_facets(self.client, ProviderState(members[uuid])).state
+        others = {uuid: ProviderState(provider) for uuid, provider in members.items()}
+        return Snapshot((others | states).values(), (consumer,), origin)
+
+    def desired(self, live: Snapshot) -> Snapshot:
+        """Return the snapshot with the edit.
+
+        :raises errors.PlacementError: if a provider has no room for it
+        """
+        consumer = live.consumers[self._uuid]
+        after = self._edit(consumer)
+        for uuid in changed_providers(consumer, after):
+            check_room(live.existing(uuid), consumer, after)
+        return Snapshot(live.providers.values(), (after,), live.origin)
+
+
+def changed_providers(before: Consumer, after: Consumer) -> list[str]:
+    """Return the UUIDs of the providers on which a consumer changes."""
+    uuids = {**before.allocations, **after.allocations}
+    return [uuid for uuid in uuids if before.allocations.get(uuid) != after.allocations.get(uuid)]
+
+
+def check_room(state: ProviderState, before: Consumer, after: Consumer) -> None:
+    """Raise an error if a provider, with its usages, does not grant what a consumer would get."""
+    held = before.allocations.get(state.uuid, {})
+    for name, amount in after.allocations.get(state.uuid, {}).items():
+        if amount == (had := held.get(name, 0)):
+            continue
+        if reason := refusal(state, name, amount, amount - had):
+            raise errors.PlacementError(f'Consumer {after.uuid}: {reason}')
