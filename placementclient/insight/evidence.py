@@ -284,7 +284,7 @@ class Evidence:
         newest = self._newest(server_uuid)
         if newest is None:
             return False
-        ended = moment(newest.updated_at or newest.created_at)
+        ended = newest.ended_at
         other = self._ends(newest).get(own)
         is_there = other not in (None, own) and provider_uuid in self.serving(other)
         return is_there and ended is not None and changed is not None and changed <= ended

@@ -304,6 +304,17 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
         return self.status in _SUCCESS | _FAILURE
 
     @property
+    def ended_at(self) -> str | None:
+        """Return when the server has arrived, if the list says it.
+
+        Nova writes again into the record of an evacuation when its source comes back, maybe after
+        the server has moved there.
+        """
+        if (self.type, self.status) == ('evacuation', 'completed'):
+            return None
+        return moment(self.updated_at or self.created_at)
+
+    @property
     def has_returned(self) -> bool:
         """Return whether it ended on the host where it began."""
         return self.status in _RETURNED

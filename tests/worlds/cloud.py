@@ -122,6 +122,8 @@ class Migration:
     #: In an older list; ``None``: not in it.
     earlier: str | None = None
     is_shown: bool = True
+    #: The hours from its beginning to its last change.
+    duration: float = 1
 
 
 @dataclass(eq=False)

@@ -58,7 +58,8 @@ def migration_record(migration: Migration, number: int, *, is_earlier: bool = Fa
         'source_compute': migration.source.service, 'source_node': migration.source.name,
         'dest_compute': migration.dest.service, 'dest_node': migration.dest.name,
         'dest_host': None, 'old_instance_type_id': 1, 'new_instance_type_id': 1,
-        'migration_type': migration.type, 'created_at': moment(migration.updated + 1),
+        'migration_type': migration.type,
+        'created_at': moment(migration.updated + migration.duration),
         'status': migration.earlier if is_earlier else migration.status,
         'updated_at': moment(migration.updated + (0.5 if is_earlier else 0)),
     }  # fmt: skip

@@ -172,6 +172,9 @@ def _moved(b: Builder, kind: str, promise: str) -> Server:
     if b.maybe(0.3):
         b.migration(server, dest, source, kind, ENDS[kind], updated + 10 * DAY, ENDS[kind])
     final = b.dice.choice(['completed', ENDS[kind]])
+    if (kind, final) == ('evacuation', 'completed'):
+        # It says when the source came back, not when the server left.
+        promise = ''
     b.migration(server, source, dest, kind, final, updated, 'running')
     if not b.fits(dest, server.flavor):
         promise = ''
@@ -213,7 +216,10 @@ def misrecorded(b: Builder) -> None:
     server = b.server(source, updated=2 * DAY)
     if b.maybe():
         kind = b.dice.choice(['live-migration', 'evacuation'])
-        b.migration(server, dest, source, kind, 'completed', 20 * DAY, 'completed')
+        first = b.migration(server, dest, source, kind, 'completed', 20 * DAY, 'completed')
+        if kind == 'evacuation' and b.maybe():
+            # The host that was evacuated has come back long after: Nova says so in that record.
+            first.updated, first.duration = DAY, 20 * DAY
     b.migration(server, source, dest, 'live-migration', 'completed', 2 * DAY, 'running')
     b.hold(server.uuid, dest, server.flavor, 2 * DAY + 1)
     b.hold(server.uuid, source, server.flavor, 2 * DAY + 1, is_needed=False)

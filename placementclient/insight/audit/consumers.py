@@ -112,8 +112,9 @@ def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
     cannot be deleted.
 
     Safe to fix: yes, if the server stays on its own host and holds there what its flavor asks for.
-    Its newest migration must say that it has left the other host. ``--fix`` frees what it holds
-    there, and on pools that serve the other host alone.
+    Its newest migration must say that it has left the other host: not with the status
+    ``completed``, which says that this host has come back. ``--fix`` frees what it holds there, and
+    on pools that serve the other host alone.
 
     Look yourself: ``openstack server migration list --server SERVER --type evacuation`` and
     ``openstack resource provider allocation show SERVER``

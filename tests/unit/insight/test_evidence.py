@@ -45,6 +45,8 @@ BOTH = consumer('s', a=HOST, b=HOST)
 def test_evidence_frees_what_a_settled_server_has_left():
     assert judged(BOTH) == Verdict(('a',))
     assert judged(BOTH, hypervisors=HYPERVISORS) == Verdict(('a',))
+    evacuation = replace(MIGRATION, type='evacuation', status='done')
+    assert judged(BOTH, migrations=[evacuation]) == Verdict(('a',))
 
 
 @pytest.mark.parametrize('flavor', [None, VM])
@@ -122,6 +124,8 @@ def test_evidence_needs_no_times_of_a_record_that_nova_gave_just_now():
         # It came back, so that it has not left.
         [replace(MIGRATION, status='reverted')],
         [replace(MIGRATION, status='cancelled')],
+        # Nova wrote this when the source came back, maybe after the server had moved there.
+        [replace(MIGRATION, type='evacuation')],
         # Of two nobody knows which is the newer one.
         [MIGRATION, replace(MIGRATION, uuid='n')],
         [MIGRATION, replace(MIGRATION, uuid='n', created_at=None)],
