@@ -46,7 +46,7 @@ def test_nothing_is_made_where_a_name_is_taken(client, placement, file):
     for options in ('', '--missing'):
         result = placement(f'{COMMAND} restore {file} {options}')
         assert result.status == 1
-        assert result.stderr.endswith('exist already: two\n')
+        assert 'exist already: two' in result.stderr
     assert [provider.name for provider in resource_provider.list(client)] == ['two']
 
 
