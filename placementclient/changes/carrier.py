@@ -108,7 +108,7 @@ class Carrier(Inspector):
         except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
             remarks.append(f'what was prepared is still there: {obstacle}')
             is_withdrawn = False
-        done = [] if is_withdrawn else self._sentences(tree)
+        done = [] if is_withdrawn and not self.journal.is_back else self._sentences(tree)
         ended = State.DONE_IN_PART if done else State.LEFT_ALONE
         if done:
             remarks.append(f'done: {listed(done, 5)}')

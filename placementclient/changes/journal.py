@@ -106,7 +106,7 @@ class Journal:
         backward: bool = False,
     ) -> None:
         self.lines, self.records, self._beginning = lines, records, beginning
-        self._is_back = backward
+        self.is_back = backward
 
     def of(self, root_provider_uuid: str) -> Record:
         """Return the record of a tree: an empty one if no line is about it."""
@@ -115,7 +115,7 @@ class Journal:
     def done(self, root_provider_uuid: str) -> Sequence[Mapping[str, Any]]:
         """Return the requests for a tree that are carried out, or may be, in this direction."""
         record = self.of(root_provider_uuid)
-        return record.done if record.is_back is self._is_back else ()
+        return record.done if record.is_back is self.is_back else ()
 
     def begin(self) -> None:
         """Write the first line, unless it exists. A new journal has no file before that."""
@@ -162,7 +162,7 @@ class Journal:
 
     def _write(self, root_provider_uuid: str, *, synced: bool = True, **fields: Any) -> None:
         self.begin()
-        entry = JournalEntry(at=_now(), tree=root_provider_uuid, back=self._is_back, **fields)
+        entry = JournalEntry(at=_now(), tree=root_provider_uuid, back=self.is_back, **fields)
         if self.lines:
             self.lines.append(journals.encode(entry), synced=synced)
         _learn(self.records, entry)

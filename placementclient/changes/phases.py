@@ -38,6 +38,14 @@ class InventoryPart(NamedTuple):
             return Phase.BEFORE
         return Phase.AFTER if self.live == self.after else Phase.NEITHER
 
+    @property
+    def has_old_total(self) -> bool:
+        """Whether the total is that before the change, which sets another one."""
+        before, after, live = (
+            side.total if side else 0 for side in (self.before, self.after, self.live)
+        )
+        return live == before != after
+
 
 def inventory_part(change: ProviderChange, name: str, live: ProviderState | None) -> InventoryPart:
     before, after = change.content_before.inventories, change.content_after.inventories
@@ -69,6 +77,12 @@ def is_untouched(tree: Change, live: Snapshot) -> bool:
     created = [change.uuid for change in tree.created() if change.content_after.inventories]
     are_empty = all(uuid not in live.providers or is_empty(live, uuid) for uuid in created)
     return phase_of(tree, live) in (Phase.BEFORE, None) or (bool(created) and are_empty)
+
+
+def is_taken_back(tree: Change, live: Snapshot) -> bool:
+    """Return whether the inventories are back that a change moves, with whatever other figures."""
+    parts = list(moving_parts(tree, live))
+    return bool(parts) and all(part.phase is Phase.BEFORE or part.has_old_total for part in parts)
 
 
 def has_happened(tree: Change, live: Snapshot) -> bool:

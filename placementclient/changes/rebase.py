@@ -166,6 +166,9 @@ class _Rebase:
         if self._is_back:
             self._unneeded()
         self._overcommitted()
+        if self._is_atomic and not self._is_forward:
+            # Forward the planner has judged the units; other changes have temporary inventory.
+            self._unadmitted()
         self._settle()
         self._overused()
 
@@ -207,6 +210,21 @@ class _Rebase:
                 and self._is_full(state, name, gains)
             )
             if message := next(full, None):
+                self._refuse(consumer, message)
+
+    def _unadmitted(self) -> None:
+        """Refuse allocations that the units of an inventory do not admit."""
+        for consumer in list(self.consumers.values()):
+            live = self._live.consumers.get(consumer.uuid)
+            refused = (
+                f'{state.name} does not admit {amount} {name} by its {", ".join(refusing)}'
+                for uuid, resources in consumer.allocations.items()
+                if consumer is not live and (state := self.states.get(uuid))
+                for name, amount in resources.items()
+                if (inventory := state.inventories.get(name))
+                and (refusing := inventory.units.refusing(amount))
+            )
+            if message := next(refused, None):
                 self._refuse(consumer, message)
 
     def _refuse(self, consumer: Consumer, message: str) -> None:

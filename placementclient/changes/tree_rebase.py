@@ -5,7 +5,13 @@ from collections.abc import Iterable, Iterator
 
 from placementclient.changes.obstacles import obstacle
 from placementclient.changes.operations import Operation
-from placementclient.changes.phases import Phase, is_empty, phase_of, surroundings
+from placementclient.changes.phases import (
+    Phase,
+    is_empty,
+    is_taken_back,
+    phase_of,
+    surroundings,
+)
 from placementclient.changes.rebase import Rebased, rebase
 from placementclient.model.findings import Finding
 from placementclient.model.plans import Change, ProviderChange
@@ -37,7 +43,7 @@ def rebase_change(
 
 def unmade(change: Change, live: Snapshot, *, backward: bool = False) -> Change:
     """Return an atomic change, without its inventories if the live ones show that they are made."""
-    is_made = phase_of(change, live) is (Phase.BEFORE if backward else Phase.AFTER)
+    is_made = is_taken_back(change, live) if backward else phase_of(change, live) is Phase.AFTER
     return surroundings(change) if change.is_atomic and is_made else change
 
 

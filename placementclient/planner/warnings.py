@@ -29,6 +29,8 @@ SENTENCES = {
     'after it is divided',
     'overcommitted': '{provider} has {usage} {resource_class} in use, its capacity is {capacity}: '
     'what moves off cannot come back in a rollback before its consumers shrink',
+    'no-way-back': 'amounts of {resource_class} on {provider} are against its {fields}: what moves '
+    'off cannot come back in a rollback before these amounts change ({counted})',
     'several-trees': 'consumers that hold something on other trees too, which stays: {number}',
     'migration': 'migrations that are under way: {number}',
     'no-server': 'consumers that are no servers: {number}',
@@ -67,6 +69,7 @@ def warnings_of(
     yield from _totals(target_state)
     yield from _capacity(target_state)
     yield from _overcommitted(target_state)
+    yield from _unadmitted(tree)
     yield from _several_trees(snapshot, tree)
     yield from _migrations(tree, migrations)
     for root in target_state.roots:
@@ -129,6 +132,27 @@ def _overcommitted(target_state: TargetState) -> Iterator[Notice]:
         if before is not None and before.free(name) < 0:
             facts = {'provider': before.name, 'resource_class': name, 'usage': before.used(name)}
             yield _notice('overcommitted', {**facts, 'capacity': before.capacity(name)})
+
+
+def _unadmitted(tree: Change) -> Iterator[Notice]:
+    """Warn of amounts that their consumers could not get back: units changed under them.
+
+    Placement judges all that a consumer holds whenever it is written.
+    """
+    refusing: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
+    for change in tree.consumers:
+        for uuid, resources in change.before.allocations.items():
+            state = tree.before.providers.get(uuid)
+            for name, amount in resources.items() if state else ():
+                if limits := state.inventories[name].units.refusing(amount):
+                    fields, consumers = refusing.setdefault((state.name, name), (set(), set()))
+                    fields.update(limits)
+                    consumers.add(change.uuid)
+    for (provider, name), (fields, consumers) in refusing.items():
+        facts: dict[str, Any] = {'provider': provider, 'resource_class': name}
+        facts |= {'limits': sorted(fields), 'consumers': sorted(consumers)}
+        number = counted(len(consumers), 'consumer')
+        yield _notice('no-way-back', facts, fields=', '.join(sorted(fields)), counted=number)
 
 
 def _several_trees(snapshot: Snapshot, tree: Change) -> Iterator[Notice]:

@@ -15,6 +15,12 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner import invariants, replan
 from placementclient.reading.capture import capture
 
+#: What to do where a rollback is impossible.
+_NO_WAY_BACK = (
+    'Free or shrink the consumers that it names and roll back again, or plan a reshape that moves '
+    'all of it back, with a specification that states inventories which take it'
+)
+
 
 class ReshapeCarrier(Carrier):
     """Applies or rolls back a plan that has a recipe: it decides changed trees again."""
@@ -64,7 +70,10 @@ class ReshapeCarrier(Carrier):
 
     def decided_back(self, tree: Change, obstacles: Sequence[Finding]) -> Change:
         snapshot = self._captured(tree)
-        return self._decided(replan.rollback, snapshot, tree, 'there is no way back')
+        try:
+            return self._decided(replan.rollback, snapshot, tree, 'there is no way back')
+        except LeftAlone as reason:
+            raise LeftAlone(f'{reason}. {_NO_WAY_BACK}') from reason
 
     def _decided_again(self, tree: Change, drift: str) -> Change:
         """Return the new plan of an unapplied tree, if it is the reviewed one."""

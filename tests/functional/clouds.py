@@ -145,11 +145,13 @@ def plan_of(
     allow_inferred=False,
     is_mapped=True,
     first=0,
+    stated=(),
 ):
     """A plan that moves the VGPU of each host to so many children.
 
     :param is_mapped: whether it is mapped which server is where: those that there are, in turn
     :param first: the child that the first of them is on
+    :param stated: further fields of the inventories of children, as pairs
     """
     names = [f'{{root}}_gpu{n}' for n in range(children)]
     share = 8 // children
@@ -158,7 +160,7 @@ def plan_of(
         'providers': [
             {
                 'name': name,
-                'inventories': {'VGPU': {'total': share, 'max_unit': share}},
+                'inventories': {'VGPU': {'total': share, 'max_unit': share, **dict(stated)}},
                 'traits': ['CUSTOM_GPU', 'HW_GPU_API_VULKAN'],
                 'aggregates': [uuid_of('aggregate')] if aggregates else [],
             }

@@ -137,3 +137,30 @@ def test_a_rehearsal_tells_what_the_service_refuses(client):
     assert result.applied.trees[0].state is State.FAILED
     assert 'violate inventory constraints' in result.applied.trees[0].reason
     assert list(result.remains) == []
+
+
+def with_steps(client):
+    """Load a host whose VGPU have a step_size that its server is against; return a plan for it."""
+    clouds.load(client, clouds.cloud(servers=2))
+    live = inventory.list(client, ROOT)
+    fields = {name: item.as_fields() for name, item in live.value.items()}
+    inventory.set_all(
+        client, ROOT, fields | {'VGPU': fields['VGPU'] | {'step_size': 2}}, live.generation or 0
+    )
+    return clouds.plan_of(clouds.captured(client), stated=[('step_size', 1)])
+
+
+def test_a_plan_without_a_way_back_says_so_before_and_at_the_rollback(client, path):
+    plan = with_steps(client)
+    (notice,) = (note for note in plan.changes[0].warnings if note.kind == 'no-way-back')
+    assert notice.message == (
+        'amounts of VGPU on compute0 are against its step_size: what moves off cannot come back in '
+        'a rollback before these amounts change (2 consumers)'
+    )
+    assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
+    after = clouds.content(clouds.captured(client))
+    (tree,) = engines.rollback(client, plan, path).trees
+    assert tree.state is State.LEFT_ALONE
+    assert tree.reason.startswith('there is no way back: Infeasible: compute0: no place takes the ')
+    assert 'plan a reshape that moves all of it back' in tree.reason
+    assert clouds.content(clouds.captured(client)) == after

@@ -51,18 +51,29 @@ def _inventory(
         if total or any('total' in fields for fields in stated):
             yield f'{change.name} is to have no {name}, against the specification'
         return
+    allowed = _allowed(before, after, origins) | {'total': {total}}
+    for field, value in after.as_fields().items():
+        if value not in ({fields[field] for fields in stated if field in fields} or allowed[field]):
+            yield f'the {field} of {name} on {change.name} is {value}, and nothing says so'
+
+
+def _allowed(
+    before: Inventory | None, after: Inventory, origins: Sequence[Inventory]
+) -> dict[str, set[object]]:
+    """Return the values that each field may have without a statement."""
     models = [*origins, *([before] if before else [])] or [Inventory(after.total)]
-    allowed = {field: {getattr(model, field) for model in models} for field in after.as_fields()}
-    allowed['total'] = {total}
+    allowed: dict[str, set[object]] = {
+        field: {getattr(model, field) for model in models} for field in after.as_fields()
+    }
     if origins:
         allowed['max_unit'].add(min(max(origin.max_unit for origin in origins), after.total))
+    if before and before.max_unit == before.total:
+        allowed['max_unit'] = {after.total}
     if before is None:
         allowed['reserved'].add(0)
     elif after.reserved < before.reserved:
         allowed['reserved'].add(after.reserved)  # a target reserves it, or there is no more
-    for field, value in after.as_fields().items():
-        if value not in ({fields[field] for fields in stated if field in fields} or allowed[field]):
-            yield f'the {field} of {name} on {change.name} is {value}, and nothing says so'
+    return allowed
 
 
 def _traits_and_aggregates(subject: Subject) -> Iterator[str]:

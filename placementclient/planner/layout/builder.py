@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -171,7 +172,7 @@ def _take_off_sources(target_state: TargetState) -> Iterator[tuple[InventoryKey,
             targets[flow.destination] = Target(flow.destination, provider, only_mapped=is_renamed)
         if left > 0:
             targets[origin] = Target(origin, source.name, stays=True)
-            source.inventories[name] = replace(before, total=left)
+            source.inventories[name] = _resized(before, {'total': left})
         else:
             del source.inventories[name]
         target_state.targets[origin] = list(targets.values())
@@ -204,8 +205,17 @@ def _give_to_targets(
             step_size=origins[0].step_size,
             allocation_ratio=origins[0].allocation_ratio,
         )
-        target.inventories[name] = base.with_fields({'total': total, **stated})
+        target.inventories[name] = _resized(base, {'total': total, **stated})
     return reserving
+
+
+def _resized(inventory: Inventory, fields: Mapping[str, Any]) -> Inventory:
+    """Return an inventory with other fields; a max_unit that was its total follows it.
+
+    Nova's drivers report both alike.
+    """
+    follows = inventory.max_unit == inventory.total and 'total' in fields
+    return inventory.with_fields({'max_unit': fields['total'], **fields} if follows else fields)
 
 
 def _release(target_state: TargetState, flows: list[InventoryFlow], amount: int) -> None:
@@ -231,7 +241,7 @@ def _state_rest(target_state: TargetState) -> Iterator[Cause]:
                 tree = target_state.name
                 yield Cause('no-total', tree, resource_class=name, provider=target.name)
                 continue
-            target.inventories[name] = present.with_fields(stated)
+            target.inventories[name] = _resized(present, stated)
 
 
 def _check_reserved(

@@ -135,6 +135,13 @@ def _expect_plan(case):
 
 
 @pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)
+def test_a_plan_without_a_way_back_is_warned_of(path):
+    warnings = [notice.kind for tree in Case(path).plan().changes for notice in tree.warnings]
+    is_warned = not {'overcommitted', 'no-way-back'}.isdisjoint(warnings)
+    assert is_warned is (path.stem in ONE_WAY)
+
+
+@pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)
 def test_plan_holds_and_survives_its_file(path):
     case = Case(path)
     plan = case.plan()
