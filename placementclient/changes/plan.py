@@ -68,6 +68,8 @@ def _concerned(
         yield ('provider', uuid, ''), roots_of([uuid])
     for uuid, pair in pairs.items():
         changing = {provider_uuid for provider_uuid, _, gain in pair.gains() if gain}
+        # Placement judges all that it holds: those that refuse it get temporary inventory.
+        changing.update(_refusing(before, pair))
         # Only its owner changes: any of its trees will do.
         roots = roots_of(changing or pair.provider_uuids)
         yield ('consumer', uuid, ''), roots if changing else roots[:1]
@@ -78,6 +80,16 @@ def _concerned(
             names.add((holder.uuid, uuid))
     for old, new in sorted(names):
         yield ('name', old, new), roots_of([old, new])
+
+
+def _refusing(snapshot: Snapshot, pair: ConsumerChange) -> Iterator[str]:
+    """Return the providers whose units do not admit what a consumer keeps there."""
+    for uuid, resources in pair.after.allocations.items():
+        state = snapshot.providers.get(uuid)
+        inventories = state.inventories if state else {}
+        for name, amount in resources.items():
+            if name in inventories and not inventories[name].admits(amount):
+                yield uuid
 
 
 def _either(uuid: str, *sides: Snapshot) -> list[ProviderState]:

@@ -8,7 +8,7 @@ own, one ``POST /reshaper`` does it: at no moment both exist, or neither.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import NamedTuple
@@ -51,14 +51,15 @@ def operations(
     moving = {pair.uuid: pair for group in reshaped for pair in group.pairs}
     alone = [pair for pair in pairs if pair.uuid not in moving]
     together = {uuid for group in reshaped for uuid in group.provider_uuids}
+    releases = [pair for pair in alone if pair.is_release]
+    rest = [pair for pair in alone if not pair.is_release]
+    reshaped = room.ordered(releases, reshaped, rest)
     between = room.between(pairs, together)
     yield from _inventories(room.before, between, room.gone | together)
-    yield from _allocations([pair for pair in alone if pair.is_release])
+    yield from _allocations(releases)
     for group in reshaped:
         yield _reshape(room.before, between, group)
-    rest = [pair for pair in alone if not pair.is_release]
-    rest += _with_new_owners(moving.values())
-    yield from _allocations(rest)
+    yield from _allocations([*rest, *_with_new_owners(moving.values())])
     yield from _inventories(between, room.after, room.gone)
 
 
@@ -82,15 +83,59 @@ class _TransferRoom:
         uuids = [*before.providers, *(after.providers.keys() - before.providers.keys())]
         self.before = {uuid: _of(before, uuid) for uuid in uuids}
         self.after = {uuid: _of(after, uuid) for uuid in uuids}
-        #: The highest usage at any moment; consumers that only give allocations back come first.
-        self._peak = {uuid: Counter(state.usages) for uuid, state in before.providers.items()}
-        self._gained: set[tuple[str, str]] = set()
-        for pair in pairs:
-            for uuid, name, gain in pair.gains():
-                if gain > 0:
-                    self._gained.add((uuid, name))
-                if gain > 0 or pair.is_release:
-                    self._peak.setdefault(uuid, Counter())[name] += gain
+        #: The usage after all requests that are ordered so far, and the highest at any moment.
+        self._used = {uuid: Counter(state.usages) for uuid, state in before.providers.items()}
+        self._peak: dict[str, Counter[str]] = {}
+        self._gained = {
+            (uuid, name) for pair in pairs for uuid, name, gain in pair.gains() if gain > 0
+        }
+
+    def ordered(
+        self,
+        releases: Iterable[ConsumerChange],
+        groups: Sequence[_ProviderGroup],
+        rest: Iterable[ConsumerChange],
+    ) -> list[_ProviderGroup]:
+        """Return the groups, such that one that makes room for another comes before it, if any may.
+
+        :param releases: come before all groups
+        :param rest: come after all groups, in any order
+        """
+        for pair in releases:
+            self._use([pair])
+        self._peak = {uuid: used.copy() for uuid, used in self._used.items()}
+        pending, result = deque(groups), list[_ProviderGroup]()
+        waiting = 0
+        while pending:
+            group = pending.popleft()
+            if waiting < len(pending) and not self._has_room(group):
+                waiting += 1
+                pending.append(group)
+                continue
+            waiting = 0
+            self._use(group.pairs)
+            result.append(group)
+        for pair in rest:
+            self._use([pair], is_last=True)
+        return result
+
+    def _has_room(self, group: _ProviderGroup) -> bool:
+        """Return whether the providers that stay as they are have room for the consumers now."""
+        return all(
+            self._used.get(uuid, Counter[str]())[name] + gain <= self.after[uuid][name].capacity
+            for (uuid, name), gain in _net_gains(group.pairs).items()
+            if gain > 0 and uuid not in group.provider_uuids and name in self.after.get(uuid, {})
+        )
+
+    def _use(self, pairs: Sequence[ConsumerChange], *, is_last: bool = False) -> None:
+        """Count the consumers of one request; of the last ones, in any order, only the gains."""
+        for (uuid, name), gain in _net_gains(pairs).items():
+            if gain < 0 and is_last:
+                continue
+            used = self._used.setdefault(uuid, Counter())
+            used[name] += gain
+            peak = self._peak.setdefault(uuid, Counter())
+            peak[name] = max(peak[name], used[name])
 
     def is_exchange(self, group: _ProviderGroup) -> bool:
         """Return True if inventory goes while other inventory comes, or consumers get something.
@@ -135,6 +180,15 @@ class _TransferRoom:
         # Too much may be allocated already: Placement allows that while no consumer gets more.
         is_enough = self._peak[uuid][name] <= inventory.capacity
         return inventory.admits(amount) and (is_enough or (uuid, name) not in self._gained)
+
+
+def _net_gains(pairs: Iterable[ConsumerChange]) -> Counter[tuple[str, str]]:
+    """Return how much more some consumers hold together, by provider and class."""
+    gains = Counter[tuple[str, str]]()
+    for pair in pairs:
+        for uuid, name, gain in pair.gains():
+            gains[uuid, name] += gain
+    return gains
 
 
 def _of(snapshot: Snapshot, uuid: str) -> Inventories:

@@ -142,8 +142,9 @@ def _unadmitted(tree: Change) -> Iterator[Notice]:
     refusing: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
     for change in tree.consumers:
         for uuid, resources in change.before.allocations.items():
-            state = tree.before.providers.get(uuid)
-            for name, amount in resources.items() if state else ():
+            if (state := tree.before.providers.get(uuid)) is None:
+                continue
+            for name, amount in resources.items():
                 if limits := state.inventories[name].units.refusing(amount):
                     fields, consumers = refusing.setdefault((state.name, name), (set(), set()))
                     fields.update(limits)
