@@ -35,7 +35,7 @@ def _group(chance):
     )
 
 
-def _request(chance):
+def random_request(chance):
     groups = {f'_{number}': _group(chance) for number in range(chance.choice([0, 1, 2]))}
     common = _group(chance) if not groups or chance.random() < 0.5 else Filter()
     same = (tuple(groups),) if len(groups) == 2 and chance.random() < 0.3 else ()
@@ -88,7 +88,7 @@ def _unmet():
     gpus = {f'_{n}': Filter({'VGPU': 2}, ('CUSTOM_T4',)) for n in range(3)}
     yield CandidateRequest(Filter({'VCPU': 99}), gpus, 'isolate')
     for seed in range(50):
-        request = _request(random.Random(seed))
+        request = random_request(random.Random(seed))
         # Placement names one host alone where a common group is on shared storage and nothing else.
         is_anchored = not (request.groups and 'DISK_GB' in request.common.resources)
         if is_anchored and len(requirements(request)) <= 6:

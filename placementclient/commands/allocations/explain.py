@@ -166,7 +166,7 @@ class ExplainCandidate(DocumentCommand):
 
     def _of_snapshot(self) -> _Explained:
         from placementclient.insight import owners, unknown_names
-        from placementclient.insight.candidates import explanation, matching
+        from placementclient.insight.candidates import explanation, matching, service_faults
         from placementclient.placing import candidate_count
 
         snapshot = reading.cloud(self).snapshot
@@ -180,6 +180,7 @@ class ExplainCandidate(DocumentCommand):
         names = unknown_names.Names.of(snapshot)
         first, *others = requests
         self.warn(map(unknown_names.sentence, unknown_names.absent(names, first)))
+        self.warn(service_faults.service_faults(snapshot, first))
         index = matching.snapshot_index(snapshot)
         result = explanation.explain(first, index, hosts=self.args.hosts)
         if nova_request is not None and result.is_met:

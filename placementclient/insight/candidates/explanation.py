@@ -7,7 +7,7 @@ changes.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby, islice
+from itertools import combinations, groupby, islice
 
 from placementclient.insight.candidates.conflicts import ConflictSearch, minimized
 from placementclient.insight.candidates.matching import Matcher, ProviderIndex
@@ -26,6 +26,8 @@ from placementclient.placing.providers import is_sharing
 
 #: How many trees with few shortages are examined to find the nearest ones.
 CLOSE = 50
+#: Of so many dropped requirements all combinations of less are tried.
+MOST_DROPPED = 6
 #: The most conflicts, and the most relaxations, that an explanation has.
 MAX_SETS = 8
 
@@ -254,6 +256,20 @@ class _RequestDiagnosis:
 
     def _relaxations(self, corrections: Sequence[frozenset[Requirement]]) -> Iterator[Relaxation]:
         without: list[frozenset[Requirement]] = []
+        # Those that drop less come first, as dropping more than these is no news.
+        changes = sorted(self._changes(corrections), key=lambda change: len(change[0]))
+        for dropped, lowered, retained in changes:
+            if any(less <= dropped for less in without):
+                continue
+            relaxation = self._checked(dropped, lowered, retained)
+            if relaxation is not None and relaxation.offer.trees:
+                without += [] if lowered else [dropped]
+                yield relaxation
+
+    def _changes(
+        self, corrections: Sequence[frozenset[Requirement]]
+    ) -> Iterator[tuple[frozenset[Requirement], Mapping[Requirement, int], frozenset[Requirement]]]:
+        """Return the changes of a request: dropped requirements, lowered ones, all that is left."""
         for correction in corrections:
             retained, lowered = self._all - correction, dict[Requirement, int]()
             for need in [need for need in self._needs if need in correction]:
@@ -264,14 +280,21 @@ class _RequestDiagnosis:
             if restricted(self._request, retained) is None:
                 retained = askable(retained)
             others = {replace(need, amount=amount) for need, amount in lowered.items()}
-            dropped = self._all - retained - lowered.keys()
-            # Dropping more than another relaxation drops is no news.
-            if any(less <= dropped for less in without) or not others <= retained:
-                continue
-            relaxation = self._checked(dropped, lowered, retained)
-            if relaxation is not None and relaxation.offer.trees:
-                without += [] if lowered else [dropped]
-                yield relaxation
+            if others <= retained:
+                retained |= self._needless(self._all - retained - lowered.keys(), retained)
+                yield self._all - retained - lowered.keys(), lowered, retained
+
+    def _needless(
+        self, dropped: frozenset[Requirement], retained: frozenset[Requirement]
+    ) -> frozenset[Requirement]:
+        """Return what need not be dropped by Placement's rule, which is not that of the search."""
+        ordered = [need for need in self._needs if need in dropped]
+        for size in range(min(len(ordered), MOST_DROPPED)):
+            for fewer in combinations(ordered, size):
+                more = retained | dropped.difference(fewer)
+                if restricted(self._request, more) and self._matcher.is_met(more):
+                    return dropped.difference(fewer)
+        return frozenset()
 
     def _checked(
         self,

@@ -1,9 +1,16 @@
 """Which trees are said to be nearest."""
 
-from placementclient.insight.candidates.explanation import explain
-from placementclient.insight.candidates.matching import snapshot_index
+from itertools import combinations
+from random import Random
+
+from placementclient.insight.candidates.explanation import MOST_DROPPED, explain
+from placementclient.insight.candidates.matching import Matcher, snapshot_index
+from placementclient.insight.candidates.requirements import requirements, restricted
+from placementclient.insight.candidates.service_faults import service_faults
 from placementclient.model.requests import CandidateRequest, Filter
-from tests.unit.insight.clouds import cloud, consumer, provider
+from tests.functional.hosts import uneven_cloud
+from tests.functional.test_explanation import random_request
+from tests.unit.insight.clouds import cloud, consumer, host, pool, provider
 
 
 def test_the_nearest_tree_has_what_is_said_to_be_enough():
@@ -31,3 +38,37 @@ def test_of_trees_that_lack_the_same_the_one_with_most_left_is_the_nearest():
     for hosts, nearest in ((6, 'cfbdea'), (3, 'cfb'), (1, 'c')):
         explained = explain(CandidateRequest(Filter({'VCPU': 95})), index, hosts=hosts)
         assert [host.name for host in explained.nearest] == list(nearest)
+
+
+def test_what_is_enough_drops_no_more_than_is_needed():
+    """By Placement's rule: a trait of the common group is on a provider that gives something."""
+    index, judged = snapshot_index(uneven_cloud()), 0
+    for seed in range(300):
+        request = random_request(Random(seed))
+        explained = explain(request, index)
+        matcher = Matcher(index, requirements(request))
+        everything = frozenset(matcher.requirements)
+        for relaxation in explained.relaxations:
+            dropped = frozenset(relaxation.dropped)
+            if relaxation.lowered or len(dropped) > MOST_DROPPED:
+                continue
+            judged += 1
+            assert matcher.is_met(everything - dropped), (seed, relaxation)
+            for size in range(len(dropped)):
+                for fewer in combinations(sorted(dropped, key=str), size):
+                    retained = everything - frozenset(fewer)
+                    if restricted(request, sorted(retained, key=str)):
+                        assert not matcher.is_met(retained), (seed, fewer, relaxation)
+    assert judged > 100
+
+
+def test_a_calculation_says_where_placement_has_faults_of_its_own():
+    grouped = CandidateRequest(Filter({'VCPU': 1}), {'_1': Filter({'DISK_GB': 1})}, 'none')
+    hosts = [host('a', aggregates=['shared'], VCPU=4), pool('ceph', DISK_GB=9)]
+    (sentence,) = service_faults(cloud(hosts), grouped)
+    assert 'openstack-placement 16.0.0 may find no candidates for a group' in sentence
+    assert [*service_faults(cloud(hosts), CandidateRequest(Filter({'VCPU': 1})))] == []
+    assert [*service_faults(cloud(hosts[:1]), grouped)] == []
+    nested = provider('b', 'a', 'a', traits=pool('b').traits, DISK_GB=9)
+    (sentence,) = service_faults(cloud([*hosts, nested]), grouped)
+    assert sentence.endswith('HTTP 500 where a provider shares its inventory inside a tree, as b')

@@ -1,0 +1,27 @@
+"""Faults of Placement itself that a calculation does not show. Pure."""
+
+from collections.abc import Iterator
+
+from placementclient.client.wording import listed
+from placementclient.model.requests import CandidateRequest
+from placementclient.model.snapshots import Snapshot
+from placementclient.placing.providers import is_sharing
+
+#: The newest release that was found to have them.
+RELEASE = 'openstack-placement 16.0.0'
+
+
+def service_faults(snapshot: Snapshot, request: CandidateRequest) -> Iterator[str]:
+    """Return why Placement may refuse a request in a cloud although there is room, in words."""
+    sharing = [state for state in snapshot.providers.values() if is_sharing(state)]
+    nested = [state.name for state in sharing if state.provider.parent_provider_uuid]
+    if nested:
+        yield (
+            f'Placement may refuse what fits: {RELEASE} answers HTTP 500 where a provider shares '
+            f'its inventory inside a tree, as {listed(nested, 3)}'
+        )
+    elif sharing and request.groups:
+        yield (
+            f'Placement may refuse what fits: {RELEASE} may find no candidates for a group on a '
+            'host of several providers beside shared inventory'
+        )
