@@ -132,6 +132,9 @@ class Carrier(Inspector):
         """
         live, rebased = self.rebased(self.current(tree))
         if not all(map(is_retained, rebased.obstacles)):
+            # Its parts are read one after the other: another run may have applied it meanwhile.
+            live, rebased = self.rebased(self.current(tree))
+        if not all(map(is_retained, rebased.obstacles)):
             raise Obstructed(rebased.obstacles)
         self._retained[tree.root_provider_uuid] = rebased.obstacles
         return live, rebased.operations

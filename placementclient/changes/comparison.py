@@ -13,6 +13,7 @@ from placementclient.changes.phases import InventoryPart, Phase
 from placementclient.model.consumers import Allocations, together
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
+from placementclient.model.nova import COMPUTE_PREFIX
 from placementclient.model.outcomes import State, Status
 from placementclient.model.plans import Change, ConsumerChange, ProviderChange
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -170,10 +171,15 @@ def _difference(live: Inventory | None, planned: Inventory | None) -> str:
 
 
 def _of_names(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Finding]:
-    """Compare traits and aggregates: those that the plan changes, and those of others."""
+    """Compare traits and aggregates: those that the plan changes, and those of others.
+
+    Nova sets and takes its own traits, whatever a plan was made on.
+    """
     for kind, names, before, after in phases.name_sets(change, live):
-        changed, different = before ^ after, names ^ after
-        for name in sorted(different if tree.is_atomic else different & changed):
+        changed = before ^ after
+        others = (names ^ after) - changed if tree.is_atomic else ()
+        of_others = {name for name in others if not name.startswith(COMPUTE_PREFIX)}
+        for name in sorted(of_others | (names ^ after) & changed):
             message = f'{change.name} {"has" if name in names else "lacks"} the {kind} {name}'
             yield _deviation(tree, kind, message, is_damage=name in changed)
 

@@ -17,7 +17,7 @@ import msgspec
 from placementclient.client import decoding, endpoints, errors, microversion, retries
 from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
-from placementclient.client.keystone import caller, translated
+from placementclient.client.keystone import caller, translated, wrong_scope
 from placementclient.client.microversion import Microversion
 from placementclient.client.printable import printable
 
@@ -264,9 +264,10 @@ class Client:
                 return decoding.read(request, endpoint, kind, response)
             except errors.Forbidden as refusal:
                 who = caller(self.session)
+                asker = f'; you are {who}{wrong_scope(self.session)}' if who else ''
                 raise refusal.with_sentence(
                     f'{refusal.sentence.rstrip(".")}. The default policy requires the role '
-                    f'{endpoint.roles}{f"; you are {who}" if who else ""}'
+                    f'{endpoint.roles}{asker}'
                 ) from None
             except errors.NotFound as refusal:
                 if not _VERSIONED.search(self.url or ''):

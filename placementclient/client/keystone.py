@@ -85,6 +85,18 @@ def caller(session: Any) -> str:
     return f'user {access.username or access.user_id}, roles {roles}, scope {scope}'
 
 
+def wrong_scope(session: Any) -> str:
+    """Return what to do where a token is not of a project, as Placement requires; else nothing."""
+    get_access = getattr(session.auth, 'get_access', None)
+    access = get_access(session) if get_access else None
+    if access is None or access.project_id:
+        return ''
+    return (
+        ': Placement takes tokens of a project alone, so give --os-project-name, and neither '
+        '--os-system-scope nor --os-domain-name'
+    )
+
+
 def _refusal(session: Any) -> str:
     """Return the sentence that Keystone refuses, with its URL, the user and the project."""
     elements = _identity(session)

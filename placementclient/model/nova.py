@@ -15,6 +15,8 @@ OWNER_CYBORG = 'OWNER_CYBORG'
 ONE_TIME_USE = 'HW_PCI_ONE_TIME_USE'
 #: Mark the provider of a PCI device that Nova hands to servers, and one that can move with them.
 MANAGED_PCI_DEVICE, LIVE_MIGRATABLE = 'COMPUTE_MANAGED_PCI_DEVICE', 'HW_PCI_LIVE_MIGRATABLE'
+#: The traits that nova-compute and Nova's API set and take: what a host can do, and its state.
+COMPUTE_PREFIX = 'COMPUTE_'
 #: Marks the root of a host that runs nova-compute.
 COMPUTE_NODE = 'COMPUTE_NODE'
 #: Keeps the scheduler, since Train, from a host whose nova-compute an operator has disabled.

@@ -42,13 +42,22 @@ def carried(results: Iterable[ChangeResult], notes: Iterable[Finding] = ()) -> O
 
 
 def ending(results: Iterable[ChangeResult], notes: Iterable[Finding]) -> str:
-    """Return how many trees are changed, and the names of those that are not."""
-    states = [
-        (result.tree.root_provider_name, 'not known' if result.unknown else result.state)
-        for result in results
-    ]
+    """Return how many trees are changed, or consumers, and the names of those that are not."""
+    states = [state for result in results for state in _states(result)]
     undone = ((note.subject, note.kind) for note in notes if note.is_error)
     return tally([*states, *undone])
+
+
+def _states(result: ChangeResult) -> Iterator[tuple[str, str]]:
+    """Return the state of a tree; of each consumer, where nothing but consumers changes."""
+    state = 'not known' if result.unknown else result.state
+    if any(change.is_changed for change in result.tree.providers):
+        yield result.tree.root_provider_name, state
+        return
+    done = {row.object for row in result.rows}
+    for pair in result.tree.consumers:
+        name = f'consumer {pair.uuid}'
+        yield name, State.APPLIED if name in done else state
 
 
 def _noted(note: Finding) -> tuple[object, ...]:

@@ -76,9 +76,11 @@ def apply(
                 _end_those_done(run, queue, workers, backward)
                 looks = _preflight(run, queue, workers, other_service, backward)
             run.journal.begin()
-            for look in looks:
-                if look.obstacle is not None and not backward:
-                    queue.end(run.leave_alone(look.tree, look.obstacle))
+            for tree in (look.tree for look in looks if look.obstacle and not backward):
+                # Another run of the plan may have gone on while it was read.
+                again = run.look(tree, run.reader([tree]), backward=False)
+                if again.obstacle is not None:
+                    queue.end(run.leave_alone(tree, again.obstacle))
             queue.run(functools.partial(run.brought, backward=backward), workers)
         return run.outcome(queue.outcome())
 

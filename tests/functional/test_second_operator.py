@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import pytest
@@ -12,11 +12,12 @@ from placementclient.changes.plan import plan_of
 from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading import capture
-from placementclient.runs import storage
+from placementclient.runs import engines, storage
 from tests.functional import clouds, hosts
 from tests.functional.applying import client_of
 from tests.functional.clouds import uuid_of
 from tests.functional.conftest import program
+from tests.functional.lifecycles import Killed, killed_at
 from tests.programs import Placement
 
 TRAIT = 'HW_NIC_SRIOV'
@@ -137,6 +138,26 @@ def test_a_rollback_that_others_obstruct_says_what_it_has_done(stage, tmp_path, 
     assert [row['state'] for row in json.loads(again.stdout)] == ['done in part']
     status = stage.run(f'resource provider reshape status {path}')
     assert 'done in part' in status.stdout
+
+
+def test_a_slower_operator_of_the_same_plan_finds_it_applied(stage, tmp_path):
+    """The first one has prepared a child, and goes on while the second one reads the tree."""
+    plan = clouds.plan_of(clouds.loaded(stage.other, clouds.cloud()))
+    fast, slow = (f'{tmp_path}/{name}.json' for name in ('fast', 'slow'))
+    storage.write_plan(fast, plan)
+    storage.write_plan(slow, plan)
+    with suppress(Killed), killed_at(stage.other, 4, is_done=True):
+        engines.apply(stage.other, plan, f'{fast}.journal')
+    child = next(iter(plan.changes[0].created())).uuid
+    assert child in capture.capture(stage.other).providers
+
+    def complete():
+        assert engines.apply(stage.other, plan, f'{fast}.journal').exit_status == 0
+
+    # Between the inventories of the host and those of its child.
+    with before(stage.client, 'GET', f'{child}/inventories', complete):
+        result = stage.run(f'resource provider reshape apply {slow} --yes')
+    assert (result.status, 'already applied' in result.stdout) == (0, True), result
 
 
 def test_what_others_take_back_of_a_run_is_told(stage, tmp_path):

@@ -60,3 +60,28 @@ def test_where_no_inventory_comes_or_goes_the_figures_show_what_is_made(host, gp
     )
     tree = Change({'host': 'host'}, before, after, is_atomic=True)
     assert phases.has_happened(tree, live) is has_happened
+
+
+@pytest.mark.parametrize(
+    ('trait', 'kinds'),
+    [
+        ('COMPUTE_STATUS_DISABLED', []),
+        ('COMPUTE_TRUSTED_CERTS', []),
+        ('HW_CPU_X86_AVX2', ['trait']),
+        ('CUSTOM_A', ['trait']),
+    ],
+)
+def test_traits_that_nova_sets_and_takes_are_no_deviation(trait, kinds):
+    live = cloud(
+        [provider('host', VCPU=8, traits=[trait]), GPU],
+        [consumer('s', host={'VCPU': 2}, gpu={'VGPU': 2})],
+    )
+    assert [deviation.kind for deviation in comparison.deviations(TREE, live)] == kinds
+
+
+def test_a_trait_of_nova_that_the_plan_moves_is_compared():
+    states = [provider('host', VCPU=8, traits=['COMPUTE_MANAGED_PCI_DEVICE']), GPU]
+    live = cloud(states, [consumer('s', host={'VCPU': 2}, gpu={'VGPU': 2})])
+    tree = Change({'host': 'host'}, live, TREE.after, is_atomic=True)
+    [deviation] = comparison.deviations(tree, live)
+    assert (deviation.kind, deviation.is_error) == ('trait', True)

@@ -48,12 +48,18 @@ def client_of(scope):
     return Client(Session(auth), max_retries=0)
 
 
+WRONG_SCOPE = (
+    ': Placement takes tokens of a project alone, so give --os-project-name, and neither '
+    '--os-system-scope nor --os-domain-name'
+)
+
+
 @pytest.mark.parametrize(
     ('scope', 'words'),
     [
         ('project', 'scope project demo'),
-        ('domain', 'scope domain corp'),
-        ('system', 'scope system'),
+        ('domain', f'scope domain corp{WRONG_SCOPE}'),
+        ('system', f'scope system{WRONG_SCOPE}'),
     ],
 )
 def test_a_refusal_of_the_policy_says_who_asks(service, scope, words):
