@@ -180,7 +180,7 @@ _REVIEWED = {
     'leave': f"resource provider aggregate remove --match 'host*' {ZONE}",
 }
 #: Those whose plans are applied and taken back: all kinds of changes are in them.
-_PLANNED = ('purge', 'replace', 'declare')
+_PLANNED = ('purge', 'replace', 'declare', 'heal')
 _TABLE = '--yes -f json'
 _RESTORE = 'resource provider snapshot restore snapshot.json --missing'
 _LOST = ('resource provider snapshot save snapshot.json', 'resource provider delete host_cell_leaf')
