@@ -13,8 +13,8 @@ from placementclient.changes import operations as ops
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import operations_of
 from placementclient.changes.inspector import Inspector
-from placementclient.changes.obstacles import LeftAlone, Obstructed, is_retained
-from placementclient.changes.rebase import Rebased, additions
+from placementclient.changes.obstacles import LeftAlone, Obstructed, additions, is_retained
+from placementclient.changes.rebase import Rebased
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknown_outcomes
 from placementclient.changes.written_values import repeated

@@ -1,10 +1,11 @@
 """Parts of a change that other clients have changed since the decision. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.client import errors
 from placementclient.client.wording import first
 from placementclient.model.findings import Finding, Severity
+from placementclient.model.snapshots import ProviderState
 
 #: The kind of the finding about a consumer that has changed since it was judged.
 _RETAINED = 'retained'
@@ -35,6 +36,30 @@ def retained(consumer_uuid: str) -> Finding:
 def is_retained(obstacle: Finding) -> bool:
     """Return whether an obstacle is in the way of no other part of the change."""
     return obstacle.kind == _RETAINED
+
+
+def additions(
+    planned: ProviderState, live: ProviderState, *, is_written_position: bool = False
+) -> Iterator[Finding]:
+    """Return everything that others have added to a provider that the change deletes.
+
+    Nothing would bring it back. Whatever they have taken off the provider is no obstacle.
+
+    :param is_written_position: whether the plan gave it the name and the parent that it has
+    """
+    added: dict[str, Iterable[str]] = {
+        'inventory': live.inventories.keys() - planned.inventories.keys(),
+        'traits': live.traits - planned.traits,
+        'aggregates': live.aggregates - planned.aggregates,
+    }
+    if not is_written_position:
+        for label, was, now in zip(
+            ('name', 'parent'), planned.position, live.position, strict=True
+        ):
+            added[label] = {now or 'none'} - {was or 'none'}
+    for label, values in added.items():
+        if values:
+            yield obstacle(planned.name, f'{planned.name} has {label}: {", ".join(sorted(values))}')
 
 
 def sentence(obstacles: Sequence[Finding]) -> str:

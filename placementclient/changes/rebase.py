@@ -6,14 +6,14 @@ another client changed since?
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
 
 from placementclient.changes.diff import diff
-from placementclient.changes.obstacles import obstacle, retained
+from placementclient.changes.obstacles import additions, obstacle, retained
 from placementclient.changes.operations import Operation, onto
 from placementclient.changes.summary import shown
 from placementclient.changes.written_values import WrittenValues, comparable
@@ -71,30 +71,6 @@ def rebase(
     rebase.merge_consumers()
     desired = Snapshot(rebase.states.values(), rebase.consumers.values())
     return Rebased(diff(live, desired, is_atomic=is_atomic), tuple(rebase.obstacles))
-
-
-def additions(
-    planned: ProviderState, live: ProviderState, *, is_written_position: bool = False
-) -> Iterator[Finding]:
-    """Return everything that others have added to a provider that the change deletes.
-
-    Nothing would bring it back. Whatever they have taken off the provider is no obstacle.
-
-    :param is_written_position: whether the plan gave it the name and the parent that it has
-    """
-    added: dict[str, Iterable[str]] = {
-        'inventory': live.inventories.keys() - planned.inventories.keys(),
-        'traits': live.traits - planned.traits,
-        'aggregates': live.aggregates - planned.aggregates,
-    }
-    if not is_written_position:
-        for label, was, now in zip(
-            ('name', 'parent'), planned.position, live.position, strict=True
-        ):
-            added[label] = {now or 'none'} - {was or 'none'}
-    for label, values in added.items():
-        if values:
-            yield obstacle(planned.name, f'{planned.name} has {label}: {", ".join(sorted(values))}')
 
 
 class _Rebase:

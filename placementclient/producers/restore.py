@@ -9,7 +9,8 @@ from placementclient.api.attempts import retried
 from placementclient.api.parallel import parallel
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import diff
-from placementclient.changes.rebase import additions, rebase
+from placementclient.changes.obstacles import additions
+from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate
 from placementclient.client import errors
 from placementclient.client.http import Client

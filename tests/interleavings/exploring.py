@@ -78,7 +78,7 @@ class Explorer:
         self._prepare()
         self._start = Moment.now(world)
         self.base = self._run(scenario.line, self._name)
-        assert self.base.status == 0, f'{scenario.name}: {self.base.output}'
+        assert self.base.status == scenario.status, f'{scenario.name}: {self.base.output}'
         self._end, self._aim = Moment.now(world), world.state()
         self._text = scenario.line + ''.join(
             exchange.path + exchange.body for exchange in self.base.exchanges

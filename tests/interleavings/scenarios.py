@@ -8,6 +8,7 @@ from typing import Any
 
 from placementclient import DISTRIBUTION
 from placementclient.cli.entry_points import COMMANDS
+from placementclient.client.errors import ExitStatus
 from tests.interleavings.acts import (
     CELL,
     HOST,
@@ -46,6 +47,7 @@ class Scenario:
     :param before: command lines that prepare it
     :param back: the command line that takes it back, if there is one
     :param is_reviewed: whether an operator sees and confirms what changes
+    :param status: with which it ends where nobody disturbs it
     """
 
     name: str
@@ -53,6 +55,7 @@ class Scenario:
     before: tuple[str, ...] = ()
     back: str = ''
     is_reviewed: bool = False
+    status: int = 0
 
     @property
     def words(self) -> list[str]:
@@ -181,6 +184,12 @@ _REVIEWED = {
 }
 #: Those whose plans are applied and taken back: all kinds of changes are in them.
 _PLANNED = ('purge', 'replace', 'declare', 'heal')
+#: Commands that read all, at several moments; no server of the host has another place.
+_SEVERAL_READS = {
+    'drain': ('resource provider drain plan host', ExitStatus.INFEASIBLE),
+    'export': ('resource capacity export -o metrics.prom', ExitStatus.DONE),
+    'explain': ('allocation candidate explain --resource VGPU=9', ExitStatus.INFEASIBLE),
+}
 _TABLE = '--yes -f json'
 _RESTORE = 'resource provider snapshot restore snapshot.json --missing'
 _LOST = ('resource provider snapshot save snapshot.json', 'resource provider delete host_cell_leaf')
@@ -216,6 +225,7 @@ def scenarios() -> dict[str, Scenario]:
         )
     )
     made.append(Scenario('restore', f'{_RESTORE} -f json', _LOST, is_reviewed=True))
+    made += [Scenario(name, line, status=end) for name, (line, end) in _SEVERAL_READS.items()]
     for kind in _PLANNED:
         made += _both(f'the plan of {kind}', f'{_REVIEWED[kind]} --plan plan.json -f json')
     made += _both('a reshape', _PLAN)
