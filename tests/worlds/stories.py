@@ -132,7 +132,7 @@ def moving(b: Builder) -> None:
     b.hold(server.uuid, dest, server.flavor, 2.5)
     b.hold(migration.uuid, source, server.flavor, 2.5)
     if b.maybe(0.3):
-        b.hold(server.uuid, source, server.flavor, 9 * DAY, is_needed=True)
+        b.hold(server.uuid, source, server.flavor, 2.5)
 
 
 def waiting(b: Builder) -> None:
