@@ -266,6 +266,10 @@ def _names(cloud):
     for number in range(8):
         cloud.provider(f'many_{number}', {'VGPU': Inventory(4)}, parent=many)
     cloud.expected.append(('wide-tree', 'many'))
+    for name, ratio in (('usual', 4.0), ('like', 4.0), ('overwritten', 16.0)):
+        cpus = VCPU.with_fields({'allocation_ratio': ratio})
+        cloud.provider(name, {**HOST, 'VCPU': cpus}, aggregates=('alike',))
+    cloud.expected.append(('ratio-differs', 'overwritten'))
     owner = cloud.provider('owner')
     cloud.provider('owner_gpu', {'VGPU': Inventory(4)}, parent=owner, traits=())
     cloud.expected.append(('owner-missing', 'owner_gpu'))

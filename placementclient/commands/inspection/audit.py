@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.model.findings import Finding
     from placementclient.model.servers import Server
+    from placementclient.nova.ratios import ConfiguredRatio
     from placementclient.producers.proof import Proof
     from placementclient.producers.repair import Repairing
     from placementclient.render.repairs import Invocation
@@ -89,6 +90,10 @@ class AuditProvider(Changing):
         Option(
             '--explain <id>',
             help='Print what this check finds, why it matters and if the fix is safe; read nothing',
+        ),
+        Option(
+            '--compute-conf <host>=<file>...',
+            help='Compare the allocation ratios of a host with the nova.conf of its nova-compute',
         ),
         Option('--ignore <id>...', help='Leave out this check'),
         Option('--id <id>...', help='Make only this check'),
@@ -207,7 +212,23 @@ class AuditProvider(Changing):
         ignored = consumers.uuids(consumers.IGNORED, self.args.ignore_consumer)
         if both := sorted(gone & ignored):
             raise errors.UsageError(f'--gone and --ignore-consumer both name {both[0]}')
-        return examination.Told(gone, ignored, self._mends and service.has_nova(self.client))
+        is_nova_asked = self._mends and service.has_nova(self.client)
+        return examination.Told(gone, ignored, is_nova_asked, self._ratios())
+
+    def _ratios(self) -> dict[str, dict[str, ConfiguredRatio]]:
+        """Return the ratios of the files of ``--compute-conf``, by host and class."""
+        from placementclient.files import disk
+        from placementclient.nova import ratios
+
+        files: dict[str, str] = {}
+        for argument in self.args.compute_conf:
+            host, _, path = argument.partition('=')
+            if not (host and path):
+                raise errors.UsageError(f'--compute-conf: {argument!r} is not <host>=<file>')
+            if host in files:
+                raise errors.UsageError(f'--compute-conf: two files for {host}')
+            files[host] = path
+        return {host: ratios.ratios(disk.read_text(path), path) for host, path in files.items()}
 
     def _proof(self, cloud: Cloud, told: examination.Told) -> Proof:
         """Return the proof of what may be freed; refuse consumers that are not gone."""

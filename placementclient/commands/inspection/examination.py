@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client import errors
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
+    from placementclient.nova.ratios import ConfiguredRatio
 
 
 #: The options for the lists.
@@ -69,11 +71,16 @@ class Lists(NamedTuple):
 
 
 class Told(NamedTuple):
-    """The word of the operator about consumers, and whether Nova will be asked for each of them."""
+    """The word of the operator about consumers and hosts.
+
+    :param is_nova_asked: whether Nova will be asked for each consumer
+    :param ratios: those of the files of nova-computes, by host and class
+    """
 
     gone: Collection[str] = ()
     ignored: Collection[str] = ()
     is_nova_asked: bool = False
+    ratios: Mapping[str, Mapping[str, ConfiguredRatio]] = MappingProxyType({})
 
 
 def _is_live(command: base.PlacementCommand, lists: Lists) -> bool:
@@ -202,9 +209,17 @@ def _read(
         scheduling=scheduling.scheduling(command),
         gone=told.gone,
         ignored=told.ignored,
+        ratios=_by_root(assumption.snapshot, told.ratios),
         is_nova_asked=told.is_nova_asked or _is_live(command, lists),
     )
     return Cloud(assumption.snapshot, answers, unsettled), lists
+
+
+def _by_root(
+    snapshot: Snapshot, ratios: Mapping[str, Mapping[str, ConfiguredRatio]]
+) -> dict[str, Mapping[str, ConfiguredRatio]]:
+    """Return the ratios by the UUIDs of the roots; a host may have the name of any in its tree."""
+    return {snapshot.existing(h).provider.root_uuid: named for h, named in ratios.items()}
 
 
 def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server]) -> set[str]:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import os_resource_classes
@@ -27,6 +28,7 @@ from placementclient.model.services import (
     names_of_several_hosts,
 )
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.nova.ratios import ConfiguredRatio
 from placementclient.nova.server_request import Scheduling
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.topology import Topology
@@ -51,6 +53,7 @@ class Answers(NamedTuple):
     :param gone: the UUIDs of consumers that are gone by the word of the operator
     :param ignored: those that are not of Nova by the word of the operator
     :param is_nova_asked: whether Nova will be asked for each server before something is freed
+    :param ratios: those of the files of nova-computes, by the UUID of the root and the class
     :param subnets: the number of IPv4 addresses of each segment of a routed network
     """
 
@@ -68,6 +71,7 @@ class Answers(NamedTuple):
     gone: Collection[str] = ()
     ignored: Collection[str] = ()
     is_nova_asked: bool = False
+    ratios: Mapping[str, Mapping[str, ConfiguredRatio]] = MappingProxyType({})
 
 
 class Cloud:

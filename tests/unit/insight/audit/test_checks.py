@@ -33,7 +33,7 @@ def test_a_check_has_a_whole_text(check):
 def test_a_check_needs_lists_that_there_are_options_for():
     for check in CHECKS:
         assert {*check.needs, *check.also} <= {*Answers._fields}
-    lists = Answers(*([] for _ in Answers._fields))._replace(servers={})
+    lists = Answers(*([] for _ in Answers._fields))._replace(servers={}, ratios={})
     result = audit(Cloud(cloud([]), lists))
     assert (result.findings, result.left_out) == ([], {})
 

@@ -1,0 +1,153 @@
+"""Allocation ratios that differ from those of like hosts, or from a ``nova.conf``."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from placementclient.insight.audit.cloud import Cloud, fault
+from placementclient.model.findings import Finding
+from placementclient.model.repairs import amending
+from placementclient.model.snapshots import ProviderState
+from placementclient.placing.providers import is_sharing
+
+_LASTING = (
+    'nova-compute sets the ratio of its file at least once a minute: see in its log why it does '
+    'not, or if it reads another file'
+)
+_TIED = 'no ratio is that of more than half of the hosts: choose one, and set it on the others'
+_FULL = '{} of {} is in use, more than that ratio allows: move servers away first. Then'
+
+
+class _Ratio(NamedTuple):
+    """The ratio of a class on a provider of a host."""
+
+    state: ProviderState
+    resource_class: str
+    value: float
+
+
+class _Group(NamedTuple):
+    """The hosts of an aggregate that have a class: their ratios by the UUID of the root."""
+
+    aggregate: str
+    resource_class: str
+    hosts: Mapping[str, list[_Ratio]]
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """The UUID of each host, with the class."""
+        return [(uuid, self.resource_class) for uuid in self.hosts]
+
+    @property
+    def values(self) -> dict[str, frozenset[float]]:
+        return {uuid: frozenset(r.value for r in listed) for uuid, listed in self.hosts.items()}
+
+    @property
+    def is_agreed(self) -> bool:
+        """True if all hosts have the same ratio: it is meant."""
+        return len(set(self.values.values())) == 1
+
+    @property
+    def usual(self) -> float | None:
+        """The ratio of more than half of the hosts, if there is one."""
+        ((values, number),) = Counter(self.values.values()).most_common(1)
+        return next(iter(values)) if number * 2 > len(self.hosts) and len(values) == 1 else None
+
+
+def ratio_differs(cloud: Cloud) -> Iterator[Finding]:
+    """A host has another allocation ratio than the hosts of its aggregate, or than its nova.conf.
+
+    If more than half of the hosts of an aggregate have one ratio, each of the others is a finding.
+    Otherwise the aggregate is one. A host that agrees with all hosts of another of its aggregates
+    is none: the ratio is meant. With ``--compute-conf HOST=FILE``, which may be repeated, a host is
+    compared with its file instead: with ``cpu_allocation_ratio``, ``ram_allocation_ratio`` and
+    ``disk_allocation_ratio``, and with the options that begin with ``initial_``. Ratios that the
+    file does not state are not compared.
+
+    Why it matters: somebody has set the ratio in Placement, and the host gets more servers than the
+    others, or fewer. nova-compute leaves a ratio alone if its file has only an ``initial_`` ratio.
+
+    Safe to fix: the command changes how many servers fit. No server loses anything. If more is in
+    use than the ratio allows, the reason says so instead.
+
+    Look yourself: ``openstack resource provider inventory list HOST`` and the file of its
+    nova-compute
+
+    Example: ``resource_class VCPU, allocation_ratio 16.0, others 4.0, aggregate 5d7c…``
+    """
+    ratios = {root.uuid: _ratios(cloud, root) for root in cloud.snapshot.roots()}
+    configured = cloud.answers.ratios
+    for root in cloud.snapshot.roots():
+        for name, wanted in sorted(configured.get(root.uuid, {}).items()):
+            for live in ratios[root.uuid].get(name, ()):
+                if live.value != wanted.value:
+                    facts = {wanted.option: wanted.value}
+                    reason = _LASTING if wanted.is_lasting else ''
+                    yield _finding(cloud, live, wanted.value, facts, reason)
+    yield from _among_hosts(cloud, ratios)
+
+
+def _ratios(cloud: Cloud, root: ProviderState) -> dict[str, list[_Ratio]]:
+    """Return the ratios of a host by class; none of a tree that others share."""
+    ratios = defaultdict[str, list[_Ratio]](list)
+    for state in cloud.topology.trees[root.uuid]:
+        for name, inventory in () if is_sharing(state) else state.inventories.items():
+            ratios[name].append(_Ratio(state, name, inventory.allocation_ratio))
+    return ratios
+
+
+def _among_hosts(
+    cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]
+) -> Iterator[Finding]:
+    """Compare the hosts of each aggregate with each other; return each host once for a class."""
+    groups = list(_groups(cloud, ratios))
+    told = {(uuid, name) for uuid, named in cloud.answers.ratios.items() for name in named}
+    told.update(part for group in groups if group.is_agreed for part in group.parts)
+    for group in groups:
+        untold = [part for part in group.parts if part not in told]
+        if untold and group.usual is None:
+            told.update(untold)
+            yield _tied(cloud, group)
+            continue
+        for uuid, name in untold:
+            for ratio in group.hosts[uuid]:
+                if group.usual is not None and ratio.value != group.usual:
+                    told.add((uuid, name))
+                    facts = {'others': group.usual, 'aggregate': group.aggregate}
+                    yield _finding(cloud, ratio, group.usual, facts)
+
+
+def _groups(cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]) -> Iterator[_Group]:
+    for aggregate, members in sorted(cloud.topology.members.items()):
+        hosts = defaultdict[str, dict[str, list[_Ratio]]](dict)
+        for member in members:
+            for name, listed in ratios.get(member.uuid, {}).items():
+                hosts[name][member.uuid] = listed
+        for name, by_root in sorted(hosts.items()):
+            if len(by_root) > 1:
+                yield _Group(aggregate, name, by_root)
+
+
+def _tied(cloud: Cloud, group: _Group) -> Finding:
+    """Return a finding on an aggregate, with the names of its hosts by their ratios."""
+    names = defaultdict[str, list[str]](list)
+    for uuid, values in group.values.items():
+        names[', '.join(map(str, sorted(values)))].append(cloud.name(uuid))
+    facts = {'resource_class': group.resource_class, 'ratios': dict(names)}
+    return fault(group.aggregate, facts, tuple(group.hosts), None, _TIED)
+
+
+def _finding(
+    cloud: Cloud, ratio: _Ratio, wanted: float, facts: Mapping[str, object], reason: str = ''
+) -> Finding:
+    """Return a finding with the command that sets the ratio, if all that is used fits then."""
+    state, name, value = ratio
+    used = state.used(name)
+    capacity = replace(state.inventories[name], allocation_ratio=wanted).capacity
+    if used > capacity and not reason and wanted < value:
+        reason = _FULL.format(f'{used} {name}', state.name)
+    remedy = amending(state.reference, name, {'allocation_ratio': wanted})
+    facts = {'resource_class': name, 'allocation_ratio': value, **facts}
+    return cloud.finding(state, facts, remedy, reason)
