@@ -122,7 +122,8 @@ _CONTENTS = {
     'kept.json': [
         {'ID': uuid, 'Name': uuid[:8], 'Status': 'ACTIVE', 'Host': 'host'}
         for uuid in (SERVER, NEIGHBOUR, *OTHERS)
-    ],
+    ]
+    + [{'ID': NEW, 'Name': NEW[:8], 'Status': 'DELETED', 'Host': None}],
     'migrations.json': {'migrations': []},
 }
 #: The text of each file that command lines name.
