@@ -13,7 +13,7 @@ from placementclient.nova import configuration, pci
 from placementclient.nova.server_parts import Refusal
 from placementclient.nova.wishes import is_true
 
-_BOOLEANS = {
+BOOLEANS = {
     **dict.fromkeys(('true', '1', 'on', 'yes'), True),
     **dict.fromkeys(('false', '0', 'off', 'no'), False),
 }
@@ -127,7 +127,7 @@ def settings(files: Iterable[tuple[str, str]]) -> Settings:
                 values[name] = value
             elif name in Settings.__slots__:
                 is_number = name == 'max_placement_results'
-                typed = _positive(value) if is_number else _BOOLEANS.get(value.lower())
+                typed = _positive(value) if is_number else BOOLEANS.get(value.lower())
                 if typed is None:
                     raise errors.BadFile(path, f'{name}: {value!r}', line)
                 values[name] = typed

@@ -26,9 +26,11 @@ def application(database):
     writing = threading.Lock()
 
     def trusting(environ, start_response):
+        # A token such as ``secret:admin`` has roles of its own.
+        _, _, roles = environ.get('HTTP_X_AUTH_TOKEN', '').partition(':')
         # Older releases take the roles from the token alone.
         environ['HTTP_X_AUTH_TOKEN'] = 'admin'
-        environ.setdefault('HTTP_X_ROLES', 'admin,service')
+        environ.setdefault('HTTP_X_ROLES', roles or 'admin,service')
         if environ['REQUEST_METHOD'] == 'GET':
             return service(environ, start_response)
         with writing:

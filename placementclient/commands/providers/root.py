@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from placementclient import api
 from placementclient.client import endpoints, errors
 from placementclient.client.microversion import TYPED, Microversion
 from placementclient.client.wording import suggestion
 from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
+
+if TYPE_CHECKING:
+    from placementclient.client.http import Client
+    from placementclient.commands.providers.service_checks import Row
 
 #: What this program also uses where the service has it, and the microversions of these.
 _WISHES = {
@@ -34,36 +40,64 @@ class ShowApi(base.ShowOne):
 class CheckApi(base.Lister):
     """Check if the service is new enough for a release of Nova.
 
-    The other rows are information: what this program can do with the service. They do not change
-    the exit status.
+    With --service-conf, check it as a nova-compute would: as the user of [placement] of the file,
+    at the endpoint that Nova finds with its interfaces and region. Nothing is written, and no
+    secret is printed.
+
+    Rows that are not met because only this program would use them are information: they do not
+    change the exit status.
     """
 
-    examples = ('--for 2025.1',)
+    examples = ('--for 2025.1', '--for 2025.1 --service-conf /etc/nova/nova.conf')
+    auth_required = False
     prints = ('need', 'needs', 'has', 'is_met')
-    statuses = ((errors.ExitStatus.DIFFERS, 'the service is too old for the release'),)
+    statuses = ((errors.ExitStatus.DIFFERS, 'the release needs something that is not met'),)
     options = (
         Option(
             '--for <release>',
             dest='release',
             help='A release of Nova, such as 2025.1, zed or 31, or 1.36; default: the newest',
         ),
+        Option(
+            '--service-conf <file>...',
+            help='Check as the user of [placement] of this nova.conf, with a column for the file',
+        ),
     )
 
+    def printed(self) -> tuple[str, ...]:
+        return ('file', *self.prints) if self.args.service_conf else self.prints
+
     def execute(self) -> base.Output:
-        _, highest = api.root.show(self.client)
-        need, needed = _need(self.args.release)
+        need = _need(self.args.release)
+        if not self.args.service_conf:
+            return self.prints, self._rows(self.client, *need)
+        from placementclient.commands.providers.service_checks import ServiceChecks
+        from placementclient.files import disk
+        from placementclient.nova.service_user import service_user
+
+        users = {p: service_user(disk.read_text(p), p) for p in self.args.service_conf}
+        rows = [
+            (p, *row) for p, user in users.items() for row in ServiceChecks(user, need[1]).rows()
+        ]
+        if any(not is_met for *_, is_met in rows):
+            self.exit_status = errors.ExitStatus.DIFFERS
+        return self.printed(), rows
+
+    def _rows(self, client: Client, need: str, needed: Microversion) -> list[Row]:
+        _, highest = api.root.show(client)
         needs = {need: needed, **_WISHES}
         rows = [(name, str(since), str(highest), highest >= since) for name, since in needs.items()]
         if highest >= endpoints.RESHAPE.since:
-            is_allowed = api.reshaper.allowed(self.client)
+            is_allowed = api.reshaper.allowed(client)
             role = f'role {endpoints.RESHAPE.roles}'
             rows.append(('reshape as this user', role, role if is_allowed else 'no', is_allowed))
         unmet = [name for name, *_, is_met in rows if not is_met]
         if highest < needed:
             self.exit_status = errors.ExitStatus.DIFFERS
+            self.ending = 'the service is too old for the release'
         elif unmet:
             self.ending = f'The release needs none of what is missing: {", ".join(unmet)}'
-        return self.prints, rows
+        return rows
 
 
 def _need(release: str | None) -> tuple[str, Microversion]:

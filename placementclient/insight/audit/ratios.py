@@ -67,7 +67,7 @@ def ratio_differs(cloud: Cloud) -> Iterator[Finding]:
     file does not state are not compared.
 
     Why it matters: somebody has set the ratio in Placement, and the host gets more servers than the
-    others, or fewer. nova-compute leaves a ratio alone if its file has only an ``initial_`` ratio.
+    others, or fewer. If its file has only an ``initial_`` ratio, nova-compute leaves that alone.
 
     Safe to fix: the command changes how many servers fit. No server loses anything. If more is in
     use than the ratio allows, the reason says so instead.

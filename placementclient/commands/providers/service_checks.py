@@ -1,0 +1,90 @@
+"""Checks of Placement as the user of a service, without a write."""
+
+from __future__ import annotations
+
+import email.utils
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from placementclient import api
+from placementclient.client import endpoints, errors, keystone
+from placementclient.client.http import Client
+from placementclient.client.microversion import Microversion
+from placementclient.client.wording import without_credentials
+
+if TYPE_CHECKING:
+    from placementclient.nova.service_user import ServiceUser
+
+#: A need, what it needs, what there is, and whether it is met.
+Row = tuple[str, str, str, bool]
+#: From here on a token may be refused as expired, or as not valid yet.
+_LARGEST_SKEW = 60
+_NOBODY = '00000000-0000-0000-0000-000000000000'
+
+
+class ServiceChecks:
+    """The needs of a service, in the order in which it meets them.
+
+    :param needed: the lowest microversion that it can use
+    """
+
+    def __init__(self, user: ServiceUser, needed: Microversion) -> None:
+        self._user, self._needed = user, needed
+        self._date: str | None = None
+        user.session.session.hooks['response'].append(self._note_date)
+        self._client = Client(
+            user.session, endpoint_override=user.endpoint_override, **user.selection
+        )
+
+    def rows(self) -> Iterator[Row]:
+        """Yield a row for each need, up to a missing token or endpoint."""
+        selection = self._user.selection
+        where = f'{", ".join(selection["interface"])} in {selection["region_name"] or "any region"}'
+        steps: tuple[tuple[str, str, Callable[[], tuple[str, bool]]], ...] = (
+            ('authentication', 'token', self._authenticated),
+            ('endpoint', where, self._located),
+            ('version', str(self._needed), self._versioned),
+            ('read', 'GET /resource_providers', self._read),
+            ('reshape', f'role {endpoints.RESHAPE.roles}', self._reshaped),
+            ('clock', f'less than {_LARGEST_SKEW} s apart', self._timed),
+        )
+        for need, needs, step in steps:
+            try:
+                has, is_met = step()
+            except errors.PlacementError as failure:
+                has, is_met = without_credentials(str(failure)), False
+            yield need, needs, has, is_met
+            if not is_met and need in ('authentication', 'endpoint'):
+                return
+
+    def _note_date(self, answer: Any, **_: Any) -> None:
+        self._date = answer.headers.get('Date')
+
+    def _authenticated(self) -> tuple[str, bool]:
+        session = self._client.session
+        with keystone.translated(session):
+            session.get_auth_headers()
+            return keystone.caller(session) or 'no Keystone', True
+
+    def _located(self) -> tuple[str, bool]:
+        url = self._client.url
+        return without_credentials(url or 'none'), url is not None
+
+    def _versioned(self) -> tuple[str, bool]:
+        _, highest = api.root.show(self._client)
+        return str(highest), highest >= self._needed
+
+    def _read(self) -> tuple[str, bool]:
+        api.resource_provider.list(self._client, uuid=_NOBODY)
+        return 'yes', True
+
+    def _timed(self) -> tuple[str, bool]:
+        if self._date is None:
+            return 'not known: no answer has a date', True
+        apart = abs(email.utils.parsedate_to_datetime(self._date).timestamp() - time.time())
+        return f'{apart:.0f} s', apart < _LARGEST_SKEW
+
+    def _reshaped(self) -> tuple[str, bool]:
+        is_allowed = api.reshaper.allowed(self._client)
+        return f'role {endpoints.RESHAPE.roles}' if is_allowed else 'no', is_allowed

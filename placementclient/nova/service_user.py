@@ -1,0 +1,102 @@
+"""The user of ``[placement]`` of a ``nova.conf``, and the endpoint that Nova finds with it."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from placementclient.client import errors
+from placementclient.nova import configuration
+from placementclient.nova.settings import BOOLEANS
+
+SECTION = 'placement'
+#: The order in which Nova looks for an endpoint.
+_INTERFACES = 'internal,public'
+
+
+class ServiceUser(NamedTuple):
+    """How a service authenticates, and where it looks for Placement.
+
+    :param selection: of the endpoint, as keystoneauth's sessions take it
+    """
+
+    session: Any
+    endpoint_override: str | None
+    selection: Mapping[str, Any]
+
+
+def service_user(text: str, path: str) -> ServiceUser:
+    """Return the user of a file, made by keystoneauth's own loaders.
+
+    :raises errors.BadFile: if the file, or the authentication that it describes, cannot be read; no
+        value of an option is in its message
+    """
+    sections: dict[str, dict[str, str]] = {}
+    for option in configuration.options(text, path):
+        sections.setdefault(option.section, {})[option.name.replace('-', '_')] = option.value
+    values = {
+        name: {
+            key: string.Template(value).safe_substitute(sections.get('DEFAULT', {}))
+            for key, value in options.items()
+        }
+        for name, options in sections.items()
+    }
+    placement = values.get(SECTION, {})
+    section = placement.get('auth_section', SECTION).lower()
+    session = _session(placement, _auth(values.get(section, {}), section, path), path)
+    interfaces = placement.get('valid_interfaces', _INTERFACES)
+    return ServiceUser(
+        session,
+        placement.get('endpoint_override'),
+        {
+            'service_type': placement.get('service_type', 'placement'),
+            'service_name': placement.get('service_name'),
+            'interface': [name.strip() for name in interfaces.split(',') if name.strip()],
+            'region_name': placement.get('region_name'),
+        },
+    )
+
+
+def _auth(values: Mapping[str, str], section: str, path: str) -> Any:
+    """Return the authentication plugin of a section."""
+    from keystoneauth1 import exceptions, loading
+
+    kind = values.get('auth_type') or values.get('auth_plugin')
+    if kind is None:
+        raise errors.BadFile(path, f'[{section}] has no auth_type, such as password')
+
+    def value(option: Any) -> str | None:
+        names = [option.name, *(other.name for other in option.deprecated)]
+        spelled = (name.replace('-', '_') for name in (option.dest, *names))
+        return next((values[name] for name in spelled if name in values), None)
+
+    try:
+        return loading.get_plugin_loader(kind).load_from_options_getter(value)
+    except exceptions.NoMatchingPlugin:
+        raise errors.BadFile(path, f'[{section}] auth_type: keystoneauth has no {kind!r}') from None
+    except exceptions.MissingRequiredOptions as failure:
+        names = ', '.join(option.dest for option in failure.options)
+        raise errors.BadFile(path, f'[{section}] lacks {names}') from None
+    except (exceptions.ClientException, ValueError, TypeError) as failure:
+        # Its message may have the value.
+        kind_of = type(failure).__name__
+        raise errors.BadFile(
+            path, f'[{section}] has a value that keystoneauth cannot read ({kind_of})'
+        ) from None
+
+
+def _session(placement: Mapping[str, str], auth: Any, path: str) -> Any:
+    from keystoneauth1 import loading
+
+    timeout = placement.get('timeout')
+    if timeout is not None and not timeout.isdecimal():
+        raise errors.BadFile(path, '[placement] timeout is no number of seconds')
+    return loading.session.Session().load_from_options(
+        insecure=BOOLEANS.get(placement.get('insecure', 'false').lower(), False),
+        cacert=placement.get('cafile'),
+        cert=placement.get('certfile'),
+        key=placement.get('keyfile'),
+        timeout=int(timeout) if timeout else None,
+        auth=auth,
+    )
