@@ -44,7 +44,7 @@ def test_the_demo_ends_with_the_trees(placement):
     before, after = result.stdout.split('# The same cloud now:')
     assert 'VGPU 6/8' in before
     assert '(exit status 5)' in before
-    assert 'no mediated device of it is known' in before
+    assert 'VGPU: 8 consumers, 5 explained, 3 unexplained' in before
     for card in CARDS:
         assert f'─ {card}  VGPU 3/4\n' in after
     amounts = 'MEMORY_MB 53248/97395 (512 reserved, ratio 1.5)  VCPU 26/768 (ratio 16)'
