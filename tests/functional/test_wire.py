@@ -105,7 +105,7 @@ def build(client):
     aggregate.set(client, uuids['here'], [OTHER_GROUP], marked.generation)
     third = resource_provider.create(client, THIRD)
     inventory.set_all(client, third.uuid, {'VCPU': {'total': 16}}, third.generation)
-    # One of them on the host of the consumer that the list lacks, and the others on the other.
+    # One of them on the host of the deleted server, and the others on the other host.
     hosts = dict.fromkeys(SERVERS, third.uuid) | {SERVERS[0]: uuids['here']}
     for consumer, host in ({NAMES['consumer']: uuids['here']} | hosts).items():
         allocations = {host: {'VCPU': 2 if consumer == NAMES['consumer'] else 1}}
@@ -145,7 +145,8 @@ def write_files(folder, client, uuids, generation):
             | {'id': NAMES['other'], 'flavor': good_files.SERVERS[0]['flavor'] | SMALL}
         ],
         'audited': [
-            {'id': key, 'host': NAMES['here'] if key == SERVERS[0] else THIRD} for key in SERVERS
+            *({'id': key, 'host': NAMES['here'] if key == SERVERS[0] else THIRD} for key in SERVERS),
+            {'id': NAMES['consumer'], 'status': 'DELETED'},
         ],
         'migrations': [],
     }
@@ -340,7 +341,7 @@ def test_a_write_is_carried_out_once_or_what_is_known_is_said(
 
 
 #: What writes without a question, and at several endpoints.
-RELOCATIONS = {f'{ALLOCATION} {verb}' for verb in ('claim', 'move', 'transfer')}
+RELOCATIONS = {f'{ALLOCATION} {verb}' for verb in ('claim', 'move', 'resize', 'transfer')}
 PAGE = Path(__file__).parents[2] / 'doc' / 'source' / 'lost-answers.rst'
 
 
