@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``reshape apply --workers 8`` against the same requests from bare connections.
 
     python benchmarks/apply.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measure what assumptions cost on a snapshot of many hosts, beside reading it from its file.
 
 python -m benchmarks.assume --hosts 10000

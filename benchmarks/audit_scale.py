@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Audit a whole cloud in a scratch Placement, count what fits, and say what it costs.
 
 One fault of each kind is planted; the audit has to find each once and nothing else:

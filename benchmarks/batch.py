@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One command in a batch of 200, server and all, against two things in turn.
 
     python benchmarks/batch.py

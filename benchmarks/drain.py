@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plan drains of large clouds, and say what they cost; no service is needed:
 
 python -m benchmarks.drain --hosts 1000 --emptied 20

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Packings that leave hardly any room, and what the search says of them, and when.
 
     python benchmarks/hard_packings.py --timeout 10

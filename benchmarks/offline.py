@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands on the snapshot of a whole cloud: seconds, and memory, from start to end.
 
     python -m benchmarks.offline --hosts 10000

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two things in turn, and the ratio of their times."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plan the reshape of a whole cloud, and say what it costs.
 
 Each host has as many VGPU as its future children together, in use by single consumers:

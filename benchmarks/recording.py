@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The requests of a program, recorded on their way to a service, and sent again without it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write the report of a whole cloud, open it in Chromium, and say what that costs.
 
 Each host has two children and four consumers; every hundredth host is fuller than it may be, so

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real Placement that carries out one request after the other: ``serve.py PORT SQLITE_FILE``.
 
 Several connections may wait, but only one of them writes: with many writers at once SQLite refuses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``snapshot save --workers 8`` against the same requests from wrk at the same concurrency.
 
     python benchmarks/snapshot.py

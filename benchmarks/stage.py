@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What benchmarks need: virtual environments of their own, and a real Placement over HTTP.
 
 All is made in ``build/benchmarks`` of the checkout, once; ours is installed anew each time. Not in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Start-up: our programs against those of osc-placement, whole processes, server and all.
 
 python benchmarks/startup.py

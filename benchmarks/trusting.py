@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """For uWSGI: the service, to which whoever asks is admin and service; without Keystone."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The steps of an offline reshape, and what looks at a whole cloud, with two programs in turn.
 
     python benchmarks/window.py BEFORE/bin/placement NOW/bin/placement --hosts 1000

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fifty programs write to the same ten providers: whatever they say is done is there at the end.
 
     PYTHONPATH=. python benchmarks/writers.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Try the faults that this project found in Placement and Nova: still there, or fixed.
 
 Run ``python contrib/upstream.py`` where ``python-placementclient[direct]`` is installed. The two

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The entry of the program ``placement``; ``python -m placementclient`` runs it too."""
 
 import io

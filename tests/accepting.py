@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Placement's rules for the operations of a change: what it would refuse, and why."""
 
 from collections import Counter

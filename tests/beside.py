@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Check an installation that has osc-placement too: ``beside.py OPENSTACK``."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functional tests on a database server: ``python tests/databases.py mariadb [tests]``.
 
 Starts a server of Debian's package on a socket in a scratch folder, as an unprivileged user, runs

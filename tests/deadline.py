@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A limit for code that might not end."""
 
 import signal

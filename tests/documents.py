@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values as the JSON that their files hold."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much is tried: a little and always the same, or much and each time something else.
 
 ``HYPOTHESIS_PROFILE=fuzz`` is the latter; ``tox -e fuzz`` sets it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A good file of every kind that is read, and what reads it."""
 
 import bz2

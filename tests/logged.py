@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The line that names the global request ID."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters of tests that try much, such as seeds; most of them are slow."""
 
 import pytest

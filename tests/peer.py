@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """osc-placement's own functional tests, run on this plugin in its place.
 
 python tests/peer.py [arguments of pytest]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program ``placement``, run in this process, and how it ended."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The main jobs on real older releases of Placement: ``python tests/releases.py [series …]``.
 
 Each release runs in an environment of its own, with an interpreter of its time that this machine

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random pairs of snapshots, for tests of what leads from one to the other."""
 
 import uuid

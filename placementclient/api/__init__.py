@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The public Python API: one function for each endpoint, between JSON and the model.
 
 Every function takes a :class:`placementclient.client.http.Client` first and providers by UUID;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Aggregates of a provider: ``/resource_providers/{uuid}/aggregates``, from 1.1."""
 
 import builtins

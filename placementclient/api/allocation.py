@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Allocations, of a consumer and of a provider.
 
 ``/allocations``, ``/allocations/{uuid}`` and ``/resource_providers/{uuid}/allocations``.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Allocation candidates: ``GET /allocation_candidates``, from 1.10."""
 
 import builtins

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attempts to write: read, decide, write, and repeat after a conflict or a lost answer."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inventories: ``/resource_providers/{uuid}/inventories`` and ``…/inventories/{class}``."""
 
 from collections.abc import Mapping

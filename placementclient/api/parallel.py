@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Concurrent requests."""
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Filters of providers and candidates as query parameters."""
 
 from collections.abc import Sequence

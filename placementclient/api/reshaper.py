@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reshaper: ``POST /reshaper``, from 1.30."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Resource classes: ``/resource_classes`` and ``/resource_classes/{name}``, from 1.2."""
 
 import builtins

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Resource providers: ``/resource_providers`` and ``/resource_providers/{uuid}``."""
 
 import builtins

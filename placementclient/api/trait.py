@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Traits, and those of providers: ``/traits``, ``/resource_providers/{uuid}/traits``; from 1.6."""
 
 import builtins

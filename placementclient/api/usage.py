@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Usages: ``/resource_providers/{uuid}/usages`` and ``/usages``."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The only code that sends the requests of operations."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The carrier of a plan: applies or rolls back each tree, whatever other clients change."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The live state of a change compared with its plan: its status, and the deviations. Pure.
 
 A deviation is an error if the change is incomplete or wrong, a warning if it is not begun although

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The operations that lead from one snapshot to another, in an order that Placement accepts.
 
 Pure. :func:`diff` and :func:`placementclient.changes.simulation.simulate` are each other's test.

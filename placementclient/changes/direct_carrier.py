@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plan of changes that the command applies at once, without files."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trees of a plan compared with the service: status, verification, and what is left to do."""
 
 from collections.abc import Sequence

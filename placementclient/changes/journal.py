@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The journal of a plan: every intent before its request goes out, every outcome after.
 
 A run always reads back what is done. Only the journal knows which trees have ended, which temporary

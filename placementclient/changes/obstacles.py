@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parts of a change that other clients have changed since the decision. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence

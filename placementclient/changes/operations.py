@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The operations that change a Placement. ``diff`` returns those of a rollback.
 
 Pure: :mod:`placementclient.changes.applier` sends the requests.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The side of an atomic change that a tree is on. Pure.
 
 All inventories and allocations of an atomic change move in one request. So its inventories show

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plan of changes: one command writes it, another applies it after a review. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

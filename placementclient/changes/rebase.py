@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A change that was decided on an earlier state, merged with the present one. Pure.
 
 Applying a plan, completing one that was cut off, taking it back and verifying it are the same

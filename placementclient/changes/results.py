@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results of applied changes. Pure."""
 
 from dataclasses import dataclass, field

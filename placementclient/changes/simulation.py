@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A snapshot after some operations. Pure."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The size of a change in numbers, and a row for each part of it. Pure."""
 
 from __future__ import annotations

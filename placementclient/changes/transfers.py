@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The requests that change inventories and allocations, each valid for Placement.
 
 Placement checks an allocation against the inventory of its moment. So inventory that grows is

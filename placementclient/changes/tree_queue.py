@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trees of a run: those that may start, how many at a time, and the result of each."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rest of a change of a plan, and the state that an atomic one may start from. Pure."""
 
 from collections import Counter

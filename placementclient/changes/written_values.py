@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The values that the operations of a change have written so far. Pure."""
 
 from collections import defaultdict

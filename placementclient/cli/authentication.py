@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ways to authenticate: the options of keystoneauth, or a cloud of ``clouds.yaml``.
 
 Both load slowly, the SDK above all. So this module is loaded only where a command asks for the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of a batch, run in one process."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands by subject, their arguments, and suggestions for unknown ones."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Authentication of the program ``placement``, and the selection of the service."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Entry points of this distribution.
 
 The program ``placement`` finds its commands here, and not among all that is installed: that takes a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The hooks that OpenStackClient calls; the program ``placement`` calls them too."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program ``placement``: the commands of the plugin without the rest of OpenStackClient."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The content of a response of the service, or its refusal as an exception."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every route of the Placement service, one row for each.
 
 The source is the service's own table (``placement.handler.ROUTE_DECLARATIONS``); a test compares

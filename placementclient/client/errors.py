@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every exception of this package, and the exit statuses."""
 
 from __future__ import annotations

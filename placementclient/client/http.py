@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The client: sends a request to an endpoint of the service and reads the answer."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keystone: its exceptions as errors of this package, and the caller that a token describes."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Microversions of the Placement API: parse, order, negotiate."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Text from outside, made harmless for a terminal or a log.
 
 A provider's name may have characters that move the cursor, rename the window or turn the direction

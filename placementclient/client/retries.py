@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Retries of one request after lost answers and temporary refusals (5xx, 429), with pauses.
 
 After a conflict, :mod:`placementclient.api.attempts` decides and writes again.

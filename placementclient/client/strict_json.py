@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON decoded to typed values; duplicate keys are faults."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The limits on every request of the client, to Keystone and all other services.
 
 A request stays at its origin, and its answer has a size and an end.

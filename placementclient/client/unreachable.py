@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reason for a failed connection, in words for operators."""
 
 import itertools

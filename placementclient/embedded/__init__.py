@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A keystoneauth plugin, ``placement_direct``: the real Placement service inside this process.
 
 A keystoneauth session whose plugin is a `Direct` reaches the service's WSGI application through a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The URL of a database in printable form, and the reason why a database is unusable.
 
 A URL has a password in many places: beside the user, among the parameters, anywhere at all where it

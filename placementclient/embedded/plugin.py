@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plugin of keystoneauth: the loader, the plugin, and its transport."""
 
 from __future__ import annotations

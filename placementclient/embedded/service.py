@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The server with one database: how it starts and answers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Placement, or some of its trees, read from the server's tables in one transaction.
 
 The joins are those of the server's own queries, as only the database knows which UUIDs are equal:

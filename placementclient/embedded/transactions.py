@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests to the server's own handlers, many of them in one transaction of the database.
 
 A function of the server that writes begins a transaction, or takes part in the one that its request

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """YAML and JSON documents that people write, with the position of each value."""
 
 from __future__ import annotations

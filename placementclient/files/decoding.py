@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bytes to values; every fault is an :class:`errors.BadFile` with its position."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Texts, documents and snapshots in files that are written atomically.
 
 All raise :class:`errors.BadFile` with the path.

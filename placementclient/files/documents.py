@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Documents that people edit, as YAML or JSON text; :mod:`files.cursors` reads both."""
 
 import functools

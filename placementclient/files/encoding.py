@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values to bytes, one item on each line, so that ``grep`` finds a tree in a file.
 
 A file may end with a digest of its content.

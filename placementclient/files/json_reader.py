@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON documents with the place of each value, in a hundredth of the time that YAML takes."""
 
 import re

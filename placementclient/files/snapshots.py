@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Snapshots: one provider on each line, then one consumer on each line."""
 
 from collections.abc import Iterator, Mapping

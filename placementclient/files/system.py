@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of the operating system: their owners, locks, and atomic writes."""
 
 import contextlib

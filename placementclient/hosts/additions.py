@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inventory and allocations of PCI devices that are new to Placement.
 
 The rules are Nova's ``[pci] report_in_placement``: at its start nova-compute removes every provider

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The archives and folders of the collector, which are not trusted."""
 
 import bz2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assignment rows from the facts of hosts, and the contradictions."""
 
 import csv

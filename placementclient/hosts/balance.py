@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The balance of a file of assignments: which consumers it explains, and which not."""
 
 from collections.abc import Collection, Iterable, Iterator

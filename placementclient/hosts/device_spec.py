@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The PCI devices that Nova manages: ``[pci] device_spec``, with Nova's rules of matching."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of Nova's table of PCI devices, in every export format."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The facts of one host, from the output of virsh and mdevctl.
 
 A parser takes the content of a file and its path, and raises :class:`errors.BadFile` for other

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """XML from hosts and databases, which is not trusted: the number of elements has a limit."""
 
 from typing import Any

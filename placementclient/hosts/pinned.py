@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers with dedicated CPUs, by their flavors and images."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a server holds on its host, and what its flavor asks for."""
 
 from collections import Counter

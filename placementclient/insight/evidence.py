@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The proof that allocations may be freed: the record of a server that is gone, or elsewhere.
 
 That a list lacks a consumer, and that Nova finds no server, prove nothing: lists skip projects,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The allocations that servers lack, and their owners."""
 
 from collections import Counter

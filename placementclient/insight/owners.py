@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The services that own providers, and the trait that marks Nova's own."""
 
 import re

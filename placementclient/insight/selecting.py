@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Selectors of providers, in a file or in options."""
 
 import fnmatch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names in a request that no provider has: perhaps mistyped."""
 
 from __future__ import annotations

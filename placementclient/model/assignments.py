@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assignments: the known providers of consumers, as rows of a file."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups of keys that share values, such as trees that share consumers."""
 
 from collections.abc import Collection, Hashable, Iterator, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Consumers and their allocations."""
 
 from __future__ import annotations

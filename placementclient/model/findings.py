@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Findings as facts; :mod:`placementclient.render` turns them into text."""
 
 import enum

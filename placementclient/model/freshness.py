@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A value with the facts that a later write checks before it relies on the value."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inventories: the amount of a resource class that a provider has."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records of the lists of other services, which are also the schema of those lists."""
 
 from collections.abc import Mapping

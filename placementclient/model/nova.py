@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The names that Nova uses in Placement."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The results of running a plan: results and states of trees."""
 
 import enum

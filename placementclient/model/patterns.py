@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names of providers and shell patterns for names, as in options."""
 
 import fnmatch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans: the changes of trees, before and after, and the input of the decision. Pure."""
 
 import enum

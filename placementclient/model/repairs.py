@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Repairs as facts; :mod:`placementclient.render.repairs` turns them into commands."""
 
 from collections.abc import Mapping

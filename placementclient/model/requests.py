@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests for providers, in groups."""
 
 from __future__ import annotations

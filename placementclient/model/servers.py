@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers and migrations of the compute service, with flavors, images and host aggregates."""
 
 import re

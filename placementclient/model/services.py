@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hosts, bare metal nodes and ports of other services."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Usage that prevents a change. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The state of a Placement, or of some of its trees, at one moment."""
 
 from __future__ import annotations

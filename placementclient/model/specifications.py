@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The values of a specification: moves, providers, additions, and the selected trees."""
 
 from __future__ import annotations

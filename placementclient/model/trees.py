@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A provider tree, and the sharing providers that serve it."""
 
 from collections.abc import Iterable, Mapping, Sequence

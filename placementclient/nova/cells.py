@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cells of hosts, as ``nova-manage cell_v2 list_hosts`` prints them. Pure."""
 
 from placementclient.client import errors

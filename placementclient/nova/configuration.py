@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The options of a ``nova.conf``, as oslo.config reads them. Pure."""
 
 import re

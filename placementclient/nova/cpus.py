@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The CPUs of a flavor and an image, by the rules of Nova (34.0)."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The request filters of Nova's scheduler, which add conditions to every request. Pure."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The groups of a request, from the flavor, the image and the ports of a server. Pure."""
 
 from collections import Counter

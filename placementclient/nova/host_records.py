@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of hosts, nodes, ports and limits, as in :mod:`placementclient.nova.records`."""
 
 import ipaddress

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The images of servers, by the IDs that the servers have. Pure."""
 
 from collections.abc import Iterable, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bounds of a list that comes in pages."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The resource classes and traits that Nova uses for PCI devices. Pure."""
 
 from functools import lru_cache

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The allocation ratios of the ``nova.conf`` of a nova-compute. Pure."""
 
 from typing import NamedTuple

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of servers, flavors, projects and others, from OpenStackClient or from the API.
 
 A function takes a document and where it came from, and raises :class:`errors.BadFile` if the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The microversions of Placement that the releases of Nova need. Pure.
 
 Sources: ``MIN_PLACEMENT_MICROVERSION`` in ``nova/cmd/status.py`` of each release, 18.3.0 to 34.0.0;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What filters of Nova's scheduler (34.0) decide without Placement. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping

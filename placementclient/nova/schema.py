@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decoding of the lists of other services.
 
 OpenStackClient and the APIs spell a field differently: ``Server UUID`` and ``server_uuid``. Case,

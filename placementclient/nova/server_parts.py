@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A server to schedule, and the lists that its request depends on. Pure."""
 
 from collections.abc import Mapping, Sequence

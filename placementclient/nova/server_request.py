@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The request that Nova (34.0) sends to Placement for a server. Pure.
 
 :data:`RULES` is the table of what a part of a server asks for, in Nova's order.

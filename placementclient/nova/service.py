@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of the other services in the catalog."""
 
 import contextlib

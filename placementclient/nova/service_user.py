@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The user of ``[placement]`` of a ``nova.conf``, and the endpoint that Nova finds with it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """CP-SAT of OR-tools: loaded on demand, with a time limit, deterministic, interruptible."""
 
 import importlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Maximum flow: the most units that users get from sources, if each reaches only some."""
 
 from collections import Counter

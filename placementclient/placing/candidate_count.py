@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The number of candidates of a request, calculated without the service.
 
 A tree with eight devices and eight groups has 8! of them, and the service makes them all.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The options to serve a request on a host: the provider of each part."""
 
 from collections.abc import Collection, Iterator, Sequence

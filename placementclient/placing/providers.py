@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The properties of providers that decide on a request."""
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A request for candidates in parts; one provider serves each part.
 
 The providers of the common group have its required traits between them; each class of it may come

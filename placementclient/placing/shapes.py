@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The shapes of hosts, and the providers of a shape that can serve each part of a request.
 
 Thousands of hosts have a handful of shapes. So facts about the shape are calculated once.

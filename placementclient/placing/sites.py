@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The largest number of servers that fit if the parts of a server compete for inventory.
 
 For a part that all sites have by themselves that is a sum, for one from pools a flow. Where several

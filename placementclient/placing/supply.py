@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sites for servers of a shape, the sources of each part there, and how many servers fit."""
 
 from __future__ import annotations

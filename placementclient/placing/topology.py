@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trees of a snapshot, and the sharing providers that serve them."""
 
 import functools

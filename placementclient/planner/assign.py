@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The assignment of trees that change together: the problem, the solution, and labelled rows."""
 
 from collections.abc import Iterator, Mapping, Sequence

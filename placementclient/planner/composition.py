@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The change of trees, from a target state and an assignment."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simplest reason why there is no assignment, with its numbers."""
 
 from collections import Counter

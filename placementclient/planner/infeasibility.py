@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reasons why a tree cannot be planned, and the state of its search."""
 
 from collections import Counter

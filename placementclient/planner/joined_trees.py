@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trees that must change together: they share a target or a consumer that is written."""
 
 from collections.abc import Iterator, Set

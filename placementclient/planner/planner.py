@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans from a specification, a snapshot and assignment rows."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

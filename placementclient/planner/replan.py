@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """New plans of one tree, from its present state, and their differences from the reviewed plan."""
 
 from collections import Counter

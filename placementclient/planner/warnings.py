@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Warnings for an operator before a tree is reshaped."""
 
 from collections import Counter

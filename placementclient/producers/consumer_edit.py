@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An edit of the allocations of one consumer."""
 
 from __future__ import annotations

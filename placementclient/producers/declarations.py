@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that declare provider trees, read and written.
 
 Two forms are read: trees, and the provider configuration files of Nova, which add to what is there.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provider trees that a file declares."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Edits of the inventories, traits or aggregates of providers."""
 
 from collections.abc import Collection, Iterator, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Edits of many providers: select them, and read the parts that the edit needs."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Allocations for servers that lack them, with the right owner."""
 
 from collections import Counter, defaultdict

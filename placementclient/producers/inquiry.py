@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reasons why a request has no candidates, from the service with few requests."""
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Suggestions for names that Placement does not know, and UUIDs of aggregates by name."""
 
 import re

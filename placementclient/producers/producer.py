@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interface of everything that decides on changes."""
 
 from abc import ABC, abstractmethod

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Asks whether consumers may be freed, just before they are: Placement first, then Nova."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Delete a provider, all below it, and the allocations there."""
 
 from collections import Counter

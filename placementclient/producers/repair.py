@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Repairs of faults that an audit found, each only while its facts still hold."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The replacement of a provider by another, also after an interruption."""
 
 from collections.abc import Iterator, Mapping, Sequence

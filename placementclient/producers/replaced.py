@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cloud after the replacement of one provider by another."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

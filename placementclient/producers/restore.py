@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Restore a snapshot: create what the service lacks."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

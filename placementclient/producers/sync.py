@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Host aggregates of Nova for the providers in Placement."""
 
 from collections import defaultdict

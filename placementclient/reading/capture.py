@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads a Placement, or some of its trees, as a snapshot."""
 
 import datetime

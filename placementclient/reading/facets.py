@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The only reader of providers: some facets, consistent or fast."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The providers of whole trees, checked once to be complete trees."""
 
 from collections.abc import Iterable, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The part of the cloud that changes concern, as it is now."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads provider trees one by one, for tables and pictures.
 
 Nothing here is consistent beyond one request. Decisions need

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The texts about checks of an audit."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of a change, for every command that changes several objects."""
 
 from collections.abc import Iterable, Iterator, Sequence

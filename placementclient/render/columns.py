@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The columns of every table that a command prints.
 
 Names and order are a contract: scripts select columns by name and read values by position.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The differences between two snapshots as lines of text."""
 
 import re

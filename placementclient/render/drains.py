@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drains: the rows of a plan, and the obstacles, as text and as data.
 
 Hosts are named by the UUIDs of the roots of their trees.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reasons for missing candidates, as text and as data."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

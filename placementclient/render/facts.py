@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mappings in a column: data for scripts, a short text for people."""
 
 from __future__ import annotations

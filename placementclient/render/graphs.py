@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provider trees as graphs that Graphviz draws."""
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Capacity in the text format of Prometheus.
 
 Names and labels are those of os-capacity (``openstack_hypervisor_placement_…``,

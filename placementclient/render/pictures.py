@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provider trees as a self-contained SVG picture.
 
 Each provider is a card; children stand to the right of their parent, sharing providers to the left

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands that fix findings of an audit, or the reasons why there are none."""
 
 import shlex

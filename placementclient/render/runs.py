@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The results of a run as rows and sentences."""
 
 import shlex

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The look of text: colours and bars for a terminal, plain text for a pipe."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provider trees as lines of text, and as data."""
 
 from collections.abc import Callable, Iterable, Iterator

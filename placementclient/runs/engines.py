@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Apply, roll back and verify plans; changed trees of a reshape are planned again."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rehearse a plan: send the same requests to a scratch Placement in this process."""
 
 import os

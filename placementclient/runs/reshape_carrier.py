@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Applies and rolls back a plan of a reshape, and plans changed trees again."""
 
 from collections.abc import Callable, Sequence

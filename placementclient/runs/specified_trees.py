@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads from a live service the trees that a plan of some trees needs."""
 
 from collections.abc import Callable, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of plans, specifications and assignments."""
 
 import os

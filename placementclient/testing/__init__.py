@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The real Placement service for tests of other programs, in the process of the tests.
 
 `EmbeddedPlacement` is a service without a server: a keystoneauth session, a client for

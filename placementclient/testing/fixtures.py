@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fixtures of pytest: ``pytest_plugins = ['placementclient.testing.fixtures']``."""
 
 from collections.abc import Iterator

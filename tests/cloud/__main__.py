@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m tests.cloud install|up|status|down|run``."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Accounts, the catalog, an image, flavors: what an administrator makes in an empty cloud."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests to Nova, Glance and Placement, and waiting for what they do."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cloud, its accounts and the programs; see ``python -m tests.cloud``."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The hosts: what a test needs of them, how they die and come back."""
 
 import contextlib

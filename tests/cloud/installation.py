@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Debian's packages and the virtual environment with the services."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The folder of the cloud, the addresses of its services, and its accounts."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Processes that outlive the program that starts them, each with a file of its process ID."""
 
 import contextlib

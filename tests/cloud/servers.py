@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers in all states that Placement sees."""
 
 from tests.cloud import control, hosts, layout

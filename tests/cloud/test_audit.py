@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An audit while servers come and go."""
 
 import os

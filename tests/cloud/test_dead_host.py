@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A host that dies, from the evacuation of its servers to its return as another one."""
 
 import uuid

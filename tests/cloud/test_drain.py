@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of a drain, typed at Nova for servers in each state."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ways to authenticate at Keystone: each in both programs, with the same outcome."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exporter of metrics, while services and tokens come and go."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """heal, sync and audit beside what ``nova-manage placement`` does with the same states."""
 
 import json

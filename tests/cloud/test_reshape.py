@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reshape of the hosts of a live Nova."""
 
 import json

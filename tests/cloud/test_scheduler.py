@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Capacity and candidates, beside what Nova's scheduler really does."""
 
 from collections.abc import Mapping

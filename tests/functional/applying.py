@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Applies a plan, to be killed: ``applying.py URL PLAN TREE``."""
 
 import sys

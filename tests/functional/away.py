@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Placement over HTTP of its own, which goes away and comes back."""
 
 import signal

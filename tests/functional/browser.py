@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chromium without a window, as a person would use it with a page."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Placement filled at once, past the service: with a great deal, and with what it refuses."""
 
 from datetime import datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers claimed one by one, until the service grants no more."""
 
 from placementclient.api import allocation, allocation_candidate

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random clouds in which nothing is wrong, with what all services say of them.
 
 They have servers in all states, migrations under way, shared storage, nested trees, disabled hosts,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small clouds in a scratch Placement, and plans for them that are made without the planner."""
 
 import contextlib

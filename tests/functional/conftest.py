@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The real Placement service, in this process and over HTTP."""
 
 import gc

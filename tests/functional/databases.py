@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Databases that a server has, for tests that are run on them."""
 
 import contextlib

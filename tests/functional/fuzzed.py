@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Command lines of every command that is registered, and what may become of them."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What pages show: their blocks, and the clouds of the reshape that they show it on."""
 
 import contextlib

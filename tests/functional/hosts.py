@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cloud of nested hosts with shared storage, small enough to count by hand."""
 
 from placementclient.model.consumers import Consumer

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real shells on a terminal: types into them and reads what they show."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plan of changes from its file to its rollback, killed on the way there and back."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compute nodes that are not there: what a playbook asks of them, answered on one machine."""
 
 import os

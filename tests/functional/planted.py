@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clouds with the answers of other services; one that is sound, but for a fault of each kind."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What other services say of a planted cloud, with faults that only they tell."""
 
 from collections import Counter

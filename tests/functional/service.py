@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real Placement service over HTTP, without Keystone: ``service.py PORT SQLITE_FILE``."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The service of :mod:`.unreliable` in a process of its own, and when it is to stop."""
 
 import socket

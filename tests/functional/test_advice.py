@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Advice is never a circle: what a finding or a refusal names does what it says, in one step."""
 
 import json

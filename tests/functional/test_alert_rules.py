@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The alert rules for Prometheus, tried by promtool."""
 
 import subprocess

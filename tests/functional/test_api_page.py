@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page on the Python API: its examples run, and it has every module of the API."""
 
 import doctest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``--assume`` on the real service: what is assumed is what would really be."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands that the page on logging in has for a service without Keystone."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``placement batch`` as a script uses it: a process of its own, over HTTP."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One edit on many providers, and many edits on one at the same time; on the real service."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Metrics served by a process of its own, while the service comes and goes."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From one database to another: of any kind to any kind, and from the tables of nova_api.
 
 Other databases than SQLite are those of ``PLACEMENT_TEST_DATABASES``, which may be emptied.

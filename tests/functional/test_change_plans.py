@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans of changes on the real service: killed anywhere, beside others, taken back."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Allocations that are moved, handed over and claimed, on the real service."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nothing is found in clouds in which nothing is wrong, whatever else goes on in them."""
 
 import json

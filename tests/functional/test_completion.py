@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Completion as a user meets it: in each shell, with names of a service over HTTP."""
 
 import os

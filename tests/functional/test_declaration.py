@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trees that are declared in files, made by the real service."""
 
 import json

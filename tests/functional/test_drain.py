@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans of drains, carried out on a real Placement as Nova does it."""
 
 import uuid

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scripts written for osc-placement must not notice the difference.
 
 ``drop_in/*.yaml`` hold what osc-placement 4.9.1 printed for each command, on a real service of its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of endpoints against the service's own."""
 
 from typing import Any

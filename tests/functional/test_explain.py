@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Why requests have no candidates, as the real service has it and as a file has it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Explanations of random requests, against the real service, asked for any part of them."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every command on a service that answers something else: a line that says so."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every command with arguments that are none: an error that says so, and nothing done."""
 
 import pytest

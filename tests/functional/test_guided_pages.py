@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A reader follows all pages, one after another in one shell, and sees what they show."""
 
 import os

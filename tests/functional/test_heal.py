@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers without allocations, healed in the real service."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Aggregates as Nova has them, in the real service."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From hosts to a plan: the collector under real shells, and what its archives become."""
 
 import json

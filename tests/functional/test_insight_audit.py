@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The audit of a real Placement in which there is one fault of each kind."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Capacity against a count by hand, and against claims until Placement refuses."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Snapshots kept, restored and compared with what is there."""
 
 import json

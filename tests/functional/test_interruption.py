@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that end while the real service is at work: what they tell is what was done."""
 
 import json

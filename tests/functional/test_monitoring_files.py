@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files for Prometheus, systemd and Grafana fit what the exporter writes."""
 
 import configparser

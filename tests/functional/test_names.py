@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names in errors and tables: the ones that were typed, and the ones that were meant."""
 
 import pytest

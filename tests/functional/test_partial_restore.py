@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A part of a snapshot comes back: a host that was purged by mistake, or allocations alone."""
 
 import json

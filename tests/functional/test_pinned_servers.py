@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers with dedicated CPUs in random worlds: what fits, and what can be claimed one by one.
 
 ``PINNED_WORLDS=5000`` compares so many worlds, from the world ``PINNED_FIRST`` on.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random requests on random small clouds: what the service grants, and what is worked out.
 
 ``PLACING_REQUESTS=20000`` compares so many requests, from the cloud ``PLACING_FIRST`` on.

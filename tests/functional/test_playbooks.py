@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The playbooks of the documentation, on nodes that are not there, and a Placement over HTTP."""
 
 import os

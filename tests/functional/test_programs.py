@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The programs as a user starts them: ``openstack`` and ``placement``, over HTTP, side by side."""
 
 import os

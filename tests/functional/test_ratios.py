@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Allocation ratios that differ, on the real service."""
 
 import json

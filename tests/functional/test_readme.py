@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The README shows what is true, and everything in it works as it is typed."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The main jobs over HTTP, on the release of Placement that ``tests/releases.py`` has set up.
 
 Without it, on the release that is installed here.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Providers that are replaced, on the real service: whole, killed, planned and taken back."""
 
 import json

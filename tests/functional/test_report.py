@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report in a real browser: what a person sees of it, without a refusal of its policy."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The IDs under which the service's log has the requests of a run."""
 
 import logging

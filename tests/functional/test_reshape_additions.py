@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inventory and allocations that Placement never had, on the real service."""
 
 from placementclient.api import allocation, resource_provider

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Apply a plan to the real service: what is sent, and what becomes of it."""
 
 import json

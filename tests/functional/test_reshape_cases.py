@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans of the planner's cases on the real service, there and back."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reshape as an operator types it, on the cloud of the demo."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Somebody else changed something between the plan and the end of its application."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One tree or several, what goes wrong while they are carried out, and how each ends."""
 
 import functools

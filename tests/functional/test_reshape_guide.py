@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pages of the reshape print what they say, and say what the program prints."""
 
 import ast

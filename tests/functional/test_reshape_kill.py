@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Killed at any point, apply run again completes what it had begun."""
 
 import pytest

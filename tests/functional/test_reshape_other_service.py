@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plan that is applied to another service than the one that it was made for."""
 
 from dataclasses import replace

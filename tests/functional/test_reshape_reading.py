@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What has become of a plan, read from tables and by requests: both tell the same."""
 
 from collections import Counter

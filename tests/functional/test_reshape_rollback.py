@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The way back, and the rehearsal, which goes it too."""
 
 from dataclasses import replace

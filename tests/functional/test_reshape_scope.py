@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``reshape plan --tree`` of a live service: what it reads beside the chosen trees."""
 
 import json

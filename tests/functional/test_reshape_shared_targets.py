@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random reshapes on the real service: it takes every plan, and every way back."""
 
 import pytest

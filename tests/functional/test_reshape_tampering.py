@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans and journals that say something of the present that is not so."""
 
 import copy

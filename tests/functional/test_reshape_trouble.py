@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lost answers, missing roles, full disks, and trees that depend on each other."""
 
 import errno

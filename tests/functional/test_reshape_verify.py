@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plan that is pending, one that others changed something of later, and one that is damaged."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs of a plan for some of its trees, and runs that Ctrl-C ends."""
 
 import json

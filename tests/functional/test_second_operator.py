@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Another operator writes between the reading of a command and its requests: nothing is lost."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Placement over HTTP, as the user of a ``nova.conf`` sees it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Some seeds of the simulated cloud, each the same history wherever it is played.
 
 ``tox -e simulation`` plays two thousand.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Snapshots of a service that others write to."""
 
 from collections import Counter

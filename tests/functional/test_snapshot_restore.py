@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A restore that is killed, tried first, or met by what others have done."""
 
 import json

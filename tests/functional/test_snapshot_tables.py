@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tables tell is what the endpoints tell, on clouds of all kinds and every database.
 
 Other databases than SQLite are those of ``PLACEMENT_TEST_DATABASES``: URLs with spaces between,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fixtures for the tests of others, in a pytest of its own."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``--tree`` with patterns of names, in every command that takes it; on the real service."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provider trees as text, data and pictures, of the real service and of a file."""
 
 import json

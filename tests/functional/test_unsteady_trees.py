@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trees that others write to all the time, while a snapshot of them is read."""
 
 import json

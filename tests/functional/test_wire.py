@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every command that writes, on a bad network: done once, or an error that says what is known."""
 
 import json
@@ -145,7 +146,10 @@ def write_files(folder, client, uuids, generation):
             | {'id': NAMES['other'], 'flavor': good_files.SERVERS[0]['flavor'] | SMALL}
         ],
         'audited': [
-            *({'id': key, 'host': NAMES['here'] if key == SERVERS[0] else THIRD} for key in SERVERS),
+            *(
+                {'id': key, 'host': NAMES['here'] if key == SERVERS[0] else THIRD}
+                for key in SERVERS
+            ),
             {'id': NAMES['consumer'], 'status': 'DELETED'},
         ],
         'migrations': [],

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The contributors' worked tree comes out as the page shows."""
 
 import doctest

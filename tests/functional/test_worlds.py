@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No list, however damaged, and no Nova, however it lies, frees what a server needs."""
 
 import pytest

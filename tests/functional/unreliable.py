@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Placement that stops at a request: ``unreliable.py PORT SQLITE_FILE FOLDER``.
 
 The file ``stop`` in the folder says where: ``3 after`` at the third write, when it is done but not

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A proxy with real sockets that does to a request what networks and load balancers do."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m tests.interleavings [--alone] [--part N/M] [--planted] [--trace TRACE] [COMMAND …]``.
 
 A line for each command, with the numbers of its runs and states. A failure prints the requests of

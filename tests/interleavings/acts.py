@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tree of three providers, and the acts of other clients on it."""
 
 from collections.abc import Callable, Iterator

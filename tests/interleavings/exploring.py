@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All traces of one command, each of which is run and judged."""
 
 import contextlib

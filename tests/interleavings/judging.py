@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The invariants of one run, of the same command again, and of its way back."""
 
 from collections.abc import Iterator

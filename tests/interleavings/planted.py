@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Defects that the enumeration has to find, planted in the product of this process."""
 
 import contextlib

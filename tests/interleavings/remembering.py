@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The real service, which is asked the same about the same database only once."""
 
 import datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One run of a command, and one event at one of its requests."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command lines that are run: at least one for each command that writes."""
 
 import json

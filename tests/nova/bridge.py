@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A socket for the Placement of Nova's fixtures, and this program as a process that uses it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Nova's test classes become when this program has reshaped before nova-compute starts."""
 
 import contextlib

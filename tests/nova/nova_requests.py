@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The requests of Nova's own code: from the API's checks to the calls of its Placement client."""
 
 import contextlib

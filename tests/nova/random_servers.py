@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random servers with all that Nova's request for them depends on, as plain documents."""
 
 import random

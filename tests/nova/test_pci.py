@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PCI devices: inventory and allocations that Placement never had."""
 
 import csv

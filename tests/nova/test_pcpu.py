@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pinned CPUs: VCPU becomes PCPU on the compute node, for servers and for a migration under way."""
 
 from nova.tests.functional.libvirt import test_numa_servers

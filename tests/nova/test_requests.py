@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The request that is predicted for a server is the one that Nova sends, to the character."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where Nova's driver does the reshape itself, it ends where ours does."""
 
 import unittest

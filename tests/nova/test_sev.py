@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """AMD SEV: encryption contexts, and the trait, to a provider of their own."""
 
 from nova.tests.functional.libvirt import test_reshape

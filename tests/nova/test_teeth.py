@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That the judge sees what is wrong: flawed trees make Nova write."""
 
 from typing import Any, ClassVar

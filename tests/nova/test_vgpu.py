@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Virtual GPUs: from the compute node to a provider for each physical GPU."""
 
 from nova import context, objects

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Play seeds: ``python -m tests.simulation SEED [--count N] [--processes N] [--only STEP,…]``.
 
 A line for each seed, with the digest of its history. A failure prints the end of the log, the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators, each a thread of which only one runs at a time, and the order in which they do."""
 
 import contextlib

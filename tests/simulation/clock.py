@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Virtual time, and chance that a seed decides, for everything in this process."""
 
 import concurrent.futures

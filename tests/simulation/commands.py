@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands that operators type, and what each may change."""
 
 from __future__ import annotations

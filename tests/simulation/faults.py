@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What happens to requests on their way, as a seed decides."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What holds after each write, and at the end of each command."""
 
 import json

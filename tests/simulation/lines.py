@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Command lines without files of their own: ``{name}`` is filled in with what there is."""
 
 #: Lines that change nothing, whatever happens on the way.

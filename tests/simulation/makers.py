@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makers of command lines whose arguments are files, and of reshapes and their plans."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Nova does to Placement all day: updates of hosts, claims, migrations, deletes.
 
 Each is a generator that yields between two requests, where anything else may happen.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Seeds played one after the other, in a process whose pools of threads are none."""
 
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One seed: a cloud, some steps in which operators type commands, and what holds after each."""
 
 import itertools

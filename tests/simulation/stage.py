@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who has the turn, what passes meanwhile, and what every write has changed."""
 
 import hashlib

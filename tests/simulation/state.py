@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All that a Placement has, as one flat mapping, and the difference between two of them."""
 
 from collections import Counter

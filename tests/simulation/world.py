@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The real service on one database, and the wires on which something happens to requests."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A service of recorded answers, and the program that is run against it."""
 
 import gc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands as dialogues: the requests that must come, in order, and what each is answered."""
 
 import json

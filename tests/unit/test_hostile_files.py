@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that are damaged, mean harm, or are something else: one sentence with the name, always."""
 
 import gzip

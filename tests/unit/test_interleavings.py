@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The enumeration of all orders of events has every command that writes."""
 
 from tests.interleavings.acts import Act

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The layers of the package: which part may import which, walked in the source of every file."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every file and every answer: four times as much takes four times the work and the memory."""
 
 import functools

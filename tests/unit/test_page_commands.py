@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands that the pages name exist, and take the options that are typed there."""
 
 import re

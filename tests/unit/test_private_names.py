@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What other packages do not promise: each name in one module, with an upper bound, and there."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The prose of the documentation: short sentences, plain openings, no words to avoid."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m tests.worlds FIRST [--count N] [--command COMMAND ...]``.
 
 A line for each world in which something needed is lost, or something useless is kept, with the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A random cloud of which the truth is known: which server runs where, and what it needs."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the evidence of lists alone decides, without a service: thousands of worlds a minute."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The judgement of a command by the truth of a cloud; nothing of it is the product's."""
 
 from collections import Counter

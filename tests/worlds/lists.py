@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Nova records of a cloud, as its API and OpenStackClient print it, and damages to lists."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A compute service that answers about a cloud, and lies in the ways that a real one does."""
 
 import json

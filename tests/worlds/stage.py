@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands on the real Placement of a cloud, and the judgement of what they have freed."""
 
 import sqlite3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stories of servers, each with what Nova records of it, and what it really needs."""
 
 import random

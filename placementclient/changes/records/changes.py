@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The changes of a plan in files."""
 
 from collections.abc import Iterator, Mapping

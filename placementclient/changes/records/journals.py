@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Journals: one entry on each line, which ends with a checksum.
 
 A run may be killed within a line. The next run begins a new line and notes that. An unreadable line

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operations in plans and journals: short for a reader, or complete."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The completion script of a shell: tables of words, and code that looks them up."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names of providers, resource classes and traits for completion, cached for a minute.
 
 ``placement complete --values KIND WORD`` prints those that begin with a word; the command line so

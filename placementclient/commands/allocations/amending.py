@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Allocations of one consumer that move to another provider, or whose amounts change."""
 
 from __future__ import annotations

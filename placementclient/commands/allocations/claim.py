@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Claim the first candidate that the service accepts, as a scheduler does."""
 
 import itertools

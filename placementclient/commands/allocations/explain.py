@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reasons why there are few candidates, or none."""
 
 from __future__ import annotations

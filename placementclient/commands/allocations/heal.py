@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Allocations of servers that have none."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Allocations that go to another consumer, in one request."""
 
 from collections.abc import Sequence

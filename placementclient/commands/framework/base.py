@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The base classes of commands: those that print rows, fields, or nothing."""
 
 from __future__ import annotations

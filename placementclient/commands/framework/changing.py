@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that change several objects: the user can review the change, or write it as a plan."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of other services, from the service itself or from a file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options that name consumers, by their UUIDs or by a file with many."""
 
 from __future__ import annotations

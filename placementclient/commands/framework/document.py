@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that print a text for people, or the same as data."""
 
 from __future__ import annotations

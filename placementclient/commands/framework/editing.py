@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that edit one resource provider, or many by selectors."""
 
 from __future__ import annotations

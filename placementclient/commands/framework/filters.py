@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The options that filter providers and candidates."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables as wide as the terminal: columns that do not fit are left out, words are not broken."""
 
 import argparse

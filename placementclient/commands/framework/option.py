@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options that depend on the microversion, and options that several commands share."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The common parts of all commands: a client, a microversion, an exit status."""
 
 from __future__ import annotations

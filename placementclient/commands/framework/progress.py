@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The progress of long work, on stderr."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cloud that a read-only command works on: live or a snapshot, perhaps under assumptions."""
 
 from __future__ import annotations

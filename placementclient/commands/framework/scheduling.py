@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Flavors, and the other options of Nova's request for a server."""
 
 from __future__ import annotations

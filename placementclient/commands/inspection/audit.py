@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of a cloud, and commands that fix them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans to empty hosts, and the new hosts of their servers."""
 
 from __future__ import annotations

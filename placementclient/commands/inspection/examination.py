@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The clouds that an audit compares: a snapshot, and lists of other services."""
 
 from __future__ import annotations

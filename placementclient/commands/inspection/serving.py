@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An HTTP server for metrics; the main thread reads the next values."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many commands in one process."""
 
 from __future__ import annotations

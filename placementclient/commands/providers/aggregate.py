@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Aggregates of resource providers, and their copies from Nova."""
 
 from placementclient import api

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inventories: of one class or all, of one resource provider or many."""
 
 import math

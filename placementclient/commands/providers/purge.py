@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Delete a provider with everything below it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Replace a resource provider with another one."""
 
 from __future__ import annotations

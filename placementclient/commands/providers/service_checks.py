@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks of Placement as the user of a service, without a write."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Usages, of resource providers and of projects."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A whole reshape on a small cloud, as a demonstration."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assignments and additions from facts of hosts and of Nova's database."""
 
 from __future__ import annotations

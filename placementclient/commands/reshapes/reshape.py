@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plan, show and rehearse a reshape; :mod:`.reshape_run` applies it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Apply a reshape, print its status, verify it, roll it back."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Snapshots: save, show, compare, restore."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provider trees declared in files: apply, export."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of bare metal nodes, compared with Ironic."""
 
 from collections.abc import Iterator

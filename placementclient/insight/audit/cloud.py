@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A snapshot and the lists of other services, prepared for the checks of an audit."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of consumers: allocations that should be elsewhere, unknown owners and types."""
 
 from collections.abc import Iterator

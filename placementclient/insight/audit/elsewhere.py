@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of servers that hold a part of what they need on another root than their host's."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Flavors that no host can take, even an empty one, and classes without a limit."""
 
 from collections import Counter, defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of hosts, compared with nova-compute and its hypervisors."""
 
 from collections.abc import Iterator, Sequence

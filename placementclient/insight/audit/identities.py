@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hosts with a new UUID or name: the live one of two providers."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of inventories, of allocations against them, and of PCI devices."""
 
 import math

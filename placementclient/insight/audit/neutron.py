@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of what is Neutron's: the providers of agents and segments, and what ports hold."""
 
 from collections import Counter

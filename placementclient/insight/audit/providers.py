@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of providers: of their names, traits, aggregates and trees."""
 
 from collections import Counter, defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Allocation ratios that differ from those of like hosts, or from a ``nova.conf``."""
 
 from collections import Counter, defaultdict

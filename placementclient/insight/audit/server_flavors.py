@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers that hold what their flavors do not ask for, or are where their flavors forbid it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of servers: no allocations, wrong amounts, or allocations of another owner."""
 
 from collections.abc import Iterator, Mapping

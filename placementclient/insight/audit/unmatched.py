@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hosts of Nova without a provider, and providers without a host."""
 
 from collections import defaultdict

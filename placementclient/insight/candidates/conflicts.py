@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Minimal sets of requirements that conflict, and minimal sets to remove."""
 
 from collections.abc import Callable, Iterator, Sequence

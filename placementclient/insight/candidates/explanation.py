@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reasons why a request has no candidates, and the changes with which it has some.
 
 The reasons are calculated from the providers. The service, if it can be asked, confirms the

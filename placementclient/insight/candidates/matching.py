@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trees that satisfy some requirements of a request."""
 
 import functools

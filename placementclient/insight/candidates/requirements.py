@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A request for candidates as single requirements, and requests for some of them."""
 
 import enum

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of Placement itself that a calculation does not show. Pure."""
 
 from collections.abc import Iterator

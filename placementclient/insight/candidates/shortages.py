@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reasons why a tree does not satisfy a requirement, as facts."""
 
 import enum

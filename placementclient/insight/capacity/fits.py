@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The number of servers of a shape that still fit, by tree, aggregate or class.
 
 A server is granted as the service grants a request for candidates: all of one class of the common

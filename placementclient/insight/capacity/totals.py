@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Capacity, usage, and the free amounts."""
 
 from collections.abc import Callable, Iterable, Iterator

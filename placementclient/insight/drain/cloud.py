@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The hosts of a snapshot and their servers, for a drain."""
 
 from __future__ import annotations

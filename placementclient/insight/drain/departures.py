@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a server leaves its host, by its state and by what Nova does not live-migrate."""
 
 from __future__ import annotations

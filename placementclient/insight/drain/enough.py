@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checked changes that would make it possible to empty hosts."""
 
 from bisect import bisect_left

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The largest number of servers that can be placed, with a proof.
 
 First the packing by best-fit decreasing. If it leaves a server, CP-SAT packs groups of hosts that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All hosts and their servers while servers move."""
 
 from collections import Counter

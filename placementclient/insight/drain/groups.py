@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups of equal hosts, and the patterns that fill a host of a group.
 
 Only the room that the requests can use counts: then many hosts of a cloud are equal.

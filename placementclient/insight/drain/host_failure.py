@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Failures of hosts, and whether the other hosts have room for their servers."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Moves of servers, in waves that Placement allows.
 
 During a live migration, Placement has the allocations of the server twice: on the old host under

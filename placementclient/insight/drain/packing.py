@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers to pack into hosts, and best-fit decreasing."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The result of a drain: the new host of every server, or the proof that some have none."""
 
 import enum

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The request of a server to its new host, as far as it is known.
 
 Placement knows what a server holds, not what it asked for. So there are two requests: a host that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batches of hosts that are emptied one after the other, and come back empty."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence

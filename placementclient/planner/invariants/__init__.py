@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The independent check of a plan: nothing is lost, invented, or changed without need.
 
 It uses no code of the planner, only the plan itself, and runs before a plan is written, before it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Allocations of a plan: amounts are conserved, and every place has room."""
 
 from collections import defaultdict

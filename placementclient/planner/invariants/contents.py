@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inventories, traits and aggregates of a plan are those of the specification."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The moves of a plan are those of its specification; its rows keep the assignments."""
 
 from collections import Counter

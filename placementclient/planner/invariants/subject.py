@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plan of trees to check, with the parts of the specification about them."""
 
 import fnmatch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The assignments of a tree, matched with the allocations of consumers."""
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The assignment problem of one tree: allocations become items, inventories become bins."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The target state of trees: providers, inventories, and possible targets."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The possible options of a consumer: the service checks all its allocations when it writes one."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The providers of a target state: existing and new ones."""
 
 import fnmatch

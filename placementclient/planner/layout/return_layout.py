@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rollback of an applied tree: its target state, and the assigned rows."""
 
 from collections.abc import Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The target state of trees by a specification: inventories, traits, and targets of allocations.
 
 Consumers come later, in :mod:`placementclient.planner.layout.assignment`.

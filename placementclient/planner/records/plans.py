@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans: one tree on each line, and a digest at the end."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The JSON Schema of each file."""
 
 from typing import Any, Final

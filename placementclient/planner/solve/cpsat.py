@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exact solutions with CP-SAT of OR-tools, for problems that the heuristics do not decide."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fast part of the search, which finds most solutions and proves most choices.
 
 Each solution is checked against the free amounts; the solver decides the rest.

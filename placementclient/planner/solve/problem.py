@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The assignment as an integer problem: items and bins.
 
 Names, consumers and providers stay outside, so that trees that are alike become equal problems,

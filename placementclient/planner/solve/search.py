@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exact search: infeasible problems, forced rows, and open rows.
 
 What has one possible option is placed first. What is left falls into parts that have nothing in

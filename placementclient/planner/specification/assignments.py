@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assignments: rows of a CSV, JSON or YAML file."""
 
 import csv

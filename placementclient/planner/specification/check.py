@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A specification compared with a snapshot: wrong names, and entries that select nothing."""
 
 import fnmatch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parses the specification of a reshape, in its short or long form."""
 
 from collections.abc import Callable, Collection, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Snapshots under assumptions: the files of ``--assume``. Pure."""
 
 from dataclasses import dataclass, field

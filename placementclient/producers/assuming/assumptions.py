@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A file of assumptions: changes to a snapshot, each with its line and column."""
 
 import re

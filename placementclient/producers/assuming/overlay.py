@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The assumptions: each changes a snapshot, and refuses what does not suit it."""
 
 from collections import deque

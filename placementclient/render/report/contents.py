@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The content of a report: amounts by class, and the effect of a plan."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plan of a drain on the page: the hosts before and after, and the waves."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page: the template with style, script and records.
 
 The policy in the page forbids to load anything, and to run or apply anything but the one script and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The records from which the script of the page draws, in a compact form.
 
 Hosts are alike: what is repeated, texts, inventories and sets of traits, is written once, and is

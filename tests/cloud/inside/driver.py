@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A hypervisor that remembers its servers and its UUID, and reports the tree that a file names.
 
 The file is ``driver.json`` in the state folder of nova-compute, read at each report:

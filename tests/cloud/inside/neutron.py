@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """As much of Neutron as Nova asks for: ``python neutron.py PORT FILE``.
 
 The ports are in the file, a JSON list, which tests write; a PUT changes a port there.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Serve the WSGI application of a module: ``python serve.py MODULE PORT``.
 
 Nova and Keystone read ``sys.argv``, so a program like waitress-serve cannot serve them. The log

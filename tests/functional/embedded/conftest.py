@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Databases of the embedded service."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sessions with the service in this process, and programs that have one of their own."""
 
 import sqlite3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The databases of the service in this process: which it creates, migrates and refuses."""
 
 import gc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The service in this process: its options, for whom it answers, and what it leaves alone."""
 
 import concurrent.futures

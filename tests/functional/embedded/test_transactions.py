@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests of the embedded service as one transaction, and the reshape that is made of them."""
 
 import subprocess

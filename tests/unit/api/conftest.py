@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls of the Python API, with all that they send."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Allocations, in the form of every microversion."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading and writing again where somebody else came between, or where no answer came."""
 
 from collections.abc import Iterator

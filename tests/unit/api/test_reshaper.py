@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reshaper, and whether the policy allows it."""
 
 import pytest

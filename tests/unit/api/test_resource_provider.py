@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Resource providers: the query of a list, names that nothing has, types of refusals."""
 
 import pytest

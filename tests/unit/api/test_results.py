@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What callers of the API see and a command does not show: types of refusals, chosen versions.
 
 The requests of each function, and its results, are in the dialogues of the commands.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A change that is made, compared with what others have made of it since."""
 
 import pytest

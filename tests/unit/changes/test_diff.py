@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Diff and simulation: each is the other's test."""
 
 from random import Random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is carried out at once: nothing before the reshaper is allowed; names from below."""
 
 import pytest

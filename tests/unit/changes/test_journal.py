@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The journal of a plan, whatever happened while it was written."""
 
 import errno

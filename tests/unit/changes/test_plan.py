@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A change cut into change sets: together they are the whole change, and nothing beyond it."""
 
 from random import Random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A change carried over: to where it began, where it ended, between, and beside other writers."""
 
 from random import Random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The extent of a change in numbers."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trees of a run: which begin, and when none begins any more."""
 
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The states from which an atomic change does not begin."""
 
 import pytest

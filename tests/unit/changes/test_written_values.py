@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The values that a run has written: taken back in their order, and written again."""
 
 from placementclient.changes.operations import (

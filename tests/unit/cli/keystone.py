@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The answers of a Keystone that grants everything."""
 
 DOMAIN = {'id': 'default', 'name': 'Default'}

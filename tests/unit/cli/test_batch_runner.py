@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that a command types: which can run beside others, and who prints what."""
 
 from concurrent.futures import ThreadPoolExecutor

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The list of commands, and what is said of one that does not exist."""
 
 import inspect

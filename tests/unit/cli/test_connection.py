@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the program authenticates: options, environment, clouds.yaml."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What OpenStackClient finds: an option, and a client."""
 
 import logging

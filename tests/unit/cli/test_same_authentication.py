@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The options of authentication mean the same in ``placement`` and in ``openstack``.
 
 Both programs run in this process, against one Keystone that grants everything: which requests

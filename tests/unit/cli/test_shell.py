@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program: what it does with options, without a command, and with whatever goes wrong."""
 
 import logging

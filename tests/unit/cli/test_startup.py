@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What starting loads: no more than the command needs, or starting would become slow unnoticed."""
 
 import json

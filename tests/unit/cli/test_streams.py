@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Streams that cron or a shell has closed."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What others wrote reaches people as text, and programs as it is."""
 
 import io

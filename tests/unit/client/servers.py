@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers of real sockets, as nobody mocks what they say."""
 
 import socketserver

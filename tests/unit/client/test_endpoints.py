@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of endpoints: its rows, and the paths that come of them."""
 
 from string import Formatter

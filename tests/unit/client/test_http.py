@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The client: what a request is made of, and what becomes of the answer."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who asks, in the refusals of a policy; and what Keystone refuses."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Microversions: read, ordered, asked for and negotiated."""
 
 import pytest

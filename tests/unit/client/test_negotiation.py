@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The client: how the microversion is settled, without asking where that is not needed."""
 
 import json

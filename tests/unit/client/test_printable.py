@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What others wrote never steers a terminal."""
 
 from xml.etree import ElementTree

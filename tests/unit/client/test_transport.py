@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rules for requests and answers: by real sockets, as nobody mocks what they do."""
 
 import gzip

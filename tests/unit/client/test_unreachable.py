@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is said where there is no connection: by real sockets, as nobody mocks what they say."""
 
 import socket

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The least that each command takes; what stands in a path is a field."""
 
 from tests.unit.dialogue import CONSUMER, RP

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small cloud in files, for the commands that work on files."""
 
 import json

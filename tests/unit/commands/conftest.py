@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What commands read beside the answers of the service."""
 
 import io

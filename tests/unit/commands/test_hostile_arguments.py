@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No argument leads a command to another URL than its endpoint's."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands as they are registered: endpoints, help and examples."""
 
 import argparse

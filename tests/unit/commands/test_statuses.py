@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exit statuses and columns: said once by each command, and true."""
 
 import pytest

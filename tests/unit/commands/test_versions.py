@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each command and each option needs is checked before anything is sent, and again after."""
 
 from argparse import Namespace

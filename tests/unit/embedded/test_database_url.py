@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The password of a database is never printed."""
 
 import traceback

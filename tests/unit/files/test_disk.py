@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files: what they hold, how they are written, and what can be wrong with them."""
 
 import io

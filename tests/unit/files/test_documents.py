@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Documents as text: what is laid out is read back."""
 
 import pytest

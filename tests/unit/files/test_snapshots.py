@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Snapshots as bytes: what comes back, and how each fault is told."""
 
 import json

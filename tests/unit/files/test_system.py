@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of the program: only its own are used, and none of them stops it."""
 
 import fcntl

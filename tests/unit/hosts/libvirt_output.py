@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What virsh and mdevctl print, as of a host with two cards."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 from placementclient.hosts import assignments
 from placementclient.hosts.balance import Scope, balance
 from placementclient.hosts.libvirt import Domain

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clouds in a few words."""
 
 from msgspec.structs import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What may be freed: only what a record shows to be gone, or elsewhere."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What servers without allocations should hold, and of which that is not known."""
 
 import pytest

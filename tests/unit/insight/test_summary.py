@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where traits and classes are."""
 
 from placementclient.insight import summary

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of servers that are joined: the latest record of a server counts."""
 
 from itertools import permutations

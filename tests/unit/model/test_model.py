@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The model: values with a representation in JSON."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exit status of a run is a contract."""
 
 import pytest

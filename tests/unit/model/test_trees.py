@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Providers that are no trees: which is told, in a time that grows with their number only."""
 
 import pytest

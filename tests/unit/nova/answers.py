@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One record of each list that Nova, Neutron, Ironic, Keystone, Glance and Cinder answer.
 
 The fields are those of the API references, of OpenStackClient (names with capitals) and of

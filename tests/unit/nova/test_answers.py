@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each list of another service is read where it is expected, and refused everywhere else."""
 
 from functools import partial

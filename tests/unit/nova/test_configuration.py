@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The options of a nova.conf are those that oslo.config finds in it."""
 
 import random

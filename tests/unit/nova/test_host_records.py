@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of hosts, nodes, ports and limits, in all the forms that they come in."""
 
 import pytest

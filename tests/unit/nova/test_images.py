@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The images of servers, by ID, and those of root volumes."""
 
 import pytest

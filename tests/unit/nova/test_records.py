@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists of other services, in all the forms that they come in."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Releases of Nova by all their names."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Nova's scheduler would ask for; the expectations are what that of Nova 34.0 asks for."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The compute service: asked page by page, and only where a catalog names it."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The user of ``[placement]`` of a ``nova.conf``, as keystoneauth's loaders make it."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The behaviour of OR-tools that searches rely on: bounded, deterministic, interruptible."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Maximum flow against trying every way."""
 
 import itertools

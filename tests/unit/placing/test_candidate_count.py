@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The number of candidates, by hand; the real service is the judge in the functional tests."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many servers fit on each tree and on all of them: the rules, by hand."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small clouds for the planner's tests, from a notation that reads well."""
 
 import uuid

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every assignment of a small reshape that Placement accepts, by trying."""
 
 import contextlib

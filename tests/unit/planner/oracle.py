@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random reshapes, every assignment of them by trying, and what the planner says beside it.
 
     python -m tests.unit.planner.oracle --kind wild --seed 0 --count 60000

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small reshapes, drawn at random: tame ones as operators have them, and wild ones."""
 
 import random

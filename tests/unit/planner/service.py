@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Placement does with a reshape, in a few lines."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs cases/*.yaml. Each is one kind of reshape or one refusal.
 
 ``$name`` is the UUID of a consumer or a provider, ``$NAME`` the same in capitals.

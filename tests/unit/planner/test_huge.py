@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Capacities beyond what a solver counts with."""
 
 from placementclient.planner import planner

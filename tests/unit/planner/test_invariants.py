@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The independent check of additions; ``tests/unit/runs/test_attacks.py`` has the rest."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Specifications that name providers of several trees: each tree gets what is its own."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random reshapes, against trying every assignment of them: :mod:`tests.unit.planner.oracle`."""
 
 from collections import Counter

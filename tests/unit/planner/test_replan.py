@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trees that changed after they were planned, and the way back after they were applied."""
 
 import pytest

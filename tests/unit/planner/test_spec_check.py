@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A specification that suits no tree: every fault at once, with its line and what was meant."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ways back of trees that share a target, planned as one change or by plans of their own."""
 
 import pytest

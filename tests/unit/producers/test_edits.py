@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One edit of many providers: what is read of them, and what is read again."""
 
 import requests

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers that get their allocations, as far as there is room on their host."""
 
 import pytest

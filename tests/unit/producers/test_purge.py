@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cloud without a host: consumers keep the rest, and what speaks against that is told."""
 
 import pytest

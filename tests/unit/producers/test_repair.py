@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Repairs of what an audit found: each only while things are as they were judged."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two providers found, from any point of the way: by what was typed at its beginning."""
 
 import pytest

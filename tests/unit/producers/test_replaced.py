@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A provider in the place of another, from any point of the way."""
 
 from contextlib import nullcontext

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hosts in the aggregates of Nova: the providers of their names, and the surplus ones."""
 
 import pytest

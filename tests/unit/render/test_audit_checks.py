@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The texts about checks: on a terminal, as data, and in the page of the documentation."""
 
 import textwrap

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of a change as people read it."""
 
 from placementclient.changes.summary import ChangeRow

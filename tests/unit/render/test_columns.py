@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Columns: names, order and values of every table, which scripts depend on."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Differences between snapshots as lines of text."""
 
 from placementclient.insight import diff

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The evidence of a finding, and a finding as a paragraph."""
 
 from placementclient.render import findings

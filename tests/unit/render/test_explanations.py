@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sentences about missing candidates."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Errors as a person reads them."""
 
 from placementclient.client import errors

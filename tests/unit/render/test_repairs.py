@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command lines that fix what was found, and what is said where there is none."""
 
 import shlex

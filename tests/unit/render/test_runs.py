@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows of a run's trees: those that need a look come last."""
 
 from types import SimpleNamespace

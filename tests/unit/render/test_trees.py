@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trees as text and as pictures."""
 
 import re

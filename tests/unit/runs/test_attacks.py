@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans and journals that somebody has edited, with a digest or a checksum that is right."""
 
 import copy

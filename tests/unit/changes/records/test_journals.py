@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Journals as bytes: which lines may be unreadable, and which may not."""
 
 import zlib

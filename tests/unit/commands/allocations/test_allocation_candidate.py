@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Allocation candidates: what is asked, and the rows of what is found."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The request of a server: what the options and the files of other services make of it."""
 
 import json

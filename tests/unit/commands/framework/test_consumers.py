@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Consumers that options name, by UUIDs or by files."""
 
 import json

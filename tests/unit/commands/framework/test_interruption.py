@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A signal while a change is under way: what is told of it, and the exit status."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``--assume`` of every command that reads: on a snapshot, and on what is now."""
 
 import json

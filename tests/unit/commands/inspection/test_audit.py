@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``resource provider audit``: what it is told, what it prints, how it ends."""
 
 import json

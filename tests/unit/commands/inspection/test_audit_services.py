@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``resource provider audit``: the services that it asks, and those that do not answer."""
 
 from functools import partial

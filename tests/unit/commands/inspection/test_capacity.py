@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``resource capacity show``: on a file, without any cloud."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``resource capacity export``: what dashboards of other exporters look for."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``resource provider drain plan``: on a file, without any cloud."""
 
 import json

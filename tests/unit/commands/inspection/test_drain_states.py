@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How servers leave their hosts, and what a drain waits for."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``resource provider report``: what it reads, where it writes, and what it needs."""
 
 import stat

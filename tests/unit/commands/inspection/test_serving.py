@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``resource capacity export --serve``: scrapes, and readings that fail."""
 
 import logging

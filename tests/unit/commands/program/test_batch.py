@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many commands in one process: what each prints, where it ends, and how."""
 
 import io

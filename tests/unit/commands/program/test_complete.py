@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The completion: its scripts, and the values that are cache for it."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Aggregates: what each command sends and prints."""
 
 import pytest

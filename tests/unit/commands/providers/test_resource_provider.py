@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Resource providers: what each command sends and prints."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The service itself: what is asked of it, and what is printed."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Traits: what each command sends and prints."""
 
 import pytest

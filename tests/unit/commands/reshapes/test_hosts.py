@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The assignments of servers with dedicated CPUs."""
 
 import pytest

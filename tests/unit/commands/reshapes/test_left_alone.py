@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The advice about trees that were left alone."""
 
 from argparse import Namespace

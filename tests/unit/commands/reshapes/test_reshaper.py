@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reshape that is sent as it is."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``resource provider snapshot show`` and ``diff``: on files."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``tree list`` and what else captures trees, where an answer or a file holds none."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An audit of clouds in a few words."""
 
 from placementclient.insight.audit.checks import audit

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each check of providers and inventories: what it finds, and what it leaves alone."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Consumers that should not hold what they hold: told apart by what Nova knows."""
 
 import pytest

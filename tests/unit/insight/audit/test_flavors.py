@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Flavors that fit nowhere, and classes of flavors without a limit."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hosts as Nova sees them, and as their inventories and traits do."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hosts under two identities: which is alive, and the command that joins them."""
 
 import time

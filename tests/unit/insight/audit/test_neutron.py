@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ports of Neutron, and the bandwidth that their servers hold."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers that hold nothing, or what belongs to somebody else."""
 
 import pytest

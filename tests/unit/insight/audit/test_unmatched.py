@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hosts without a provider, and providers without a host."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Minimal conflicts and minimal sets to give up, without any provider."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which trees are said to be nearest."""
 
 from itertools import combinations

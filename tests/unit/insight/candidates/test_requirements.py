@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests, taken apart and put together again."""
 
 import pytest

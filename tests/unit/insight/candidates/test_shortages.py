@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the nearest provider of a tree lacks."""
 
 import pytest

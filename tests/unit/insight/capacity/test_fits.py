@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many servers fit, by tree, aggregate and class: by hand, and by trying all ways."""
 
 from placementclient.insight.capacity import fits

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Amounts: how much there is, how much is free, and the largest amount that fits."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small clouds, and the answers of a search through everything that servers could do.
 
 It knows nothing of groups, cuts or patterns, and takes no shortcut.

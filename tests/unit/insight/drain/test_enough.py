@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Changes with which hosts can be emptied after all."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Waves of moves, and the check of a plan against Placement's rules."""
 
 import pytest

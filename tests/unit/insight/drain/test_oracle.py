@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The answers of a drain are those of a search through everything that servers could do."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers on small clouds: yes, no, and what it depends on."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hosts that are emptied one after the other, and the loss of hosts."""
 
 from collections import Counter

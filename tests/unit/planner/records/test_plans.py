@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans as bytes: what comes back, what identifies them, and what was edited."""
 
 import json

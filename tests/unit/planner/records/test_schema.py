@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The schemas: as the package ships them, and true of every file that is read or written."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The heuristics find other options without the solver."""
 
 from placementclient.model.connected import connected

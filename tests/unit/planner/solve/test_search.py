@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The search against brute force, and its speed."""
 
 import itertools

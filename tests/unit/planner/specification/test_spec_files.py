@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Specifications and assignments: what is read, and how errors say where they are."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of small clouds, and what stands in a page."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a report says, as values."""
 
 from placementclient.insight.audit.cloud import Cloud

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page itself: what it may load, what it escapes, and what it shows without its script."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the script draws: all of it is there, and what is repeated is there once."""
 
 from placementclient.render.report.records import NOWHERE, Records
