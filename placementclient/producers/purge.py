@@ -23,6 +23,7 @@ from placementclient.reading import tree_reader
 from placementclient.reading.capture import capture
 
 _IS_MIGRATION = 'it is a migration that no list has: if it is over, purge with --gone {}'
+_AT_HOME = 'Nova has its server on this host'
 _LEFT = (
     '; it keeps {}: if its server is gone, "resource provider allocation delete {}" frees that too'
 )
@@ -83,7 +84,7 @@ def _objection(consumer: Consumer, rest: Consumer, verdict: Verdict) -> Objectio
         return Objection(verdict.reason, True)
     lost = sorted(_classes(consumer) - _classes(rest))
     losing = f'would lose all its {", ".join(lost)}: ' if lost else ''
-    return Objection(f'{losing}{verdict.reason}')
+    return Objection(f'{losing}{verdict.reason or _AT_HOME}')
 
 
 def _classes(consumer: Consumer) -> set[str]:

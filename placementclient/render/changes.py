@@ -44,9 +44,10 @@ def carried(results: Iterable[ChangeResult], notes: Iterable[Finding] = ()) -> O
 
 def ending(results: Iterable[ChangeResult], notes: Iterable[Finding]) -> str:
     """Return how many trees are changed, or consumers, and the names of those that are not."""
-    states = [state for result in results for state in _states(result)]
-    undone = ((note.subject, note.kind) for note in notes if note.is_error)
-    return tally([*states, *undone])
+    undone = [(note.subject, note.kind) for note in notes if note.is_error]
+    left_out = {subject for subject, _ in undone}
+    states = (state for result in results for state in _states(result))
+    return tally([*(state for state in states if state[0] not in left_out), *undone])
 
 
 def _states(result: ChangeResult) -> Iterator[tuple[str, str]]:

@@ -50,6 +50,7 @@ class Clean(Planted):
         #: Nova sends no types yet.
         self._is_typed = draw.random() < 0.5
         self._owner = (OWNER_NOVA,) if draw.random() < 0.5 else ()
+        self._ratio = draw.choice((4.0, 16.0))
         self._pools = [
             self.provider(
                 f'pool{n}', {'DISK_GB': Inventory(100_000, max_unit=100_000)}, None,
@@ -76,7 +77,7 @@ class Clean(Planted):
         pool = self._pools[0] if len(self._pools) == 1 else pool
         reserved = {'VCPU': draw.choice((0, 2)), 'MEMORY_MB': 512, 'DISK_GB': draw.choice((0, 3))}
         totals = {'VCPU': 64, 'MEMORY_MB': 262_144, 'DISK_GB': draw.choice((900, 1800))}
-        ratios = {'VCPU': draw.choice((4.0, 16.0)), 'MEMORY_MB': 1.0, 'DISK_GB': 1.0}
+        ratios = {'VCPU': self._ratio, 'MEMORY_MB': 1.0, 'DISK_GB': 1.0}
         cells = draw.choice((0, 0, 2))
 
         def part(name, parts=1):

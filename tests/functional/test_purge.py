@@ -128,6 +128,7 @@ def test_purge_frees_nobody_without_evidence(
     assert not (tmp_path / 'plan.json').exists()
     assert content(clouds.captured(client)) == before
     done = placement(f'{PURGE} --force --yes -f json')
+    assert 'The migrations are not known: --force also frees' in done.stderr
     assert done.status == (0 if is_forced else 1)
     note = json.loads(done.stdout)[-1]
     assert note['state'] == ('overruled' if is_forced else 'refused')

@@ -74,6 +74,11 @@ class PurgeProvider(Changing):
         migrations, hypervisors = (
             self._listed(name, is_nova_asked) for name in ('migrations', 'hypervisors')
         )
+        if self.args.force and migrations is None:
+            self.log.warning(
+                'The migrations are not known: --force also frees what a migration under way '
+                'needs. Give --migrations FILE'
+            )
         records = Records(migrations, hypervisors, gone)
 
         def proof_on(topology: Topology) -> Proof:

@@ -40,6 +40,7 @@ BOTH = consumer('c', host={'VCPU': 1}, other={'VCPU': 2}, storage={'DISK_GB': 1}
         (Verdict(('host', 'storage')), None, {'other', 'storage'}),
         (Verdict(('host', 'other', 'storage')), None, set()),
         (Verdict(reason='unknown'), Objection('unknown'), {'other', 'storage'}),
+        (Verdict(), Objection('Nova has its server on this host'), {'other', 'storage'}),
         (Verdict(('other',), reason='here'), Objection('here'), {'other', 'storage'}),
         (
             Verdict(reason='running', is_under_way=True),

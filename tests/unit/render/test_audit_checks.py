@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[3] / 'doc' / 'source' / 'audit-checks.rst'
 #: What stands before the texts in the page.
 _HEADING = '\nThe checks\n==========\n\n'
 #: The longest line of the page, in characters.
-_WIDTH = 100
+_WIDTH = 79
 
 
 def example():
