@@ -70,7 +70,7 @@ class Record:
 
     @property
     def is_undone(self) -> bool:
-        """Whether the last run tried the tree and did not reach its goal."""
+        """Return True if the last run tried the tree and did not reach its goal."""
         return self.ended in (State.LEFT_ALONE, State.DONE_IN_PART)
 
     def learn_intent(self, intent: Mapping[str, Any], is_back: bool) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server holds on its host, and what its flavor asks for."""
+"""Amounts that a server holds on its host, and those that its flavor asks for."""
 
 from collections import Counter
 

@@ -53,7 +53,7 @@ _STAYED = 'no migration says that it has left'
 
 
 class Records(NamedTuple):
-    """What Nova says, and the operator.
+    """The records of Nova, and the word of the operator.
 
     :param migrations: ``None`` if they are not known, as ``hypervisors``
     :param gone: the UUIDs of consumers that are gone by the word of the operator, as ``ignored``
@@ -70,7 +70,7 @@ class Records(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What may be taken from a consumer.
+    """The allocations that may be taken from a consumer.
 
     :param freed: the UUIDs of the providers on which it needs nothing
     :param unproved: those on which it seems to need nothing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What filters of Nova's scheduler (34.0) decide without Placement. Pure."""
+"""Decisions of the filters of Nova's scheduler (34.0) that Placement does not make. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -15,7 +15,7 @@ CAPABILITIES, METADATA = 'ComputeCapabilitiesFilter', 'AggregateInstanceExtraSpe
 
 
 class _Decision(NamedTuple):
-    """What gives a filter something to decide.
+    """The part of a request that gives a filter something to decide.
 
     :param specs: the beginnings of extra specs
     :param properties: the names of image properties

@@ -17,7 +17,7 @@ _INTERFACES = 'internal,public'
 
 
 class ServiceUser(NamedTuple):
-    """How a service authenticates, and where it looks for Placement.
+    """The authentication of a service, and its way to find Placement.
 
     :param selection: of the endpoint, as keystoneauth's sessions take it
     """

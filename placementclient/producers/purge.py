@@ -38,7 +38,7 @@ _ADVICE = (
 
 
 class Objection(NamedTuple):
-    """Why a consumer should keep its allocations on a tree.
+    """The reason why a consumer should keep its allocations on a tree.
 
     :param is_final: whether --force does not overrule it
     """

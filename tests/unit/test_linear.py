@@ -217,7 +217,7 @@ FILES |= {
     'devices, as CSV': (separated('devices', ','), 2_000),
     'devices, of mysql --batch': (separated('devices', '\t'), 1_000),
     'devices, as XML': (xml, 500),
-    'device spec, of lists': (lambda n: b'[]\n' * n, 20_000),
+    'device spec, of lists': (lambda n: b'[]\n' * n + b'{"vendor_id": "8086"}\n', 20_000),
     'device spec, over many lines': (continued, 20_000),
     'snapshot, of a chain': (in_a_snapshot(), 3_000),
 }

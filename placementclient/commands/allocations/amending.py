@@ -19,7 +19,6 @@ from placementclient.commands.framework.option import Option
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState
-from placementclient.reading.facets import with_facets
 from placementclient.render import columns
 
 _PLANNING = (option.DRY_RUN, changing.PLAN, option.OVERWRITE)
@@ -241,6 +240,7 @@ class ResizeAllocation(_ConsumerEditing):
 
     def check(self, before: Consumer, after: Consumer) -> None:
         from placementclient.producers.consumer_edit import changed_providers, check_room
+        from placementclient.reading.facets import with_facets
 
         uuids = changed_providers(before, after)
         names: Mapping[str, str] = api.resource_provider.names(self.client, uuids)

@@ -41,7 +41,7 @@ fault = partial(Finding, '')
 
 
 class MissingFields(Exception):
-    """What a check lacks: the names of lists, or a sentence about fields of the records."""
+    """Return what a check lacks: the names of lists, or a sentence about fields of the records."""
 
 
 class Answers(NamedTuple):
@@ -276,7 +276,7 @@ class Case:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """What may be freed of it, as far as its allocations have not changed since."""
+        """Return what may be freed of it, as far as its allocations have not changed since."""
         server = self.migration.server_uuid if self.migration else self.consumer.uuid
         holding = self.cloud.snapshot.consumers.get(server)
         record = (self.cloud.answers.servers or {}).get(server)

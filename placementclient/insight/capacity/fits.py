@@ -84,7 +84,7 @@ def by_class(topology: Topology, request: CandidateRequest, trees: TreeRoots = N
 
 
 class FallbackFits(NamedTuple):
-    """How many servers with dedicated CPUs Placement grants with VCPU in place of PCPU.
+    """The number of servers with dedicated CPUs that Placement grants with VCPU in place of PCPU.
 
     :param servers: in all, on hosts without PCPU
     :param trees: the number of these hosts with room for one

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a server leaves its host, by its state and by what Nova does not live-migrate."""
+"""The way of each server off its host, by its state and by what Nova does not live-migrate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLD = 'openstack server migrate --host {host} {server}'
 
 
 class MoveState(enum.StrEnum):
-    """How Nova moves a server, as in the column ``state``."""
+    """The way Nova moves a server, as in the column ``state``."""
 
     MOVE = 'move'
     COLD = 'cold'
@@ -68,7 +68,7 @@ GONE = frozenset({'deleted', 'shelved_offloaded'})
 
 
 class Occupant(NamedTuple):
-    """What is known about a server.
+    """The known facts about a server.
 
     :param allocated: a provider and a class for each of its allocations
     :param wishes: ``None`` if its flavor is not known
@@ -206,7 +206,7 @@ def departure(state: str, restricted: Restriction | None) -> Departure:
 
 
 class Obstacle(NamedTuple):
-    """Why a consumer on a host is no server that a plan can move, and the next command.
+    """The reason why a consumer on a host is no server that a plan can move, and the next command.
 
     :param subject: the server that the consumer belongs to, or the consumer
     """
