@@ -168,7 +168,7 @@ def test_the_reason_of_no_valid_host_is_named(compute, placement):
     assert [[need['value'] for need in conflict] for conflict in full['conflicts']] == [['VGPU']]
     # Placement refuses a request for a trait that it does not know: no host has it.
     assert unknown.status == 4
-    assert 'CUSTOM_NOBODY_HAS' in unknown.stdout + unknown.stderr
+    assert 'Placement does not know the trait CUSTOM_NOBODY_HAS: no host has it' in unknown.stderr
 
 
 def _conflicts(placement, flavor, *options):

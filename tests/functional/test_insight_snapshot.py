@@ -44,10 +44,11 @@ def test_what_is_missing_is_made_again(client, placement, file):
 
 def test_nothing_is_made_where_a_name_is_taken(client, placement, file):
     resource_provider.create(client, 'two')
-    for options in ('', '--missing'):
+    hint = ', with other UUIDs or names. --allocations restores only allocations'
+    for options, more in (('', ''), ('--missing', hint)):
         result = placement(f'{COMMAND} restore {file} {options}')
         assert result.status == 1
-        assert 'exist already: two' in result.stderr
+        assert result.stderr.endswith(f'exist already: two{more}\n')
     assert [provider.name for provider in resource_provider.list(client)] == ['two']
 
 
