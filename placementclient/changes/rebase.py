@@ -7,7 +7,7 @@ another client changed since?
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,10 +180,8 @@ class _Rebase:
             live = self._live.consumers.get(consumer.uuid)
             full = (
                 f'{state.name} has no room for its {name} any more'
-                for uuid, resources in consumer.allocations.items()
-                if consumer is not live and (state := self.states.get(uuid))
-                for name, amount in resources.items()
-                if amount > (live.amount(uuid, name) if live else 0)
+                for state, name, amount in self._set_amounts(consumer)
+                if amount > (live.amount(state.uuid, name) if live else 0)
                 and self._is_full(state, name, gains)
             )
             if message := next(full, None):
@@ -192,17 +190,23 @@ class _Rebase:
     def _unadmitted(self) -> None:
         """Refuse allocations that the units of an inventory do not admit."""
         for consumer in list(self.consumers.values()):
-            live = self._live.consumers.get(consumer.uuid)
             refused = (
                 f'{state.name} does not admit {amount} {name} by its {", ".join(refusing)}'
-                for uuid, resources in consumer.allocations.items()
-                if consumer is not live and (state := self.states.get(uuid))
-                for name, amount in resources.items()
+                for state, name, amount in self._set_amounts(consumer)
                 if (inventory := state.inventories.get(name))
                 and (refusing := inventory.units.refusing(amount))
             )
             if message := next(refused, None):
                 self._refuse(consumer, message)
+
+    def _set_amounts(self, consumer: Consumer) -> Iterator[tuple[ProviderState, str, int]]:
+        """Return the allocations that the change sets for a consumer: provider, class, amount."""
+        if consumer is self._live.consumers.get(consumer.uuid):
+            return
+        for uuid, resources in consumer.allocations.items():
+            if state := self.states.get(uuid):
+                for name, amount in resources.items():
+                    yield state, name, amount
 
     def _refuse(self, consumer: Consumer, message: str) -> None:
         """Leave a consumer as it is."""
