@@ -2,6 +2,7 @@
 """The layers of the package: which part may import which, walked in the source of every file."""
 
 import ast
+import importlib
 import re
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -170,3 +171,14 @@ def test_the_documentation_has_the_same_table():
     rows = re.findall(r'^   \* - ``(\S+)``\n     - (.*(?:\n       .*)*)$', table, re.MULTILINE)
     documented = {name: set(re.findall(r'``(\S+)``', cell)) for name, cell in rows}
     assert documented == MAY_IMPORT
+
+
+def test_the_documentation_names_main_types_that_exist():
+    table = ARCHITECTURE.read_text().partition('The main types')[2]
+    names = re.findall(r'^   \* - ``(\S+)``$', table, re.MULTILINE)
+    assert len(names) >= 40
+    for name in names:
+        module, _, type_name = name.rpartition('.')
+        assert isinstance(
+            getattr(importlib.import_module(f'placementclient.{module}'), type_name), type
+        )

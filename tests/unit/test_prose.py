@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The prose of the documentation: short sentences, plain openings, no words to avoid."""
+"""The prose of the documentation: short sentences with plain openings."""
 
 import re
 from pathlib import Path
@@ -18,11 +18,6 @@ PAGES = [
 #: Words in a sentence, an inline literal being one.
 LONGEST = 30
 OPENING = re.compile(r'(What|Who|Whose|Whom|Whether|Where|Whence|How)\b')
-AVOIDED = re.compile(
-    r"\b(mend(s|ed|ing)?|whence|thereof|shall|anew|(is|are) made so|nobody('s)? to ask|none of"
-    r' their business|in the night|at night)\b',
-    re.IGNORECASE,
-)
 #: How many of all sentences may break a rule: a page should not fail for one bad sentence.
 TOLERATED = 5
 #: Directives whose contents are prose.
@@ -81,8 +76,6 @@ def faults(text):
             yield f'{words} words: {sentence}'
         if OPENING.match(sentence):
             yield f'opening: {sentence}'
-        if AVOIDED.search(sentence):
-            yield f'word to avoid: {sentence}'
 
 
 @pytest.mark.parametrize(
@@ -91,20 +84,17 @@ def faults(text):
         ('The command prints a line.', []),
         ('Where it stops, it says so.', ['opening: Where it stops, it says so.']),
         ('* What is this.\n* Fine.', ['opening: What is this.']),
-        (
-            '.. list-table::\n\n   * - How\n     - Mend it.\n',
-            ['opening: How', 'word to avoid: Mend it.'],
-        ),
-        ('Text::\n\n   What is code\n\n.. code-block:: sh\n\n   Whether mend\n', []),
+        ('.. list-table::\n\n   * - How\n     - It stops.\n', ['opening: How']),
+        ('Text::\n\n   What is code\n\n.. code-block:: sh\n\n   Whether it is\n', []),
         ('a ' * 30 + 'b.', ['31 words: ' + 'a ' * 30 + 'b.']),
         ('a ' * 20 + '``What who``. ' + 'B ' * 20 + 'c.', []),
     ],
 )
-def test_faults_are_found(text, expected):
+def test_long_sentences_and_indirect_openings_are_found(text, expected):
     assert list(faults(text)) == expected
 
 
-def test_the_pages_are_plain():
+def test_pages_have_short_sentences_with_plain_openings():
     faults_of_pages = [
         f'{path.relative_to(ROOT)}: {fault}' for path in PAGES for fault in faults(path.read_text())
     ]
