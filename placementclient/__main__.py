@@ -28,7 +28,7 @@ def main() -> int:
     try:
         from placementclient.cli import shell
     except KeyboardInterrupt:
-        from placementclient.client.errors import ExitStatus
+        from placementclient.basis.errors import ExitStatus
 
         print('Interrupted', file=sys.stderr)
         return ExitStatus.INTERRUPTED

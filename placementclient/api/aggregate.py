@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import msgspec
 
+from placementclient.basis.strict_json import Integer
 from placementclient.client import endpoints, errors
 from placementclient.client.decoding import Answer
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
-from placementclient.client.strict_json import Integer
 from placementclient.model.freshness import Read
 
 #: From here on aggregates are guarded by the provider's generation.

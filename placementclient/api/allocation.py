@@ -10,7 +10,10 @@ from typing import Any
 
 import msgspec
 
-from placementclient.client import endpoints, errors
+from placementclient.api.reads import guarded
+from placementclient.basis.errors import Differs
+from placementclient.basis.strict_json import Integer
+from placementclient.client import endpoints
 from placementclient.client.http import Client
 from placementclient.client.microversion import (
     GUARDS_CONSUMERS,
@@ -18,9 +21,8 @@ from placementclient.client.microversion import (
     TYPED,
     Microversion,
 )
-from placementclient.client.strict_json import Integer
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, Holding
-from placementclient.model.freshness import Read, guarded
+from placementclient.model.freshness import Read
 from placementclient.model.inventories import Count
 
 _OWNED = Microversion(1, 8)
@@ -101,7 +103,7 @@ def set(
     :param mappings: which providers serve which request group; from 1.34
     :param replaces_owner: whether the consumer may be another project's or user's; else an existing
         consumer is read before
-    :raises errors.Differs: if the consumer is another project's or user's
+    :raises Differs: if the consumer is another project's or user's
     :raises errors.ConcurrentUpdate: if the consumer's generation has moved, or a provider's did
         while the service worked
     :raises errors.Conflict: if a provider does not have the capacity
@@ -128,7 +130,7 @@ def _check_owner(client: Client, consumer: Consumer, version: Microversion) -> N
     live = show(client, consumer.uuid).value
     owner = live.project_id, live.user_id
     if live.allocations and owner != (consumer.project_id, consumer.user_id):
-        raise errors.Differs(
+        raise Differs(
             f'Consumer {consumer.uuid} is of project {live.project_id} and user {live.user_id}, '
             f'not of {consumer.project_id} and {consumer.user_id}: replaces_owner=True writes it'
         )

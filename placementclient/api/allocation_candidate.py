@@ -6,9 +6,9 @@ import builtins
 import msgspec
 
 from placementclient.api import query
+from placementclient.basis.strict_json import Integer
 from placementclient.client import endpoints
 from placementclient.client.http import Client
-from placementclient.client.strict_json import Integer
 from placementclient.model.consumers import Allocations, Candidate, ProviderSummary
 from placementclient.model.inventories import Count
 from placementclient.model.requests import CandidateRequest

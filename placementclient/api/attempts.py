@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from placementclient.basis.errors import PlacementError
 from placementclient.client import errors
 from placementclient.client.retries import requested_pause
 
@@ -30,7 +31,7 @@ def retried(
     attempt: Callable[[], T],
     generation: object = None,
     *,
-    conflicts: tuple[type[errors.PlacementError], ...] = (errors.ConcurrentUpdate,),
+    conflicts: tuple[type[PlacementError], ...] = (errors.ConcurrentUpdate,),
 ) -> T:
     """Repeat ``attempt``, which reads and writes, until a write succeeds without a conflict.
 
@@ -106,7 +107,7 @@ def edited(
 ) -> Read[T]:
     """Read an object with a generation, edit it, and write it if it has changed.
 
-    :raises errors.PlacementError: if the generation is not the one that was given
+    :raises PlacementError: if the generation is not the one that was given
     """
     is_sent = False
 
@@ -121,7 +122,7 @@ def edited(
             and not (is_sent and is_reached)
         ):
             wrong = f'The generation is {current.generation}, not {generation}'
-            raise errors.PlacementError(f'{wrong}: read again what is there')
+            raise PlacementError(f'{wrong}: read again what is there')
         if is_reached:
             return current
         assert current.generation is not None

@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
+from placementclient.api.reads import guarded
+from placementclient.basis.strict_json import Integer
 from placementclient.client import endpoints
 from placementclient.client.endpoints import Endpoint
 from placementclient.client.http import Client
-from placementclient.client.strict_json import Integer
-from placementclient.model.freshness import Read, guarded
+from placementclient.model.freshness import Read
 from placementclient.model.inventories import Inventories, Inventory
 
 

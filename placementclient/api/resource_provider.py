@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from placementclient.api import query
+from placementclient.basis.errors import NoSuchProvider
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.model.freshness import Read
@@ -54,9 +55,9 @@ def with_name(client: Client, name: str) -> Provider | None:
 
 
 def named(client: Client, name: str) -> Provider:
-    """Return the provider of this name, or raise :class:`errors.NoSuchProvider`."""
+    """Return the provider of this name, or raise :class:`NoSuchProvider`."""
     if (provider := with_name(client, name)) is None:
-        raise errors.NoSuchProvider(f'No resource provider has the name {name!r}', name)
+        raise NoSuchProvider(f'No resource provider has the name {name!r}', name)
     return provider
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 import msgspec
 
+from placementclient.api.reads import guarded
+from placementclient.basis.strict_json import Integer
 from placementclient.client import endpoints
 from placementclient.client.http import Client
-from placementclient.client.strict_json import Integer
-from placementclient.model.freshness import Read, guarded
+from placementclient.model.freshness import Read
 
 
 class _Traits(msgspec.Struct):

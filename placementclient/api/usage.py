@@ -5,12 +5,13 @@ from typing import Any
 
 import msgspec
 
+from placementclient.api.reads import guarded
+from placementclient.basis.strict_json import Integer
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED, Microversion
-from placementclient.client.strict_json import Integer
 from placementclient.model.consumers import Resources, Usage
-from placementclient.model.freshness import Read, guarded
+from placementclient.model.freshness import Read
 
 
 class _ProviderUsages(msgspec.Struct):

@@ -18,6 +18,7 @@ from placementclient.api import (
     resource_provider,
     trait,
 )
+from placementclient.basis.errors import PlacementError
 from placementclient.changes import operations as ops
 from placementclient.changes.records import operations as records
 from placementclient.changes.records.journals import UNKNOWN
@@ -103,7 +104,7 @@ class Applier:
                 yield
                 if self._journal:
                     self._journal.sync()
-        except errors.PlacementError:
+        except PlacementError:
             self._note('taken back', undone=self._joint_done)
             raise
         finally:
@@ -122,7 +123,7 @@ class Applier:
                 self._report(operation, False)
             self._note(f'{UNKNOWN}: {lost or "interrupted"}')
             raise
-        except errors.PlacementError as refusal:
+        except PlacementError as refusal:
             self._note(f'refused: {refusal}', undone=1)
             raise
         self._note('done')

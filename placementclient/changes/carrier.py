@@ -9,6 +9,8 @@ from itertools import chain
 from typing import Any
 
 from placementclient.api import attempts, reshaper, resource_provider
+from placementclient.basis.errors import Differs, PlacementError
+from placementclient.basis.wording import listed
 from placementclient.changes import comparison, phases
 from placementclient.changes import operations as ops
 from placementclient.changes.applier import Applier
@@ -21,7 +23,6 @@ from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknow
 from placementclient.changes.written_values import repeated
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.client.wording import listed
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.plans import Change, Plan
@@ -38,7 +39,7 @@ class PlannedAgain(LeftAlone):
     """The tree had changed, and has a new plan now."""
 
 
-class VerificationFailed(errors.Differs):
+class VerificationFailed(Differs):
     """The state of the service is not the one that it has just accepted."""
 
 
@@ -48,7 +49,7 @@ class Carrier(Inspector):
     #: Whether the remaining operations of a tree are one transaction, if the service has these.
     is_joint = True
     #: The errors after which a tree is read again, until the deadline.
-    retried_errors: tuple[type[errors.PlacementError], ...] = (
+    retried_errors: tuple[type[PlacementError], ...] = (
         *_REFUSALS,
         PlannedAgain,
         errors.NoAnswer,
@@ -100,7 +101,7 @@ class Carrier(Inspector):
             self.done(tree).append(operation)
 
     def leave_alone(
-        self, tree: Change, reason: errors.PlacementError, state: State = State.LEFT_ALONE
+        self, tree: Change, reason: PlacementError, state: State = State.LEFT_ALONE
     ) -> TreeResult:
         """Stop work on a tree, and leave the tree as it is; say what of it is done already."""
         remarks, uuid = [str(reason)], tree.root_provider_uuid
@@ -123,7 +124,7 @@ class Carrier(Inspector):
     def check_records(self, path: str) -> None:
         """Check what the journal says of the trees.
 
-        :raises errors.BadFile: if a tree was planned again otherwise than reviewed
+        :raises BadFile: if a tree was planned again otherwise than reviewed
         """
 
     def left(self, tree: Change) -> tuple[Snapshot, Sequence[ops.Operation]]:
@@ -298,7 +299,7 @@ class Carrier(Inspector):
         return replace(result_of(tree, state), reason='; '.join(remarks))
 
     def _retried(self, tree: Change, attempt: Callable[[], TreeResult]) -> TreeResult:
-        refusals: list[errors.PlacementError] = []
+        refusals: list[PlacementError] = []
 
         def attempted() -> TreeResult:
             try:

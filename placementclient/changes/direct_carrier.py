@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from placementclient.basis.errors import ExitStatus, Interrupted, PlacementError
+from placementclient.basis.wording import first
 from placementclient.changes.carrier import Carrier
 from placementclient.changes.diff import operations_of
 from placementclient.changes.obstacles import LeftAlone
@@ -14,9 +16,7 @@ from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import ChangeRow, row_sentence, rows
 from placementclient.changes.tree_queue import OutcomeUnknown
 from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
-from placementclient.client.wording import first
 from placementclient.model.outcomes import State
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
@@ -48,7 +48,7 @@ class DirectCarrier(Carrier):
         self._decide = decide
         self._check: Precheck = check or (lambda tree: tree)
         self._results = {tree.root_provider_uuid: ChangeResult(tree) for tree in plan.changes}
-        self.stopped: errors.PlacementError | None = None
+        self.stopped: PlacementError | None = None
         #: The operation whose answer was lost.
         self._lost: list[Operation] = []
 
@@ -69,10 +69,10 @@ class DirectCarrier(Carrier):
             try:
                 result.error = self.brought(tree, backward=False).error
             except KeyboardInterrupt:
-                self.stopped = result.error = errors.Interrupted('Interrupted')
+                self.stopped = result.error = Interrupted('Interrupted')
             except OutcomeUnknown as failure:
                 self.stopped = result.error = failure.answer
-            except errors.PlacementError as failure:
+            except PlacementError as failure:
                 result.error = failure
                 if isinstance(failure, errors.SHUT_OUT):
                     # The next request would fare no better.
@@ -85,7 +85,7 @@ class DirectCarrier(Carrier):
     @property
     def exit_status(self) -> ExitStatus:
         """Return 0 if all trees are done, 6 if some are, 130 after Ctrl-C, else the error's."""
-        if isinstance(self.stopped, errors.Interrupted):
+        if isinstance(self.stopped, Interrupted):
             return self.stopped.exit_status
         failed = [result for result in self.results if result.error is not None]
         if not failed and self.stopped is None:

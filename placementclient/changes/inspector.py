@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from placementclient.api import attempts
+from placementclient.basis.errors import PlacementError
 from placementclient.changes import comparison, phases
 from placementclient.changes.journal import Journal, Record
 from placementclient.changes.obstacles import LeftAlone, Obstructed, sentence
@@ -35,7 +36,7 @@ class Look:
     tree: Change
     is_there: bool | None = True
     difference: str = ''
-    obstacle: errors.PlacementError | None = None
+    obstacle: PlacementError | None = None
 
 
 class Inspector:
@@ -178,7 +179,7 @@ class Inspector:
         try:
             sent = None if record.sent is None else [*map(operations.parsed, record.sent)]
         except (LookupError, ValueError) as reason:
-            raise errors.PlacementError(f'The journal of the plan is damaged: {reason}') from None
+            raise PlacementError(f'The journal of the plan is damaged: {reason}') from None
         if sent and record.is_open and is_unmade(sent[-1], live):
             sent.pop()
             self.journal.note_unmade(tree.root_provider_uuid)

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from placementclient.basis import errors
 from placementclient.changes.records import changes, journals
 from placementclient.changes.records.journals import FORMAT, UNKNOWN, VERSION, JournalEntry
-from placementclient.client import errors
 from placementclient.files import system
 from placementclient.model.outcomes import State
 from placementclient.model.plans import Change

@@ -3,8 +3,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from placementclient.client import errors
-from placementclient.client.wording import first
+from placementclient.basis import errors
+from placementclient.basis.wording import first
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.snapshots import ProviderState
 

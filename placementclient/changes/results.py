@@ -3,8 +3,8 @@
 
 from dataclasses import dataclass, field
 
+from placementclient.basis import errors
 from placementclient.changes.summary import ChangeRow, rows
-from placementclient.client import errors
 from placementclient.model.outcomes import State
 from placementclient.model.plans import Change
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from placementclient.client.wording import counted
+from placementclient.basis.wording import counted
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, together
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.plans import (

@@ -7,20 +7,21 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 
+from placementclient.basis.errors import Interrupted, PlacementError, Unexpected
+from placementclient.basis.wording import counted
 from placementclient.changes.journal import JournalFailed
 from placementclient.client import errors
-from placementclient.client.wording import counted
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.plans import Change
 
 LOG = logging.getLogger(__name__)
 
 
-class OtherService(errors.PlacementError):
+class OtherService(PlacementError):
     """The plan was made for another service."""
 
 
-class OutcomeUnknown(errors.PlacementError):
+class OutcomeUnknown(PlacementError):
     """It is unknown whether the service carried out the last request: it does not answer."""
 
     def __init__(self, answer: errors.NoAnswer) -> None:
@@ -64,7 +65,7 @@ class TreeQueue:
         self._report, self._warn, self._is_backward = report, warn, backward
         self._begun: set[str] = set()
         self._results: dict[str, TreeResult] = {}
-        self._stopped: errors.PlacementError | None = None
+        self._stopped: PlacementError | None = None
 
     def startable(self) -> list[Change]:
         """Return the trees without a result that may start."""
@@ -86,7 +87,7 @@ class TreeQueue:
         except OtherService:
             raise  # nothing has begun
         except KeyboardInterrupt:
-            self._stopped = errors.Interrupted('Interrupted')
+            self._stopped = Interrupted('Interrupted')
         except Exception as reason:
             self._stopped = _as_ours(reason)
 
@@ -134,7 +135,7 @@ class TreeQueue:
                 result = future.result()
             except Exception as failure:
                 reason = _as_ours(failure)
-                if isinstance(reason, (*_FATAL, errors.Unexpected)):
+                if isinstance(reason, (*_FATAL, Unexpected)):
                     self._stopped = self._stopped or reason
                 result = result_of(tree, State.FAILED, reason)
             if result.state is State.ALREADY_BACK:
@@ -144,7 +145,7 @@ class TreeQueue:
     def _unended(self, tree: Change) -> TreeResult:
         if tree.root_provider_uuid in self._begun:
             return result_of(
-                tree, State.FAILED, errors.Interrupted('interrupted: the next run reads it back')
+                tree, State.FAILED, Interrupted('interrupted: the next run reads it back')
             )
         return result_of(tree, State.NOT_STARTED)
 
@@ -158,11 +159,11 @@ def unknown_outcomes() -> Iterator[None]:
         raise OutcomeUnknown(reason) from reason
 
 
-def result_of(tree: Change, state: State, error: errors.PlacementError | None = None) -> TreeResult:
+def result_of(tree: Change, state: State, error: PlacementError | None = None) -> TreeResult:
     return TreeResult(
         tree.root_provider_uuid, tree.root_provider_name, state, str(error or ''), error
     )
 
 
-def _as_ours(reason: Exception) -> errors.PlacementError:
-    return reason if isinstance(reason, errors.PlacementError) else errors.Unexpected(reason)
+def _as_ours(reason: Exception) -> PlacementError:
+    return reason if isinstance(reason, PlacementError) else Unexpected(reason)

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from placementclient.basis import errors
+from placementclient.basis.wording import suggestion
 from placementclient.cli import plugin
-from placementclient.client import errors
-from placementclient.client.wording import suggestion
 
 #: The auth types with a default domain in OpenStackClient, where OS_IDENTITY_API_VERSION is 3.
 _WAYS_WITH_DOMAINS = ('password', 'v3password', 'v3totp')

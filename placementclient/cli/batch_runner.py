@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from placementclient.basis import errors
+from placementclient.basis.printable import printable
 from placementclient.cli import command_help
-from placementclient.client import errors
-from placementclient.client.printable import printable
 
 
 class CommandOutput(NamedTuple):

@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from placementclient.client.wording import closest, did_you_mean
+from placementclient.basis.wording import closest, did_you_mean
 
 #: How many words of a command's name make its subject.
 DEPTH = 3

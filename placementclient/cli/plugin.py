@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient import DISTRIBUTION
-from placementclient.client import endpoints, errors, microversion
-from placementclient.client.wording import without_credentials
+from placementclient.basis import errors
+from placementclient.basis.wording import without_credentials
+from placementclient.client import endpoints, microversion
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client

@@ -16,11 +16,11 @@ from typing import Any
 from cliff import app, commandmanager
 
 from placementclient import DISTRIBUTION
+from placementclient.basis import errors
+from placementclient.basis.printable import excerpt, printable
+from placementclient.basis.wording import did_you_mean, without_credentials
 from placementclient.cli import command_help, connection, entry_points, plugin
 from placementclient.cli.entry_points import COMMANDS
-from placementclient.client import errors
-from placementclient.client.printable import excerpt, printable
-from placementclient.client.wording import did_you_mean, without_credentials
 
 #: The status that a shell gives a program whose output is not read on.
 BROKEN_PIPE = 141

@@ -1,1 +1,1 @@
-"""HTTP: the session, the routes with their microversions, the answers, and every exception."""
+"""HTTP: the session, the routes with their microversions, the answers and refusals."""

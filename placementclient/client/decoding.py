@@ -5,9 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from placementclient.client import errors, strict_json
+from placementclient.basis import strict_json
+from placementclient.basis.printable import excerpt
+from placementclient.client import errors
 from placementclient.client.endpoints import Endpoint
-from placementclient.client.printable import excerpt
 
 #: The next step after keystonemiddleware has refused a token.
 REMEDY = (

@@ -1,53 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every exception of this package, and the exit statuses."""
+"""The exceptions of a request: no answer, a refusal, or an answer of something else."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from typing import Self
 
-import enum
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from placementclient.basis.errors import PlacementError
+from placementclient.basis.wording import with_names
 
-from placementclient.client.printable import excerpt
-from placementclient.client.wording import first, with_names
-
-#: How many characters of a reason are shown.
-_LONGEST = 600
 #: The code of an error without a code of its own; it is not printed.
 UNDEFINED_CODE = 'placement.undefined_code'
-
-
-class ExitStatus(enum.IntEnum):
-    """The exit statuses of a command, on which scripts rely."""
-
-    DONE = 0
-    ERROR = 1
-    USAGE = 2
-    DIFFERS = 3
-    INFEASIBLE = 4
-    UNDECIDED = 5
-    PARTIAL = 6
-    INTERRUPTED = 130
-
-
-class PlacementError(Exception):
-    """The base of all exceptions of this package."""
-
-    exit_status = ExitStatus.ERROR
-
-    def __str__(self) -> str:
-        """Return the text; the name of the class where there is none: no line is empty."""
-        text = super().__str__()
-        return text if text.strip() else type(self).__name__
-
-
-class BadArgument(PlacementError):
-    """An argument has the wrong form."""
-
-
-class UsageError(PlacementError):
-    """Arguments contradict each other or make no sense."""
-
-    exit_status = ExitStatus.USAGE
 
 
 class UnsafePath(PlacementError):
@@ -56,105 +17,6 @@ class UnsafePath(PlacementError):
 
 class UnsupportedVersion(PlacementError):
     """The microversion lacks a feature, or client and service share no microversion."""
-
-
-class NoSuchProvider(PlacementError):
-    """No resource provider meets the request; ``name``: the requested name, if any."""
-
-    def __init__(self, message: str, name: str | None = None) -> None:
-        self.name = name
-        super().__init__(message)
-
-
-class BadFile(PlacementError):
-    """A file is unreadable or has the wrong content; line and column are from 1."""
-
-    def __init__(
-        self, path: str, reason: str, line: int | None = None, column: int | None = None
-    ) -> None:
-        # It may quote the file.
-        reason = excerpt(reason, _LONGEST) or 'cannot be read'
-        self.path, self.reason, self.line, self.column = path, reason, line, column
-        where = ''.join(f':{number}' for number in (line, column) if number)
-        super().__init__(f'{path or "(no name)"}{where}: {reason}')
-        #: The faults, to be fixed together, in the order of the file.
-        self.faults: Sequence[BadFile] = (self,)
-
-
-class BadFiles(BadFile):
-    """One or several faults of files."""
-
-    def __init__(self, faults: Sequence[BadFile]) -> None:
-        first = faults[0]
-        super().__init__(first.path, first.reason, first.line, first.column)
-        self.args, self.faults = ('; '.join(map(str, faults)),), faults
-
-
-class DirectError(PlacementError):
-    """The embedded service cannot be used: not installed, or no usable database."""
-
-
-class Differs(PlacementError):
-    """The state of the service is not the expected one."""
-
-    exit_status = ExitStatus.DIFFERS
-
-
-class Interrupted(PlacementError):
-    """The operator has stopped the command."""
-
-    exit_status = ExitStatus.INTERRUPTED
-
-
-class Unexpected(PlacementError):
-    """A bug has stopped work, and the command still prints the results so far."""
-
-    def __init__(self, reason: Exception) -> None:
-        super().__init__(f'{type(reason).__name__}: {reason}'.rstrip(': '))
-        self.__cause__ = reason
-
-
-class Infeasible(PlacementError):
-    """No assignment satisfies all constraints, or the trees do not suit the specification.
-
-    :param causes: why, one or more for each tree; each can say itself
-    :param slack: the room that was left in each target when the search ended
-    """
-
-    exit_status = ExitStatus.INFEASIBLE
-    #: the beginning of each message; it identifies a reason in a journal
-    TITLE = 'Infeasible'
-
-    def __init__(self, causes: Sequence[Any], slack: Sequence[Any] = ()) -> None:
-        self.causes, self.slack = tuple(causes), tuple(slack)
-        super().__init__(f'{self.TITLE}: {first(self.causes)}')
-
-
-class Undecided(PlacementError):
-    """Rows have several possible places, and only the operator knows the right one."""
-
-    exit_status = ExitStatus.UNDECIDED
-
-    def __init__(self, rows: Sequence[Any], warnings: Sequence[str] = ()) -> None:
-        self.rows, self.warnings = tuple(rows), tuple(warnings)
-        super().__init__(f'Undecided rows: {len(self.rows)}: {first(self.rows)}')
-
-
-class Undetermined(PlacementError):
-    """The search was too short: it is unknown whether there are assignments, or others."""
-
-    _MORE_TIME = 'Give the search more time (--solver-timeout)'
-    _NO_TIME = 'More time does not help. Plan fewer of these trees at once (--tree)'
-
-    def __init__(self, causes: Sequence[Any]) -> None:
-        self.causes = tuple(causes)
-        has_ended = any(cause.kind == 'undetermined' for cause in causes)
-        #: what to do next, a sentence without its full stop
-        self.advice = (
-            f'{self._MORE_TIME if has_ended else self._NO_TIME}, or say where some of it belongs '
-            '(--assignments)'
-        )
-        super().__init__(f'Undetermined: {first(self.causes)}. {self.advice}')
 
 
 class AuthenticationFailed(PlacementError):

@@ -15,12 +15,13 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from placementclient.basis.errors import BadArgument, PlacementError
+from placementclient.basis.printable import printable
 from placementclient.client import decoding, endpoints, errors, microversion, retries
 from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
 from placementclient.client.keystone import caller, translated, wrong_scope
 from placementclient.client.microversion import Microversion
-from placementclient.client.printable import printable
 
 #: Query parameters; a list sends its parameter once for each element.
 Query = Mapping[str, str | int | list[str] | None]
@@ -237,12 +238,10 @@ class Client:
             _check(version, what, since, until)
         self._settled = version
 
-    def _unsupported(
-        self, version: Microversion, refusal: errors.NotAcceptable
-    ) -> errors.PlacementError:
+    def _unsupported(self, version: Microversion, refusal: errors.NotAcceptable) -> PlacementError:
         try:
             lowest, highest = self.supported()
-        except errors.PlacementError:
+        except PlacementError:
             return refusal
         return errors.UnsupportedVersion(
             f'The service supports microversions {lowest} to {highest}, not {version}'
@@ -291,7 +290,7 @@ class Client:
             before = self._record(SentChange(request, is_done=False))
             try:
                 answer = once()
-            except errors.PlacementError as failure:
+            except PlacementError as failure:
                 if isinstance(failure, errors.NoAnswer) and not isinstance(failure, errors.NotSent):
                     failure.may_be_done = True
                 else:
@@ -382,5 +381,5 @@ def _pairs(query: Query) -> Iterable[tuple[str, str]]:
         for element in elements:
             if not element.isascii() and re.search('[\ud800-\udfff]', element):
                 # Python's replacement for a byte of an argument that is not UTF-8.
-                raise errors.BadArgument(f'{element!r} is not UTF-8 text')
+                raise BadArgument(f'{element!r} is not UTF-8 text')
             yield key, element

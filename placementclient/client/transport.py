@@ -17,9 +17,9 @@ import requests
 from requests import adapters, utils
 from urllib3 import PoolManager, connection, connectionpool, poolmanager
 
+from placementclient.basis.printable import excerpt
+from placementclient.basis.wording import without_credentials
 from placementclient.client import errors
-from placementclient.client.printable import excerpt
-from placementclient.client.wording import without_credentials
 
 #: The default timeout for each next part of an answer, in seconds.
 TIMEOUT = 60.0

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping
 import urllib3
 from requests import exceptions
 
+from placementclient.basis.errors import PlacementError
+from placementclient.basis.printable import excerpt
+from placementclient.basis.wording import without_credentials
 from placementclient.client import errors
-from placementclient.client.printable import excerpt
-from placementclient.client.wording import without_credentials
 
 #: How many characters of a reason are shown: text that is no HTTP may be of any length.
 _LONGEST = 200
@@ -90,7 +91,7 @@ def _chain(failure: BaseException) -> list[BaseException]:
     """Return an exception and its causes, down to the first, which may be a NewConnectionError."""
     chain = [failure]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
-        if isinstance(cause, errors.PlacementError):
+        if isinstance(cause, PlacementError):
             # An error of an earlier request, which was handled when this one was sent.
             break
         chain.append(cause)

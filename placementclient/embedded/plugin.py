@@ -19,8 +19,8 @@ import urllib3
 from keystoneauth1 import loading, plugin
 from requests.adapters import HTTPAdapter
 
-from placementclient.client import errors
-from placementclient.client.wording import installing
+from placementclient.basis import errors
+from placementclient.basis.wording import installing
 
 if TYPE_CHECKING:
     from placementclient.embedded.service import Service

@@ -28,8 +28,8 @@ from placement.objects import resource_class, trait
 from sqlalchemy import URL, Engine, event, inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from placementclient.client import errors
-from placementclient.client.wording import listed
+from placementclient.basis import errors
+from placementclient.basis.wording import listed
 from placementclient.embedded import database_url, tables
 from placementclient.embedded.transactions import Transactions, translated
 from placementclient.model.providers import Provider

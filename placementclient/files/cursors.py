@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import yaml
 
-from placementclient.client import errors
-from placementclient.client.wording import closest, did_you_mean
+from placementclient.basis import errors
+from placementclient.basis.wording import closest, did_you_mean
 from placementclient.files.json_reader import (
     LONG_NUMBER,
     LONGEST_NUMBER,

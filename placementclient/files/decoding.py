@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from placementclient.client import errors
-from placementclient.client.strict_json import InvalidJSON, check_keys, located
+from placementclient.basis import errors
+from placementclient.basis.strict_json import InvalidJSON, check_keys, located
 
 T = TypeVar('T')
 

@@ -17,9 +17,9 @@ from typing import IO, Any
 
 import msgspec
 
-from placementclient.client import errors
-from placementclient.client.printable import printable
-from placementclient.client.wording import listed, unsteady
+from placementclient.basis import errors
+from placementclient.basis.printable import printable
+from placementclient.basis.wording import listed, unsteady
 from placementclient.files import cursors, snapshots, system
 from placementclient.files.decoding import FileSource, kind_of
 from placementclient.files.documents import json_text, yaml_text

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 import msgspec
 from msgspec.structs import astuple
 
-from placementclient.client.strict_json import Integer
+from placementclient.basis.strict_json import Integer
 from placementclient.files.decoding import FileSource
 from placementclient.files.encoding import encoded, member, opened, separated
 from placementclient.model.consumers import Consumer

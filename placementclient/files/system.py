@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO
 
-from placementclient.client import errors
+from placementclient.basis import errors
 
 #: Why a file is refused that another user may have put there.
 PLANTED = 'is a symbolic link, in a folder where others may write'

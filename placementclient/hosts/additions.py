@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from placementclient.client.wording import counted
+from placementclient.basis.wording import counted
 from placementclient.hosts.assignments import misfit
 from placementclient.hosts.device_spec import DeviceSpec, first, physical_functions
 from placementclient.hosts.devices import PCI, PF, REMOVED, VDPA, VF, Device

@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.hosts import libvirt
 from placementclient.hosts.libvirt import Domain, HostFacts, MediatedDevice
 

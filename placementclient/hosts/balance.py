@@ -4,7 +4,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from placementclient.client.wording import counted
+from placementclient.basis.wording import counted
 from placementclient.hosts.assignments import divided, misfit
 from placementclient.model.assignments import UNEXPLAINED, AssignmentRow
 from placementclient.model.consumers import Consumer

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from placementclient.client import errors, strict_json
+from placementclient.basis import errors, strict_json
 from placementclient.hosts.devices import PF, Device
 from placementclient.nova import configuration
 from placementclient.nova.wishes import is_true

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from placementclient.client import errors, strict_json
-from placementclient.client.wording import counted, lines_of
+from placementclient.basis import errors, strict_json
+from placementclient.basis.wording import counted, lines_of
 from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
 

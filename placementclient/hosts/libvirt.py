@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 import msgspec
 
-from placementclient.client import errors, strict_json
+from placementclient.basis import errors, strict_json
 from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
 from placementclient.nova.cpus import cpu_bits

@@ -4,7 +4,7 @@
 from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 
-from placementclient.client import errors
+from placementclient.basis import errors
 
 #: Enough for 100,000 rows with 9 fields.
 MOST_ELEMENTS = 1_000_000

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.hosts.assignments import Results, misfit
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.servers import Image, Server, ServerMigration

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from placementclient.client import errors
-from placementclient.client.wording import suggestion
+from placementclient.basis import errors
+from placementclient.basis.wording import suggestion
 from placementclient.files.cursors import Cursor
 from placementclient.model import patterns
 from placementclient.model.providers import is_uuid

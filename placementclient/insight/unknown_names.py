@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from os_resource_classes import STANDARDS
 
-from placementclient.client.wording import suggestion
+from placementclient.basis.wording import suggestion
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.providers import is_uuid
 from placementclient.model.requests import CandidateRequest

@@ -3,8 +3,8 @@
 
 from dataclasses import dataclass
 
-from placementclient.client import errors
-from placementclient.client.strict_json import Integer
+from placementclient.basis import errors
+from placementclient.basis.strict_json import Integer
 
 COLUMNS = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'evidence')
 #: The column for targets that get a class under several names.

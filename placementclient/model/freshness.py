@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
-from placementclient.client.decoding import Answer
-
 T = TypeVar('T')
 
 
@@ -22,8 +20,3 @@ class Read(NamedTuple, Generic[T]):
     generation: int | None = None
     last_modified: str | None = None
     generations: Mapping[str, int] = MappingProxyType({})
-
-
-def guarded(answer: Answer, value: T) -> Read[T]:
-    """Return a value from an answer about a provider, with the generation in the answer."""
-    return Read(value, answer.body.resource_provider_generation, answer.last_modified)

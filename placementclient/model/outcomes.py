@@ -5,8 +5,8 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
+from placementclient.basis import errors
+from placementclient.basis.errors import ExitStatus
 from placementclient.model.findings import Finding
 
 

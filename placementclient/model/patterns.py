@@ -4,8 +4,8 @@
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping
 
-from placementclient.client import errors
-from placementclient.client.wording import suggestion
+from placementclient.basis import errors
+from placementclient.basis.wording import suggestion
 
 #: The most unknown names with a suggestion: each costs a tenth of a second.
 MAX_HINTS = 20

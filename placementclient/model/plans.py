@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from placementclient.client import errors
-from placementclient.client.strict_json import Integer
+from placementclient.basis import errors
+from placementclient.basis.strict_json import Integer
 from placementclient.model import patterns
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer

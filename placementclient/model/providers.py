@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from placementclient.client import errors
-from placementclient.client.strict_json import Integer
+from placementclient.basis import errors
+from placementclient.basis.strict_json import Integer
 
 #: The trait of a provider whose inventory others use through a common aggregate.
 SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE'

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.consumers import Resources
 from placementclient.model.plans import Notice
 from placementclient.model.snapshots import ProviderState, Snapshot

@@ -11,8 +11,8 @@ from typing import Protocol
 
 import msgspec
 
-from placementclient.client import errors
-from placementclient.client.wording import suggestion
+from placementclient.basis import errors
+from placementclient.basis.wording import suggestion
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.inventories import Amount, InventoryFields
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import normalized

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cells of hosts, as ``nova-manage cell_v2 list_hosts`` prints them. Pure."""
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.providers import is_uuid
 
 _COLUMNS = 3

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from placementclient.client import errors
+from placementclient.basis import errors
 
 #: oslo.config ends a line at fewer characters than ``str.splitlines``.
 _LINE_END = re.compile(r'\r\n?|\n')

@@ -3,7 +3,7 @@
 
 from typing import NamedTuple
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.nova import configuration
 
 _CLASSES = {'cpu': 'VCPU', 'ram': 'MEMORY_MB', 'disk': 'DISK_GB'}

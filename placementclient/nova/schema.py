@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 import msgspec
 
-from placementclient.client import errors
-from placementclient.client.strict_json import located
+from placementclient.basis import errors
+from placementclient.basis.strict_json import located
 from placementclient.model.listed import ListRecord
 
 #: OpenStackClient prints a field without a value as one of these; the API leaves texts empty.

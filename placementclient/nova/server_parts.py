@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.servers import Flavor, HostAggregate, Image
 from placementclient.model.services import Hypervisor, Port
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import os_resource_classes
 
-from placementclient.client.wording import suggestion
+from placementclient.basis.wording import suggestion
 from placementclient.model.consumers import together
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.requests import CandidateRequest, Filter

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlsplit
 
-from placementclient.client import decoding, errors, strict_json
+from placementclient.basis import strict_json
+from placementclient.basis.errors import BadFile, PlacementError
+from placementclient.client import decoding, errors
 from placementclient.client.http import USER_AGENT, Client
 from placementclient.client.keystone import caller, translated
 from placementclient.model.servers import Server
@@ -61,7 +63,7 @@ _CINDER = _CatalogService('Cinder', 'block-storage', '3')
 _CYBORG = _CatalogService('Cyborg', 'accelerator', '2')
 
 
-class NoCompute(errors.PlacementError):
+class NoCompute(PlacementError):
     """The session reaches no such service, or the service does not answer correctly."""
 
 
@@ -328,7 +330,7 @@ def _page(
         raise NoService(f'The service catalog has no {service.name} that answers') from None
     except errors.NoAnswer as failure:
         raise ServiceSilence(f'{service.name} cannot be asked: {failure}') from None
-    except errors.PlacementError as failure:
+    except PlacementError as failure:
         raise NoCompute(f'{service.name} cannot be asked: {failure}') from None
     if response.status_code != 200:
         is_failure = response.status_code in _RETRIED
@@ -369,7 +371,7 @@ def _listed(
     asking.max_retries, asking.timeout = 0, client.timeout or WINDOW_TIMEOUT
     try:
         return parse(ask(asking), 'Nova')
-    except errors.BadFile as reason:
+    except BadFile as reason:
         raise NoCompute(str(reason)) from None
 
 

@@ -7,7 +7,7 @@ import string
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.nova import configuration
 from placementclient.nova.settings import BOOLEANS
 

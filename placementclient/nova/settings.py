@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.requests import Filter
 from placementclient.nova import configuration, pci
 from placementclient.nova.server_parts import Refusal

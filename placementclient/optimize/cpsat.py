@@ -7,8 +7,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from placementclient.client import errors
-from placementclient.client.wording import installing
+from placementclient.basis import errors
+from placementclient.basis.wording import installing
 
 
 class Solved(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.optimize import cpsat
 
 #: How long to search, in the solver's deterministic unit (about a second).

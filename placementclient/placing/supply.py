@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.optimize.max_flow import draws

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from placementclient.client.wording import counted, listed
+from placementclient.basis.wording import counted, listed
 from placementclient.model.specifications import Keys
 
 

@@ -3,8 +3,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from placementclient.client import errors
-from placementclient.client.wording import grouped, listed, suggestion
+from placementclient.basis import errors
+from placementclient.basis.wording import grouped, listed, suggestion
 from placementclient.files import cursors
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.connected import connected
@@ -24,6 +24,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Keys, Spec
 from placementclient.planner.assign import Assignment, assign
 from placementclient.planner.composition import compose
+from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import (
     OPEN,
     Cause,
@@ -66,9 +67,9 @@ def make(
     :param progress: called with the name of the root of each tree that is planned next
     :raises errors.BadFile: if a row, or the specification, does not suit the snapshot
     :raises errors.NoSuchProvider: if one of ``trees`` is none
-    :raises errors.Infeasible: if a tree cannot be planned
-    :raises errors.Undecided: if a row has a choice
-    :raises errors.Undetermined: if the search took too long to know either
+    :raises Infeasible: if a tree cannot be planned
+    :raises Undecided: if a row has a choice
+    :raises Undetermined: if the search took too long to know either
     """
     maker = _Maker(snapshot, spec, assignments, solver_timeout, migrations)
     check = SpecCheck(spec, snapshot, listed, trees)
@@ -88,11 +89,9 @@ def make(
         warnings = (
             (tree.root_provider_name, notice) for tree in maker.changes for notice in tree.warnings
         )
-        raise errors.Undecided(
-            undecided, [*grouped((name, notice.message) for name, notice in warnings)]
-        )
+        raise Undecided(undecided, [*grouped((name, notice.message) for name, notice in warnings)])
     if maker.unproved and not allow_inferred:
-        raise errors.Undetermined(maker.unproved)
+        raise Undetermined(maker.unproved)
     return Plan(
         tuple(maker.changes),
         'resource provider reshape plan',
@@ -223,9 +222,9 @@ class _Maker:
         causes = [*{str(cause): cause for cause in self._causes}.values()]
         certain = [cause for cause in causes if cause.kind not in OPEN]
         if certain:
-            raise errors.Infeasible(certain, self._slack)
+            raise Infeasible(certain, self._slack)
         if causes:
-            raise errors.Undetermined(causes)
+            raise Undetermined(causes)
 
     def raise_faults(self, *, partial: bool) -> None:
         """Refuse a specification, or rows, for what the trees have shown."""

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import Change, Label, Notice, Plan, PlannedRow
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner.assign import assign
 from placementclient.planner.composition import compose
+from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout.assigned import AssignedRows, allocated, rows_by_key
 from placementclient.planner.layout.builder import build_target_state
@@ -30,9 +31,9 @@ def replan(live: Snapshot, plan: Plan, tree: Change) -> Change:
     :param live: the tree as it is now, with the sharing providers that it moves to, and all that
         its consumers hold
     :param tree: its part of ``plan``
-    :raises errors.Infeasible: if an old row cannot keep its place, or nothing else fits
-    :raises errors.Undecided: if a new row has a choice
-    :raises errors.Undetermined: if the search took too long to know
+    :raises Infeasible: if an old row cannot keep its place, or nothing else fits
+    :raises Undecided: if a new row has a choice
+    :raises Undetermined: if the search took too long to know
     """
     recipe = plan.recipe
     assert recipe is not None
@@ -44,12 +45,12 @@ def replan(live: Snapshot, plan: Plan, tree: Change) -> Change:
         rows = AssignedRows(recipe.spec, recipe.assignments)
         assigned = rows.match(live, target_state)
         if rows.unexplained:
-            raise errors.Undecided([*rows.unexplained.values()])
+            raise Undecided([*rows.unexplained.values()])
         assigned |= _retained(live, target_state, tree)
         return _planned(live, target_state, recipe.spec, assigned)
     except errors.BadFile as reason:
         cause = Cause('bad-row', tree.root_provider_name, reason=str(reason))
-        raise errors.Infeasible([cause]) from None
+        raise Infeasible([cause]) from None
     except Refused as refusal:
         raise _error(refusal) from None
 
@@ -75,10 +76,10 @@ def rollback(live: Snapshot, plan: Plan, tree: Change) -> Change:
         raise _error(refusal) from None
 
 
-def _error(refusal: Refused) -> errors.Infeasible | errors.Undetermined:
+def _error(refusal: Refused) -> Infeasible | Undetermined:
     if all(cause.kind == 'undetermined' for cause in refusal.causes):
-        return errors.Undetermined(refusal.causes)
-    return errors.Infeasible(refusal.causes, refusal.slack)
+        return Undetermined(refusal.causes)
+    return Infeasible(refusal.causes, refusal.slack)
 
 
 def _planned(
@@ -90,10 +91,10 @@ def _planned(
     """Assign and compose."""
     assignment = assign(snapshot, target_state, spec, assigned)
     if assignment.undecided:
-        raise errors.Undecided(assignment.undecided)
+        raise Undecided(assignment.undecided)
     if unproved := assignment.unproved:
         tree = target_state.name
-        raise errors.Undetermined([Cause('undetermined', tree, unproved=unproved, seconds=TIMEOUT)])
+        raise Undetermined([Cause('undetermined', tree, unproved=unproved, seconds=TIMEOUT)])
     return compose(snapshot, target_state, assignment, spec)
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from placementclient.client.wording import counted
+from placementclient.basis.wording import counted
 from placementclient.model.nova import (
     CHILD_FORMS,
     COMPUTE_NODE,

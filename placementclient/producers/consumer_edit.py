@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from placementclient.api import allocation
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.files.cursors import Cursor, read
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import is_uuid

@@ -7,9 +7,9 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from placementclient.api import resource_provider
-from placementclient.client import errors
+from placementclient.basis import errors
+from placementclient.basis.wording import first
 from placementclient.client.http import Client
-from placementclient.client.wording import first
 from placementclient.insight.unknown_names import Names
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import DISABLED

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from placementclient.client import errors
-from placementclient.client.wording import listed, suggestion
+from placementclient.basis import errors
+from placementclient.basis.wording import listed, suggestion
 from placementclient.model.inventories import BOUNDS, Inventory
 from placementclient.model.snapshots import ProviderState
 

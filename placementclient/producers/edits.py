@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from placementclient.api import inventory, resource_class, resource_provider, trait
-from placementclient.client import errors
+from placementclient.basis import errors
+from placementclient.basis.wording import first, suggestion
 from placementclient.client.http import Client
-from placementclient.client.wording import first, suggestion
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model import patterns
 from placementclient.model.findings import Finding

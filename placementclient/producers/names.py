@@ -5,7 +5,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from placementclient.api import resource_class, resource_provider, trait
-from placementclient.client import errors, wording
+from placementclient.basis import wording
+from placementclient.basis.errors import BadArgument, NoSuchProvider, PlacementError
+from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.providers import is_uuid, normalized
 from placementclient.model.services import COMPUTE_SERVICE
@@ -28,13 +30,13 @@ _UNKNOWN_NAMES: tuple[tuple[str, Callable[[Client], Iterable[str]], str], ...] =
 )
 
 
-def suggestion(client: Client, refusal: errors.PlacementError) -> str:
+def suggestion(client: Client, refusal: PlacementError) -> str:
     """Return the probably intended name, or how to create it, to follow a refusal.
 
     One request, where the service does not know a name.
     """
     try:
-        if isinstance(refusal, errors.NoSuchProvider) and refusal.name:
+        if isinstance(refusal, NoSuchProvider) and refusal.name:
             providers = resource_provider.list(client)
             return wording.suggestion(refusal.name, {provider.name for provider in providers})
         if isinstance(refusal, errors.BadRequest | errors.NotFound):
@@ -44,7 +46,7 @@ def suggestion(client: Client, refusal: errors.PlacementError) -> str:
                     existing = set(listed(client))
                     unknown = [name for name in names if name not in existing]
                     return remedy(unknown, existing, command)
-    except errors.PlacementError:
+    except PlacementError:
         pass
     return ''
 
@@ -83,14 +85,14 @@ def aggregate_uuids(client: Client, names: Sequence[str], *, is_checked: bool = 
         except service.NoCompute as reason:
             if isinstance(reason, service.NoCatalog) and not is_checked:
                 return list(map(normalized, names))
-            raise errors.BadArgument(
+            raise BadArgument(
                 f'{named[0]!r} is not the UUID of an aggregate; its name cannot be looked up: '
                 f'{reason}'
             ) from None
     for name in named:
         if name not in uuid_of:
             near = wording.suggestion(name, uuid_of)
-            raise errors.BadArgument(f'Nova has no host aggregate {name!r}{near}')
+            raise BadArgument(f'Nova has no host aggregate {name!r}{near}')
     # Refusals and explanations have the name beside the UUID.
     client.names |= {uuid_of[name]: name for name in named}
     return [uuid_of.get(name) or normalized(name) for name in names]

@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 
 from placementclient.api import allocation
 from placementclient.api.parallel import parallel
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.client.http import Client
 from placementclient.insight.evidence import CHANGED, Evidence, Records, Verdict
 from placementclient.model.consumers import Consumer

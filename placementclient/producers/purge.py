@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.api import resource_provider
-from placementclient.client import errors
+from placementclient.basis import errors
+from placementclient.basis.wording import counted, first
 from placementclient.client.http import Client
-from placementclient.client.wording import counted, first
 from placementclient.insight.evidence import Verdict
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding, Severity

@@ -8,9 +8,9 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from placementclient.api import resource_provider
+from placementclient.basis import errors
 from placementclient.changes.results import ChangeResult
 from placementclient.changes.summary import rows
-from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.insight.evidence import CHANGED, UNKNOWN, Verdict, advised
 from placementclient.model.consumers import Consumer

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.api import inventory, resource_provider
+from placementclient.basis import errors
+from placementclient.basis.wording import first
 from placementclient.changes.diff import operations_of
 from placementclient.changes.operations import SetInventories
-from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
-from placementclient.client.wording import first
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import Plan, changed_consumers
 from placementclient.model.providers import (

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from placementclient.client import errors
-from placementclient.client.wording import counted, first
+from placementclient.basis import errors
+from placementclient.basis.wording import counted, first
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider, original, temporary_name
 from placementclient.model.servers import same_host

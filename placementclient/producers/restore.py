@@ -8,15 +8,15 @@ from msgspec.structs import replace
 from placementclient.api import allocation, resource_provider
 from placementclient.api.attempts import retried
 from placementclient.api.parallel import parallel
+from placementclient.basis import errors
+from placementclient.basis.wording import listed
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import diff
 from placementclient.changes.obstacles import additions
 from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate
-from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
-from placementclient.client.wording import listed
 from placementclient.model.consumers import Allocations, Consumer, Resources
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.providers import Provider

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from placementclient.api import aggregate as aggregate_api
 from placementclient.api import resource_provider
 from placementclient.api.parallel import parallel
+from placementclient.basis.wording import listed
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.client.wording import listed
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.freshness import Read
 from placementclient.model.providers import SHARING_TRAIT

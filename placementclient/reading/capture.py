@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from placementclient import program
 from placementclient.api import allocation, resource_provider
 from placementclient.api.parallel import parallel
+from placementclient.basis.errors import PlacementError
+from placementclient.basis.wording import listed
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED
-from placementclient.client.wording import listed
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, Holding, Resources
 from placementclient.model.providers import Provider
@@ -35,7 +36,7 @@ ATTEMPTS = 6
 T = TypeVar('T')
 
 
-class UnstableRead(errors.PlacementError):
+class UnstableRead(PlacementError):
     """Trees change faster than they can be read."""
 
     def __init__(self, providers: Sequence[str], attempts: int) -> None:

@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Sequence
 
 from placementclient.api import resource_provider
+from placementclient.basis.errors import NoSuchProvider
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.model import patterns
@@ -66,5 +67,5 @@ def _tree_of(client: Client, name_or_uuid: str) -> list[Provider]:
     provider_uuid = resource_provider.find(client, name_or_uuid)
     providers = whole_trees(client, provider_uuid)
     if not providers:
-        raise errors.NoSuchProvider(f'No resource provider has the UUID {provider_uuid!r}')
+        raise NoSuchProvider(f'No resource provider has the UUID {provider_uuid!r}')
     return providers

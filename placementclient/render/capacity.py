@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
-from placementclient.client.wording import counted
+from placementclient.basis.wording import counted
 from placementclient.insight.capacity.fits import FallbackFits, Fits
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.servers import Flavor

@@ -4,10 +4,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from placementclient.basis.printable import shown
+from placementclient.basis.wording import tally
 from placementclient.changes.results import ChangeResult
 from placementclient.changes.summary import ChangeRow
-from placementclient.client.printable import shown
-from placementclient.client.wording import tally
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import State
 from placementclient.render import differences

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from placementclient.client.printable import printable
+from placementclient.basis.printable import printable
 from placementclient.insight.diff import Difference
 from placementclient.render import facts
 from placementclient.render.units import sized

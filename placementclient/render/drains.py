@@ -10,8 +10,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from placementclient.client import errors
-from placementclient.client.wording import counted, listed
+from placementclient.basis import errors
+from placementclient.basis.wording import counted, listed
 from placementclient.insight.drain.cloud import DrainCloud, affinity, cell, zone
 from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.host_failure import HostFailures

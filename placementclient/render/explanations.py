@@ -4,7 +4,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from placementclient.client.wording import counted
+from placementclient.basis.wording import counted
 from placementclient.insight.candidates.explanation import Explanation, Host, Offer, Relaxation
 from placementclient.insight.candidates.requirements import Kind, Requirement
 from placementclient.insight.candidates.shortages import Reason, Shortage

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cliff import columns
 
-from placementclient.client.printable import RightAligned
+from placementclient.basis.printable import RightAligned
 from placementclient.render.units import sized
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from placementclient.client import errors
-from placementclient.client.wording import counted, grouped
+from placementclient.basis import errors
+from placementclient.basis.wording import counted, grouped
+from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 
 #: How many faults of a file are shown.
 MOST = 100
@@ -22,15 +23,15 @@ DECIDE = (
 
 def lines(failure: errors.PlacementError) -> Iterator[str]:
     """Return an exception as text: one line, or a line for each of many facts."""
-    if isinstance(failure, errors.Infeasible):
+    if isinstance(failure, Infeasible):
         yield 'Infeasible:'
         yield from _grouped(failure.causes)
         yield from _grouped(failure.slack)
-    elif isinstance(failure, errors.Undetermined):
+    elif isinstance(failure, Undetermined):
         yield 'Undetermined:'
         yield from _grouped(failure.causes)
         yield failure.advice
-    elif isinstance(failure, errors.Undecided):
+    elif isinstance(failure, Undecided):
         yield from _undecided(failure)
     elif isinstance(failure, errors.BadFile):
         yield from map(str, failure.faults[:MOST])
@@ -40,7 +41,7 @@ def lines(failure: errors.PlacementError) -> Iterator[str]:
         yield str(failure)
 
 
-def _undecided(failure: errors.Undecided) -> Iterator[str]:
+def _undecided(failure: Undecided) -> Iterator[str]:
     trees = Counter(row.tree for row in failure.rows)
     if len(failure.rows) <= FIRST:
         yield 'Undecided:'

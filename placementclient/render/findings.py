@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from placementclient.client.wording import counted, listed
+from placementclient.basis.wording import counted, listed
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding

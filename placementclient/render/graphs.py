@@ -7,7 +7,7 @@ from itertools import permutations, product
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from placementclient.client.printable import printable, unbroken
+from placementclient.basis.printable import printable, unbroken
 from placementclient.model.plans import Change
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree

@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from placementclient.client import errors
-from placementclient.client.wording import installing
+from placementclient.basis import errors
+from placementclient.basis.wording import installing
 from placementclient.insight.capacity.fits import FallbackFits, Fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.servers import Flavor, HostAggregate

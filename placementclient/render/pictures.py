@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from placementclient.client.printable import unbroken
+from placementclient.basis.printable import unbroken
 from placementclient.render import style
 from placementclient.render.graphs import CHANGED, SIDES, Node, Picture, escaped
 from placementclient.render.trees import remarks

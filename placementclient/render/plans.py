@@ -4,9 +4,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from placementclient.basis.wording import counted, grouped
 from placementclient.changes.summary import rows
 from placementclient.changes.summary import summary as changes_summary
-from placementclient.client.wording import counted, grouped
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.plans import Change, Label, Plan, PlannedRow
 from placementclient.model.snapshots import ProviderState

@@ -5,8 +5,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from placementclient.client import errors
-from placementclient.client.wording import counted, tally
+from placementclient.basis.wording import counted, tally
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import (
     Outcome,
@@ -16,6 +15,7 @@ from placementclient.model.outcomes import (
     TreeStatus,
 )
 from placementclient.model.plans import Change, Plan
+from placementclient.planner.errors import Infeasible
 from placementclient.render.columns import Output
 
 _IMPOSSIBLE = (
@@ -68,7 +68,7 @@ def planning_anew(
     for tree in trees:
         planned = plan.tree(tree.root_provider_uuid)
         roots += planned.roots.values() if planned else [tree.root_provider_name]
-        impossible.append(f'{errors.Infeasible.TITLE}: ' in tree.reason)
+        impossible.append(f'{Infeasible.TITLE}: ' in tree.reason)
     options = ['--allow-inferred'] if plan.recipe.options.allow_inferred else []
     if any(impossible):
         yield _IMPOSSIBLE

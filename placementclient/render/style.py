@@ -4,7 +4,7 @@
 import re
 from dataclasses import dataclass
 
-from placementclient.client.printable import printable
+from placementclient.basis.printable import printable
 
 _CODES = {'bold': 1, 'dim': 2, 'red': 31, 'yellow': 33, 'cyan': 36}
 #: The colour from each share of the capacity on; colour-blind people see the difference.

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from placementclient.api.parallel import parallel
+from placementclient.basis.errors import Differs
 from placementclient.changes import journal
 from placementclient.changes.carrier import Carrier
 from placementclient.changes.inspector import Look
@@ -18,7 +19,6 @@ from placementclient.changes.tree_queue import (
     result_of,
     unknown_outcomes,
 )
-from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model import snapshots
 from placementclient.model.findings import Finding
@@ -102,7 +102,7 @@ def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool
     def ended(tree: Change) -> TreeResult | None:
         try:
             is_so = run.stands(tree, backward=backward)
-        except errors.Differs as reason:
+        except Differs as reason:
             return result_of(tree, State.LEFT_ALONE, reason)
         state = State.ALREADY_BACK if backward else State.ALREADY_APPLIED
         return result_of(tree, state) if is_so else None

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from keystoneauth1.session import Session
 from msgspec import structs
 
+from placementclient.basis import errors
+from placementclient.basis.wording import listed
 from placementclient.changes.summary import row_sentence, rows
-from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
-from placementclient.client.wording import listed
 from placementclient.embedded import Direct
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding

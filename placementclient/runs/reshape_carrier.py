@@ -4,16 +4,17 @@
 from collections.abc import Callable, Sequence
 
 from placementclient.api import reshaper
+from placementclient.basis import errors
 from placementclient.changes import phases
 from placementclient.changes.carrier import Carrier, PlannedAgain
 from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.operations import Operation
 from placementclient.changes.records import operations
-from placementclient.client import errors
 from placementclient.model.findings import Finding
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import invariants, replan
+from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.reading.capture import capture
 
 #: What to do where a rollback is impossible.
@@ -104,7 +105,7 @@ class ReshapeCarrier(Carrier):
     ) -> Change:
         try:
             return make(snapshot, self.plan, tree)
-        except (errors.Infeasible, errors.Undecided, errors.Undetermined) as reason:
+        except (Infeasible, Undecided, Undetermined) as reason:
             raise LeftAlone(f'{otherwise}: {reason}') from reason
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.files import disk, system
 from placementclient.files.decoding import kind_of
 from placementclient.model.assignments import AssignmentRow

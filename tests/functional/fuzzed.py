@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from keystoneauth1.session import Session
 
 from placementclient.api import allocation, inventory, resource_class, resource_provider, trait
+from placementclient.basis import errors
+from placementclient.basis.printable import printable
 from placementclient.cli import shell
-from placementclient.client import errors, http, microversion
-from placementclient.client.printable import printable
+from placementclient.client import http, microversion
 from placementclient.commands.inspection import serving
 from placementclient.embedded import Direct
 from placementclient.files import disk

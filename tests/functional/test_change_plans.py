@@ -11,12 +11,12 @@ from keystoneauth1.session import Session
 from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory
+from placementclient.basis.errors import ExitStatus, PlacementError
 from placementclient.changes.diff import operations_of
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.records import journals
 from placementclient.changes.tree_queue import OtherService
 from placementclient.client import http, microversion
-from placementclient.client.errors import ExitStatus, PlacementError
 from placementclient.embedded import Direct
 from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Origin, Snapshot

@@ -2,7 +2,7 @@
 """Inventory and allocations that Placement never had, on the real service."""
 
 from placementclient.api import allocation, resource_provider
-from placementclient.client.errors import ExitStatus
+from placementclient.basis.errors import ExitStatus
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import Status
 from placementclient.model.snapshots import Snapshot

@@ -7,8 +7,8 @@ import pytest
 from placement import microversion
 
 from placementclient.api import inventory
+from placementclient.basis.errors import ExitStatus
 from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State, Status
 from placementclient.runs import engines

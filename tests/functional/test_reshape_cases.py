@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.client.errors import ExitStatus
+from placementclient.basis.errors import ExitStatus
 from placementclient.planner import planner
 from placementclient.runs import engines
 from tests.functional import clouds

@@ -14,7 +14,7 @@ import yaml
 from msgspec import structs
 
 from placementclient.api import allocation
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.files import disk
 from placementclient.model.snapshots import Origin, Snapshot
 from placementclient.nova import service

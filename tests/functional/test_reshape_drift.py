@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_class, resource_provider, trait
-from placementclient.client.errors import ExitStatus
+from placementclient.basis.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State
 from placementclient.runs import engines

@@ -10,9 +10,9 @@ from keystoneauth1 import exceptions
 from msgspec import structs
 
 from placementclient.api import allocation, attempts, resource_provider, trait
+from placementclient.basis import errors
+from placementclient.basis.errors import ExitStatus
 from placementclient.changes import comparison
-from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
 from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading import scope

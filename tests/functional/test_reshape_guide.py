@@ -14,10 +14,10 @@ import pytest
 from keystoneauth1.session import Session
 
 import placementclient
+from placementclient.basis.errors import ExitStatus
 from placementclient.changes import carrier, comparison, inspector, tree_rebase
 from placementclient.cli import shell
 from placementclient.client import http, microversion
-from placementclient.client.errors import ExitStatus
 from placementclient.embedded import Direct
 from placementclient.files import disk
 from placementclient.model.outcomes import State, Status

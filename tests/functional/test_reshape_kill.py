@@ -3,8 +3,8 @@
 
 import pytest
 
+from placementclient.basis.errors import ExitStatus
 from placementclient.changes import journal
-from placementclient.client.errors import ExitStatus
 from placementclient.planner.records import plans
 from placementclient.runs import engines, storage
 from tests.functional import clouds, stopping

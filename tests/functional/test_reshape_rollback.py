@@ -7,8 +7,8 @@ import pytest
 from msgspec import structs
 
 from placementclient.api import allocation, inventory
-from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
+from placementclient.basis import errors
+from placementclient.basis.errors import ExitStatus
 from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.runs import engines, rehearse, reshape_carrier

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from placementclient.client.errors import ExitStatus
+from placementclient.basis.errors import ExitStatus
 from tests.functional import clouds
 from tests.unit.planner.clouds import cloud, uuid_of
 

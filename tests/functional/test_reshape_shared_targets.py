@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.outcomes import State
 from placementclient.planner import planner
 from placementclient.runs.rehearse import rehearse

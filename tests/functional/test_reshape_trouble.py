@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.api import resource_provider, trait
+from placementclient.basis.errors import BadFile, ExitStatus
 from placementclient.changes import journal
 from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import State, Status
@@ -90,13 +90,13 @@ def test_a_journal_that_is_not_our_own(client, tmp_path):
     plan, path = clouds.plan_of(before), tmp_path / 'plan.journal'
     os.mkfifo(path)
     for run in (engines.apply, engines.rollback):
-        with pytest.raises(errors.BadFile, match='is not a regular file'):
+        with pytest.raises(BadFile, match='is not a regular file'):
             run(client, plan, str(path))
     path.unlink()
     path.touch()
     path.chmod(0o666)
     for run in (engines.apply, engines.rollback):
-        with pytest.raises(errors.BadFile, match='others may write to it'):
+        with pytest.raises(BadFile, match='others may write to it'):
             run(client, plan, str(path))
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_provider
+from placementclient.basis.errors import NoSuchProvider
 from placementclient.client import errors, http
 from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Consumer
@@ -62,7 +63,7 @@ def test_some_trees_and_all_that_their_consumers_hold(client):
 
 @pytest.mark.parametrize('name', ['nothing', uuid_of('nothing')])
 def test_a_tree_that_does_not_exist(client, name):
-    with pytest.raises(errors.NoSuchProvider, match=name):
+    with pytest.raises(NoSuchProvider, match=name):
         capture.capture(client, [name])
 
 
@@ -79,7 +80,7 @@ def test_a_provider_that_goes_while_its_tree_is_read(client, named):
         if named == 'compute*':
             assert not capture.capture(client, [named]).providers
         else:
-            with pytest.raises(errors.NoSuchProvider, match=named):
+            with pytest.raises(NoSuchProvider, match=named):
                 capture.capture(client, [named])
 
 

@@ -15,6 +15,7 @@ import sqlalchemy
 from keystoneauth1.session import Session
 
 from placementclient.api import resource_class, resource_provider, trait
+from placementclient.basis.errors import NoSuchProvider
 from placementclient.client import errors, http
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST, TYPED, Microversion
@@ -160,7 +161,7 @@ def test_a_tree_that_does_not_exist_is_passed_over_or_an_error(tables):
     nobody = str(uuid.uuid4())
     assert tables.snapshot_reader is not None
     assert not tables.snapshot_reader.snapshot([nobody]).providers
-    with pytest.raises(errors.NoSuchProvider):
+    with pytest.raises(NoSuchProvider):
         capture.capture(tables, [nobody])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from placementclient.basis.errors import BadFile
 from placementclient.client import errors
 from placementclient.testing import EmbeddedPlacement
 
@@ -62,5 +63,5 @@ def test_what_is_refused_is_raised(service):
 
     with pytest.raises(errors.Conflict):
         service.allocate({'compute1': {'VCPU': 9}})
-    with pytest.raises(errors.BadFile, match='inventroies'):
+    with pytest.raises(BadFile, match='inventroies'):
         service.declare({'name': 'compute2', 'inventroies': {}})

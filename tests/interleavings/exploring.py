@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import requests
 
-from placementclient.client.errors import ExitStatus
+from placementclient.basis.errors import ExitStatus
 from tests.interleavings import judging
 from tests.interleavings.acts import Act, Refused, acts, build
 from tests.interleavings.judging import Order

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from placementclient.client.errors import ExitStatus
+from placementclient.basis.errors import ExitStatus
 from tests.interleavings.running import Outcome
 from tests.simulation import invariants
 from tests.simulation.invariants import Violation

@@ -8,8 +8,8 @@ from importlib.metadata import distribution
 from typing import Any
 
 from placementclient import DISTRIBUTION
+from placementclient.basis.errors import ExitStatus
 from placementclient.cli.entry_points import COMMANDS
-from placementclient.client.errors import ExitStatus
 from tests.interleavings.acts import (
     CELL,
     HOST,

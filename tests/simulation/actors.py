@@ -8,8 +8,8 @@ import threading
 
 import requests
 
+from placementclient.basis import errors
 from placementclient.cli import shell
-from placementclient.client import errors
 from tests.simulation import faults
 from tests.simulation.faults import Faults, Killed
 

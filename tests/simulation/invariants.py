@@ -4,7 +4,7 @@
 import json
 from typing import Any, NamedTuple
 
-from placementclient.client.errors import ExitStatus
+from placementclient.basis.errors import ExitStatus
 from tests.simulation.state import ABSENT, Delta, Key
 
 #: After these nothing was written.

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.files import disk
 from tests.fuzzing import HOSTILE, MORE, VALUES, examples, replaced
 from tests.good_files import GOOD

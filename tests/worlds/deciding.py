@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.insight.evidence import Evidence, Records, Verdict
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory

@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from placementclient.basis import errors
+from placementclient.basis.strict_json import InvalidJSON, check_keys, located
 from placementclient.changes.records.changes import ChangeRecord
-from placementclient.client import errors
-from placementclient.client.strict_json import InvalidJSON, check_keys, located
 from placementclient.files.encoding import encoded
 
 FORMAT: Final = 'placementclient/reshape-journal'

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from placementclient.basis.wording import counted
 from placementclient.changes import operations as ops
-from placementclient.client.wording import counted
 from placementclient.files.encoding import encoded
 
 

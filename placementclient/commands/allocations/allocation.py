@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from placementclient import api
 from placementclient.api import attempts
-from placementclient.client import endpoints, errors
+from placementclient.basis import errors
+from placementclient.client import endpoints
 from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.filters import whole

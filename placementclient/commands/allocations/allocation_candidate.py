@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api
-from placementclient.client import endpoints, errors
+from placementclient.basis import errors
+from placementclient.client import endpoints
 from placementclient.client.microversion import Microversion
 from placementclient.commands.framework import base, filters
 from placementclient.commands.framework.option import Flag, Option

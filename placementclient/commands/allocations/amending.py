@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from placementclient import api
 from placementclient.api import attempts
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.commands.allocations.relocation import Relocation
 from placementclient.commands.framework import base, changing, filters, option
 from placementclient.commands.framework.changing import Changing

@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from placementclient import api
 from placementclient.api import attempts
+from placementclient.basis.errors import ExitStatus, PlacementError
+from placementclient.basis.wording import counted
 from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
-from placementclient.client.wording import counted
 from placementclient.commands.allocations.allocation import OWNER
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
 from placementclient.commands.framework import base, option
@@ -20,7 +21,7 @@ from placementclient.model.requests import CandidateRequest
 from placementclient.render import columns
 
 
-class Unclaimed(errors.PlacementError):
+class Unclaimed(PlacementError):
     """The service accepted no candidate, or the consumer has allocations of another run."""
 
 
@@ -37,7 +38,7 @@ class ClaimAllocation(base.Lister):
     )
     first_version = GUARDS_CONSUMERS
     prints = columns.CLAIMED.names
-    statuses = ((errors.ExitStatus.INFEASIBLE, 'there are no candidates'),)
+    statuses = ((ExitStatus.INFEASIBLE, 'there are no candidates'),)
     options = (
         option.CONSUMER,
         *FILTERS,
@@ -93,7 +94,7 @@ class ClaimAllocation(base.Lister):
             tried = f'None of the {counted(len(refusals), "candidate")} was granted'
             raise Unclaimed(f'{tried}; to the last one: {refusals[-1]}')
         unclaimed = Unclaimed('There are no candidates: allocation candidate explain says why')
-        unclaimed.exit_status = errors.ExitStatus.INFEASIBLE
+        unclaimed.exit_status = ExitStatus.INFEASIBLE
         raise unclaimed
 
     def _write(self, candidate: Candidate) -> None:

@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placementclient import api
-from placementclient.client import errors, http, microversion, wording
+from placementclient.basis import wording
+from placementclient.basis.errors import BadArgument, ExitStatus, UsageError
+from placementclient.client import errors, http, microversion
 from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
 from placementclient.commands.framework import reading, scheduling
@@ -60,7 +62,7 @@ class ExplainCandidate(DocumentCommand):
     )
     # With --snapshot there is no service to authenticate with.
     auth_required = False
-    statuses = ((errors.ExitStatus.INFEASIBLE, 'there are no candidates'),)
+    statuses = ((ExitStatus.INFEASIBLE, 'there are no candidates'),)
     options = (
         *FILTERS,
         LIMIT,
@@ -99,11 +101,11 @@ class ExplainCandidate(DocumentCommand):
         explained = self._of_snapshot if is_calculated else self._of_service
         try:
             explanation, nova_request, fallback = explained()
-        except errors.BadArgument as wrong:
+        except BadArgument as wrong:
             # "candidate list" ends with 1 for these, as osc-placement does.
-            raise errors.UsageError(str(wrong)) from None
+            raise UsageError(str(wrong)) from None
         if not explanation.is_met:
-            self.exit_status = errors.ExitStatus.INFEASIBLE
+            self.exit_status = ExitStatus.INFEASIBLE
         names = self.used_client.names if self.used_client else {}
         filters = nova_request.filters if nova_request else ()
         shown = explanations.lines(explanation, self.args.hosts, fallback, filters)
@@ -123,10 +125,10 @@ class ExplainCandidate(DocumentCommand):
 
     def _check_combination(self) -> None:
         if self.args.flavor and self.args.server:
-            raise errors.UsageError('--server has a flavor: leave out --flavor')
+            raise UsageError('--server has a flavor: leave out --flavor')
         for option in (_PRINT_REQUEST, *scheduling.CLOUD, *scheduling.SERVER, *scheduling.ONE):
             if option.is_set(self.args) and not self._is_server:
-                raise errors.UsageError(f'{option.flags[-1]} is for --flavor and --server')
+                raise UsageError(f'{option.flags[-1]} is for --flavor and --server')
 
     def _of_service(self) -> _Explained:
         from placementclient.insight.candidates.explanation import explain
@@ -201,12 +203,10 @@ class ExplainCandidate(DocumentCommand):
         if not self._is_server:
             return [request], None
         if request.groups or request.common.resources:
-            raise errors.UsageError(
-                '--flavor says what is asked for: leave out --resource, --group'
-            )
+            raise UsageError('--flavor says what is asked for: leave out --resource, --group')
         nova_request = self._nova_request(is_owned())
         if nova_request.impossible:
-            raise errors.BadArgument(f'Placement refuses the request: {nova_request.impossible}')
+            raise BadArgument(f'Placement refuses the request: {nova_request.impossible}')
         return [part.restricted(request) for part in nova_request.requests], nova_request
 
     def _nova_request(self, is_owned: bool | None) -> NovaRequest:
@@ -218,7 +218,7 @@ class ExplainCandidate(DocumentCommand):
             uuid = self.args.server.lower()
             document = service.server(self.client, uuid, is_whole=True)
             if not document:
-                raise errors.BadArgument(f'Nova has no server {uuid}')
+                raise BadArgument(f'Nova has no server {uuid}')
             server = records.scheduled(
                 document,
                 COMPUTE_SERVICE,
@@ -231,7 +231,7 @@ class ExplainCandidate(DocumentCommand):
             flavors = scheduling.flavors(self, self.args.flavors)
             by_name = {flavor.name: flavor for flavor in flavors}
             if name not in by_name:
-                raise errors.BadArgument(
+                raise BadArgument(
                     f'No flavor is called {name!r}: see openstack flavor list --all'
                     f'{wording.suggestion(name, by_name)}'
                 )

@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from placementclient import api
 from placementclient.api import attempts
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE
 from placementclient.commands.allocations.allocation import ConsumerLister
 from placementclient.commands.framework import option

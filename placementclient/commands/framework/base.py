@@ -12,8 +12,8 @@ from cliff.display import DisplayCommandBase
 from osc_lib.command import command
 
 from placementclient.api import attempts
-from placementclient.client import errors
-from placementclient.client.printable import (
+from placementclient.basis import errors
+from placementclient.basis.printable import (
     PrintableFormatter,
     RightAligned,
     flat,

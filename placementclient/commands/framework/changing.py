@@ -9,9 +9,15 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from placementclient.basis.errors import (
+    BadFile,
+    ExitStatus,
+    Interrupted,
+    PlacementError,
+    UsageError,
+)
+from placementclient.basis.wording import counted
 from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
-from placementclient.client.wording import counted
 from placementclient.commands.framework import base, option, progress
 from placementclient.commands.framework.document import LineLister, width
 from placementclient.commands.framework.option import Option
@@ -53,7 +59,7 @@ class Changing(LineLister):
         from placementclient.render import changes
 
         if self.args.plan and self.args.dry_run:
-            raise errors.UsageError('--plan and --dry-run exclude each other')
+            raise UsageError('--plan and --dry-run exclude each other')
         if self.args.plan:
             check_free(self.args.plan, self.args.overwrite)
         plan = producer.plan()
@@ -111,7 +117,7 @@ class Changing(LineLister):
         with progress.shown(self.app, self.log, len(plan.changes)) as show:
             carrier.run(show)
         for result in carrier.results:
-            if isinstance(result.error, errors.Interrupted):
+            if isinstance(result.error, Interrupted):
                 self.log_interruption()
             elif result.error is not None:
                 self.log_failure(_with_names(result, result.error))
@@ -119,7 +125,7 @@ class Changing(LineLister):
         return carrier.results
 
 
-def _with_names(result: ChangeResult, error: errors.PlacementError) -> errors.PlacementError:
+def _with_names(result: ChangeResult, error: PlacementError) -> PlacementError:
     """Return the error of a tree, with the names of providers beside their UUIDs."""
     if not isinstance(error, errors.HTTPError):
         return error
@@ -136,7 +142,7 @@ def check_free(path: str, overwrite: bool) -> None:
     journal_path = journal_of(path)
     if not overwrite and os.path.exists(journal_path):
         files = ' '.join(map(shlex.quote, (path, journal_path)))
-        raise errors.BadFile(
+        raise BadFile(
             path,
             f'was applied, as {journal_path} says, and status and rollback need both: write the '
             f'new plan to {free_name(path)}, or, if all trees are rolled back, begin with: '

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.commands.framework.option import Option
 from placementclient.model.findings import Finding
 from placementclient.model.services import COMPUTE_SERVICE

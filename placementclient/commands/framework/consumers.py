@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from placementclient.client import errors, strict_json
+from placementclient.basis import errors, strict_json
 from placementclient.commands.framework.option import Option
 from placementclient.model.providers import is_uuid, normalized
 

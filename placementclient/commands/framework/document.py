@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TextIO
 
 from cliff.formatters.base import ListFormatter, SingleFormatter
 
-from placementclient.client.printable import printable, shown, unbroken
+from placementclient.basis.printable import printable, shown, unbroken
 from placementclient.commands.framework import base
 from placementclient.render.style import painted
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.api.attempts import edited
-from placementclient.client import errors
-from placementclient.client.wording import suggestion
+from placementclient.basis import errors
+from placementclient.basis.wording import suggestion
 from placementclient.commands.framework import changing, option, selectors
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Option

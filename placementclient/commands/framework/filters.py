@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.client.microversion import Microversion
 from placementclient.commands.framework.option import Option
 from placementclient.model.providers import is_uuid, normalized

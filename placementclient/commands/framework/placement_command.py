@@ -20,11 +20,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from osc_lib.command import command
 
 from placementclient import api
+from placementclient.basis.errors import (
+    ExitStatus,
+    NoSuchProvider,
+    PlacementError,
+    Unexpected,
+    UsageError,
+)
+from placementclient.basis.printable import excerpt, printable
+from placementclient.basis.wording import without_credentials
 from placementclient.cli import command_help
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
-from placementclient.client.printable import excerpt, printable
-from placementclient.client.wording import without_credentials
 from placementclient.commands.framework.option import Option
 from placementclient.render import failures
 
@@ -42,14 +49,14 @@ STABLE = Microversion(1, 37)
 
 
 USUAL = (
-    (errors.ExitStatus.DONE, 'done'),
-    (errors.ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
-    (errors.ExitStatus.USAGE, 'wrong usage'),
+    (ExitStatus.DONE, 'done'),
+    (ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
+    (ExitStatus.USAGE, 'wrong usage'),
 )
 #: How many characters of the words that a command refuses are shown.
 _SHOWN = 1000
 #: The exit statuses after which operators search the logs.
-_FAILED = (errors.ExitStatus.ERROR, errors.ExitStatus.PARTIAL, errors.ExitStatus.INTERRUPTED)
+_FAILED = (ExitStatus.ERROR, ExitStatus.PARTIAL, ExitStatus.INTERRUPTED)
 
 
 class PlacementCommand(command.Command):
@@ -68,7 +75,7 @@ class PlacementCommand(command.Command):
     #: The arguments of command lines that the help shows below the docstring.
     examples: ClassVar[Sequence[str]] = ()
     #: The exit statuses beside 0 (done), 1 (error) and 2 (wrong usage), and what each says.
-    statuses: ClassVar[Sequence[tuple[errors.ExitStatus, str]]] = ()
+    statuses: ClassVar[Sequence[tuple[ExitStatus, str]]] = ()
     #: OpenStackClient does not authenticate for a command that says False.
     auth_required = True
     args: argparse.Namespace
@@ -94,7 +101,7 @@ class PlacementCommand(command.Command):
         return f'Exit status:\n\n{"".join(lines)}{"" if self._is_lean else _ORIGIN}'
 
     #: How the command ends where nothing is raised.
-    exit_status: int = errors.ExitStatus.DONE
+    exit_status: int = ExitStatus.DONE
     #: How it ended, in a sentence without its full stop, for people: the last line after its
     #: output. Empty: the text of its exit status, if that is one of :attr:`statuses`.
     ending = ''
@@ -136,7 +143,7 @@ class PlacementCommand(command.Command):
                 status = self._run()
             except KeyboardInterrupt:
                 self.log_interruption()
-                status = errors.ExitStatus.INTERRUPTED
+                status = ExitStatus.INTERRUPTED
             if self.app.options.debug:
                 self._say_request_id()
             return status
@@ -156,7 +163,7 @@ class PlacementCommand(command.Command):
                 print(end='', flush=True, file=self.app.stdout)
             status = status or self.exit_status
             self._say_ending(status)
-        except errors.PlacementError as failure:
+        except PlacementError as failure:
             self.log_failure(failure)
             self._report_change(failure)
             return failure.exit_status
@@ -164,8 +171,8 @@ class PlacementCommand(command.Command):
             # cliff prints the text alone, and exits with 1.
             if str(failure).strip() or isinstance(failure, BrokenPipeError):
                 raise
-            self.log_failure(errors.Unexpected(failure))
-            return errors.ExitStatus.ERROR
+            self.log_failure(Unexpected(failure))
+            return ExitStatus.ERROR
         return status
 
     def _say_ending(self, status: int) -> None:
@@ -173,7 +180,7 @@ class PlacementCommand(command.Command):
         path = getattr(self.args, 'output', None)
         if path not in (None, '-'):
             self.hint(f'wrote {path}')
-        sentence = self.ending or dict(self.statuses).get(errors.ExitStatus(status), '')
+        sentence = self.ending or dict(self.statuses).get(ExitStatus(status), '')
         if sentence:
             self.log.warning(f'{sentence} (exit {int(status)})' if status else sentence)
         self.warn(self.next_steps)
@@ -185,7 +192,7 @@ class PlacementCommand(command.Command):
             request_id = self.used_client.global_request_id
             self.log.warning(f"In Placement's log, search for {request_id}")
 
-    def _report_change(self, failure: errors.PlacementError) -> None:
+    def _report_change(self, failure: PlacementError) -> None:
         """Log the result of the last change, unless the error has it."""
         change = self._last_change
         if change is None or (isinstance(failure, errors.NoAnswer) and failure.may_be_done):
@@ -211,7 +218,7 @@ class PlacementCommand(command.Command):
                 f'Cannot write to stdout: {full.strerror or full}',
                 done or self._last_change,
             )
-            raise errors.PlacementError('; '.join(str(c) for c in clauses if c)) from full
+            raise PlacementError('; '.join(str(c) for c in clauses if c)) from full
 
     def log_interruption(self) -> None:
         """Log that a signal has stopped the command, and the result of the last write."""
@@ -234,7 +241,7 @@ class PlacementCommand(command.Command):
             if is_list and (not value or [] in value):
                 self._parser.error(f'argument --{dest.replace("_", "-")}: expected one argument')
 
-    def log_failure(self, failure: errors.PlacementError) -> None:
+    def log_failure(self, failure: PlacementError) -> None:
         """Log an error, with the names of providers and suggestions."""
         named = failure
         if isinstance(failure, errors.HTTPError) and self.used_client:
@@ -247,19 +254,19 @@ class PlacementCommand(command.Command):
             message += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
         self.log.error(without_credentials(message))
 
-    def _suggestion(self, failure: errors.PlacementError) -> str:
+    def _suggestion(self, failure: PlacementError) -> str:
         if isinstance(failure, errors.NotSent | errors.AuthenticationFailed) and failure.url:
             from placementclient.client import unreachable
 
             return f'. The URL is from {unreachable.source(failure.url, sys.argv, os.environ)}'
-        unknown = errors.BadRequest | errors.NotFound | errors.NoSuchProvider
+        unknown = errors.BadRequest | errors.NotFound | NoSuchProvider
         if self.used_client is None or not isinstance(failure, unknown):
             # Errors without the service, such as those of a snapshot, have their own suggestions.
             return ''
         from placementclient.producers import names
 
         # One mistake may fail for many providers: the existing names are printed once.
-        key = failure.name if isinstance(failure, errors.NoSuchProvider) else failure.sentence
+        key = failure.name if isinstance(failure, NoSuchProvider) else failure.sentence
         if key not in self._suggestions:
             self._suggestions[key] = names.suggestion(self.used_client, failure)
         return self._suggestions[key]
@@ -279,10 +286,10 @@ class PlacementCommand(command.Command):
     def confirm(self, question: str) -> None:
         """Ask before a change that is hard to undo; refuse if there is no terminal to ask on."""
         if not self.app.stdin.isatty():
-            raise errors.UsageError(f'{question} This is not a terminal: use --yes to confirm')
+            raise UsageError(f'{question} This is not a terminal: use --yes to confirm')
         print(f'{printable(question)} [y/N] ', end='', file=self.app.stderr, flush=True)
         if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
-            raise errors.PlacementError('Nothing was done')
+            raise PlacementError('Nothing was done')
 
     @functools.cached_property
     def client(self) -> Client:
@@ -362,7 +369,7 @@ def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     arguments = [a.metavar for a in command_help.actions(parser) if not a.option_strings]
     usage = ' '.join([parser.prog, '[options]', *filter(None, map(str, arguments))])
     parser.exit(
-        errors.ExitStatus.USAGE,
+        ExitStatus.USAGE,
         f'{parser.prog}: error: {message}\nusage: {usage} (see {parser.prog} --help)\n',
     )
 

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from placementclient.client.printable import printable
-from placementclient.client.wording import tally
+from placementclient.basis.printable import printable
+from placementclient.basis.wording import tally
 from placementclient.render.style import Style
 
 _ERASE = '\r\x1b[K'

@@ -8,8 +8,8 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from placementclient.client import errors
-from placementclient.client.wording import listed, unsteady
+from placementclient.basis import errors
+from placementclient.basis.wording import listed, unsteady
 from placementclient.commands.framework import base, option, progress, scheduling, selectors
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option

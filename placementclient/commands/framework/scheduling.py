@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from placementclient.client import errors
-from placementclient.client.wording import listed
+from placementclient.basis import errors
+from placementclient.basis.wording import listed
 from placementclient.commands.framework import base, compute
 from placementclient.commands.framework.compute import CYBORG, GLANCE, NEUTRON, NOVA
 from placementclient.commands.framework.option import Flag, Option

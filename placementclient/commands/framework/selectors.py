@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.commands.framework import base
 from placementclient.commands.framework.filters import any_of
 from placementclient.commands.framework.option import Flag, Option

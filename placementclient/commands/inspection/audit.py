@@ -7,8 +7,8 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from placementclient.client import errors
-from placementclient.client.wording import counted, suggestion
+from placementclient.basis import errors
+from placementclient.basis.wording import counted, suggestion
 from placementclient.commands.framework import (
     base,
     changing,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.commands.framework import base, reading, scheduling
 from placementclient.commands.framework.option import Option
 from placementclient.model.requests import CandidateRequest, Filter

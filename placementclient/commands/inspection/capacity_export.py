@@ -7,7 +7,7 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.commands.framework import base, compute, option, reading, scheduling
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
+from placementclient.basis import errors
+from placementclient.basis.errors import ExitStatus
 from placementclient.commands.framework import base, compute, reading, scheduling, selectors
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.commands.framework import base, compute, reading, scheduling
 from placementclient.commands.framework.compute import IRONIC, KEYSTONE, NEUTRON, NOVA
 from placementclient.commands.framework.option import Option

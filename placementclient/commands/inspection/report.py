@@ -5,8 +5,8 @@ import os
 from datetime import UTC, datetime
 
 from placementclient import program
-from placementclient.client import errors
-from placementclient.client.wording import listed
+from placementclient.basis import errors
+from placementclient.basis.wording import listed
 from placementclient.commands.framework import base, reading
 from placementclient.commands.framework.option import Option
 from placementclient.commands.inspection import audit, examination

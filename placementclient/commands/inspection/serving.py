@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.render import metrics
 
 if TYPE_CHECKING:

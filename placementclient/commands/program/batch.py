@@ -15,11 +15,11 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, BinaryIO, NamedTuple
 
+from placementclient.basis import errors
+from placementclient.basis.errors import ExitStatus
+from placementclient.basis.printable import excerpt, printable
+from placementclient.basis.wording import listed
 from placementclient.cli.batch_runner import BatchRunner, CommandOutput
-from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
-from placementclient.client.printable import excerpt, printable
-from placementclient.client.wording import listed
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.files import system

@@ -3,7 +3,8 @@
 
 from placementclient import api
 from placementclient.api import attempts
-from placementclient.client import endpoints, errors
+from placementclient.basis import errors
+from placementclient.client import endpoints
 from placementclient.client.microversion import Microversion
 from placementclient.commands.framework import base, changing, compute, editing, filters, option
 from placementclient.commands.framework.option import Flag, Option

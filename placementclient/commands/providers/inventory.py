@@ -7,8 +7,9 @@ from typing import Any
 
 from placementclient import api
 from placementclient.api import attempts
-from placementclient.client import endpoints, errors
-from placementclient.client.wording import suggestion
+from placementclient.basis import errors
+from placementclient.basis.wording import suggestion
+from placementclient.client import endpoints
 from placementclient.commands.framework import base, changing, editing, filters, option
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.freshness import Read

@@ -8,7 +8,8 @@ import json
 import shlex
 from typing import TYPE_CHECKING
 
-from placementclient.client import endpoints, errors
+from placementclient.basis import errors
+from placementclient.client import endpoints
 from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option

@@ -5,6 +5,7 @@ import functools
 
 from placementclient import api
 from placementclient.api import attempts
+from placementclient.basis.errors import PlacementError, UsageError
 from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, filters, option
 from placementclient.commands.framework.option import Flag, Option
@@ -128,9 +129,9 @@ class SetResourceProvider(base.ShowOne):
     def execute(self) -> columns.Output:
         parent = self.args.parent_provider
         if parent and self.args.no_parent:
-            raise errors.UsageError('--parent-provider and --no-parent contradict each other')
+            raise UsageError('--parent-provider and --no-parent contradict each other')
         if not (self.args.name or parent or self.args.no_parent):
-            raise errors.UsageError('the following arguments are required: --name')
+            raise UsageError('the following arguments are required: --name')
         target = self.args.provider
         before = None if is_uuid(target) else api.resource_provider.named(self.client, target)
         uuid = before.uuid if before else normalized(target)
@@ -157,7 +158,7 @@ class SetResourceProvider(base.ShowOne):
                 return True
             # No generation guards it: sent again, it would overwrite the change of the other.
             if before and (live.name, live_parent) != (before.name, before.parent_provider_uuid):
-                raise errors.PlacementError(
+                raise PlacementError(
                     f'Another client has changed the provider: its name is {live.name!r}, its '
                     f'parent {live_parent or "none"}'
                 )

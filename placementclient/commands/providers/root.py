@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placementclient import api
-from placementclient.client import endpoints, errors
+from placementclient.basis import errors
+from placementclient.basis.wording import suggestion
+from placementclient.client import endpoints
 from placementclient.client.microversion import TYPED, Microversion
-from placementclient.client.wording import suggestion
 from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
 

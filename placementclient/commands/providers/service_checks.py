@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api
-from placementclient.client import endpoints, errors, keystone
+from placementclient.basis import errors
+from placementclient.basis.wording import without_credentials
+from placementclient.client import endpoints, keystone
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
-from placementclient.client.wording import without_credentials
 
 if TYPE_CHECKING:
     from placementclient.nova.service_user import ServiceUser

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from placementclient import api
 from placementclient.api import attempts
-from placementclient.client import endpoints, errors
+from placementclient.basis import errors
+from placementclient.client import endpoints
 from placementclient.commands.framework import base, editing, option
 from placementclient.commands.framework.editing import NamesEditing
 from placementclient.commands.framework.option import Option

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.commands.framework import base, compute, scheduling
 from placementclient.commands.framework.option import Flag, Option
 

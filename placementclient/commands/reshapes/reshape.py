@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from placementclient import program
-from placementclient.client import errors
+from placementclient.basis import errors
+from placementclient.basis.wording import listed
 from placementclient.client.endpoints import RESHAPE
-from placementclient.client.wording import listed
 from placementclient.commands.framework import base, compute, option, progress, reading, selectors
 from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, check_free
 from placementclient.commands.framework.document import DocumentCommand, Text
@@ -21,6 +21,7 @@ from placementclient.model.plans import Change, Plan
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Origin, Snapshot
 from placementclient.model.specifications import Spec
+from placementclient.planner.errors import Undecided
 from placementclient.render import runs
 
 T = TypeVar('T')
@@ -128,7 +129,7 @@ class PlanReshape(base.ShowOne):
                     progress=show,
                     expect=show.expect,
                 )
-        except errors.Undecided as undecided:
+        except Undecided as undecided:
             if self.args.write_assignments:
                 skeleton = assignments.skeleton(undecided.rows)
                 disk.write_text(self.args.write_assignments, skeleton)

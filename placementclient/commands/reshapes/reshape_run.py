@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from placementclient.client import errors
-from placementclient.client.wording import tally
+from placementclient.basis import errors
+from placementclient.basis.wording import tally
 from placementclient.commands.framework import base, option, progress, selectors
 from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, free_name, journal_of
 from placementclient.commands.framework.option import Flag, Option

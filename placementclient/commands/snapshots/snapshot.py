@@ -7,9 +7,9 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from placementclient.client import errors
+from placementclient.basis import errors
+from placementclient.basis.wording import counted
 from placementclient.client.microversion import TYPED
-from placementclient.client.wording import counted
 from placementclient.commands.framework import (
     base,
     changing,

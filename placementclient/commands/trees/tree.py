@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.commands.framework import base, option, reading, selectors
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from placementclient.client.wording import listed
+from placementclient.basis.wording import listed
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.providers import is_sharing

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.insight.drain import departures, requests
 from placementclient.insight.drain.departures import (
     GONE,

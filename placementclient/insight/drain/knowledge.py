@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from placementclient.client.wording import counted, listed
+from placementclient.basis.wording import counted, listed
 from placementclient.insight import owners
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import Knowledge, affinity, zone

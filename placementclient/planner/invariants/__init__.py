@@ -9,8 +9,8 @@ size.
 from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID, uuid5
 
-from placementclient.client import errors
-from placementclient.client.wording import first
+from placementclient.basis import errors
+from placementclient.basis.wording import first
 from placementclient.model.plans import Change, Plan, ProviderChange
 from placementclient.model.providers import is_uuid
 from placementclient.model.specifications import Spec, TreeSelection

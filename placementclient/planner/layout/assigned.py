@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from placementclient.client import errors
-from placementclient.client.wording import suggestion
+from placementclient.basis import errors
+from placementclient.basis.wording import suggestion
 from placementclient.files.cursors import Faults
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer

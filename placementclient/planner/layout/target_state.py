@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placementclient.client.wording import listed
+from placementclient.basis.wording import listed
 from placementclient.model.consumers import Resources
 from placementclient.model.inventories import Inventory, InventoryFields
 from placementclient.model.providers import Provider

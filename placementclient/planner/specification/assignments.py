@@ -6,8 +6,8 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from placementclient.client import errors
-from placementclient.client.wording import counted, lines_of
+from placementclient.basis import errors
+from placementclient.basis.wording import counted, lines_of
 from placementclient.files.cursors import Cursor, Faults, read
 from placementclient.model.assignments import COLUMNS, TO_CLASS, UNEXPLAINED, AssignmentRow
 from placementclient.model.inventories import UNLIMITED

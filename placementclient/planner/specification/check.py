@@ -8,8 +8,8 @@ from itertools import chain
 import os_traits
 from os_resource_classes import STANDARDS
 
-from placementclient.client import errors
-from placementclient.client.wording import suggestion
+from placementclient.basis import errors
+from placementclient.basis.wording import suggestion
 from placementclient.model.patterns import MAX_HINTS, is_pattern, similar, similar_uuids, unmatched
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import Snapshot

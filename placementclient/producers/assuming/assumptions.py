@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from placementclient.client.wording import suggestion
+from placementclient.basis.wording import suggestion
 from placementclient.files.cursors import Cursor, read
 from placementclient.insight import owners
 from placementclient.insight.selecting import CONDITIONS, ProviderSelector

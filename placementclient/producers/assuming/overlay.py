@@ -7,12 +7,12 @@ from uuid import UUID, uuid5
 
 from msgspec.structs import replace
 
+from placementclient.basis import errors
+from placementclient.basis.wording import counted, listed, suggestion
 from placementclient.changes.obstacles import sentence
 from placementclient.changes.operations import Operation
 from placementclient.changes.simulation import simulate
 from placementclient.changes.tree_rebase import rebase_change, unmade
-from placementclient.client import errors
-from placementclient.client.wording import counted, listed, suggestion
 from placementclient.files.cursors import Cursor
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.selecting import ProviderSelector

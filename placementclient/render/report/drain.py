@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from placementclient.client import errors
-from placementclient.client.strict_json import located
-from placementclient.client.wording import listed
+from placementclient.basis import errors
+from placementclient.basis.strict_json import located
+from placementclient.basis.wording import listed
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology

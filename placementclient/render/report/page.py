@@ -15,9 +15,9 @@ from collections import Counter
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from placementclient.client import errors
-from placementclient.client.printable import FORMULA, printable
-from placementclient.client.wording import installing
+from placementclient.basis import errors
+from placementclient.basis.printable import FORMULA, printable
+from placementclient.basis.wording import installing
 from placementclient.insight import summary
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.capacity.totals import TotalsLine

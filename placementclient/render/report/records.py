@@ -12,7 +12,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from placementclient.client.printable import printable
+from placementclient.basis.printable import printable
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.plans import Change, PlannedRow, ProviderChange

@@ -4,7 +4,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from placementclient.client.wording import counted, listed
+from placementclient.basis.wording import counted, listed
 from placementclient.model.findings import Severity
 from placementclient.model.plans import Plan
 from placementclient.render import style

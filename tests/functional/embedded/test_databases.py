@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from placementclient import embedded as direct
-from placementclient.client import errors
+from placementclient.basis import errors
 from tests.functional.embedded.sessions import CONFIGURED, connect, create, execute, names, run
 
 pytest.importorskip('placement')

@@ -14,7 +14,7 @@ import requests_mock
 from keystoneauth1 import loading, noauth, session
 
 from placementclient import embedded as direct
-from placementclient.client import errors
+from placementclient.basis import errors
 from tests.functional.embedded.sessions import (
     ASKING,
     CONFIGURED,

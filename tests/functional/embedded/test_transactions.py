@@ -11,8 +11,8 @@ import sqlalchemy
 from keystoneauth1.session import Session
 
 from placementclient.api import resource_provider, trait
+from placementclient.basis.errors import ExitStatus
 from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.embedded import Direct

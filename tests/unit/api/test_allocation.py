@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.api import allocation
+from placementclient.basis.errors import Differs
 from placementclient.client import errors
 from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Consumer, Holding
@@ -82,7 +83,7 @@ def test_a_consumer_of_another_owner_is_refused_unless_that_is_said(call, versio
         'project_id': 'other',
         'user_id': 'u',
     }
-    with pytest.raises(errors.Differs, match='is of project other and user u, not of p and u: rep'):
+    with pytest.raises(Differs, match='is of project other and user u, not of p and u: rep'):
         call(lambda client: allocation.set(client, OWNED), get(PATH, owned), version=version)
     written = put(PATH, BODIES[version], NOTHING)
     own = get(PATH, owned | {'project_id': 'p'})

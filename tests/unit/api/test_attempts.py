@@ -8,6 +8,7 @@ import pytest
 
 from placementclient.api import attempts
 from placementclient.api.attempts import DEADLINE, LONGEST_PAUSE
+from placementclient.basis.errors import PlacementError
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.freshness import Read
@@ -164,5 +165,5 @@ def test_an_edit_that_was_carried_out_without_an_answer_is_done(clock, generatio
 
 @pytest.mark.parametrize('desired', [['A'], ['A', 'B']])
 def test_an_edit_at_another_generation_is_refused_whatever_is_left_to_do(desired):
-    with pytest.raises(errors.PlacementError, match='The generation is 4, not 3'):
+    with pytest.raises(PlacementError, match='The generation is 4, not 3'):
         edited(lambda: Read(['A'], 4), lambda _: desired, lambda *_: pytest.fail('sent'), 3)

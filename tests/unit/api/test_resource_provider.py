@@ -4,7 +4,7 @@
 import pytest
 
 from placementclient.api import resource_provider
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter

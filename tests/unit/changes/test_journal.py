@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from placementclient.basis import errors
 from placementclient.changes import journal
 from placementclient.changes.operations import CreateProvider, Reshape
 from placementclient.changes.records import operations
-from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot

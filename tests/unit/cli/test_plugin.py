@@ -12,8 +12,8 @@ from keystoneauth1 import loading
 
 from placementclient.api import trait
 from placementclient.api.parallel import parallel
+from placementclient.basis import errors
 from placementclient.cli import plugin
-from placementclient.client import errors
 from placementclient.client.microversion import Microversion
 
 

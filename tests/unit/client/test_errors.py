@@ -7,8 +7,8 @@ import pkgutil
 import pytest
 
 import placementclient
+from placementclient.basis.errors import BadFile, ExitStatus, PlacementError, Unexpected
 from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
 
 
 def test_exit_statuses_are_a_contract():
@@ -28,7 +28,7 @@ def test_exit_statuses_are_a_contract():
     ('line', 'text'), [(None, 'a.yaml: not a plan'), (3, 'a.yaml:3: not a plan')]
 )
 def test_a_bad_file_is_named_with_the_line(line, text):
-    assert str(errors.BadFile('a.yaml', 'not a plan', line)) == text
+    assert str(BadFile('a.yaml', 'not a plan', line)) == text
 
 
 def test_providers_get_their_names_beside_their_uuids():
@@ -40,7 +40,7 @@ def test_providers_get_their_names_beside_their_uuids():
     )
 
 
-def kinds(kind=errors.PlacementError):
+def kinds(kind=PlacementError):
     yield kind
     for child in kind.__subclasses__():
         yield from kinds(child)
@@ -63,5 +63,5 @@ def test_every_error_has_a_text(arguments):
 
 
 def test_what_nobody_foresaw_says_its_class():
-    assert str(errors.Unexpected(StopIteration())) == 'StopIteration'
-    assert str(errors.Unexpected(KeyError('x'))) == "KeyError: 'x'"
+    assert str(Unexpected(StopIteration())) == 'StopIteration'
+    assert str(Unexpected(KeyError('x'))) == "KeyError: 'x'"

@@ -10,6 +10,7 @@ from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 from requests import exceptions
 
+from placementclient.basis.errors import BadArgument, PlacementError
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client, SentChange
 from placementclient.client.microversion import Microversion
@@ -102,7 +103,7 @@ def test_what_no_token_was_had_for_was_not_sent(service):
 )
 def test_the_errors_of_keystoneauth_end_here(client, service, failure, kind):
     service.fail(failure)
-    with pytest.raises(errors.PlacementError) as raised:
+    with pytest.raises(PlacementError) as raised:
         client.send(endpoints.CREATE_TRAIT, trait='CUSTOM_X')
     assert type(raised.value) is kind
 
@@ -169,6 +170,6 @@ def test_the_service_is_named_without_a_password(session, service):
 
 @pytest.mark.parametrize('query', [{'name': '\udcff'}, {'required': ['A', 'a\ud800']}])
 def test_a_parameter_that_is_no_text_is_refused(client, service, query):
-    with pytest.raises(errors.BadArgument, match=r"'a?\\ud\w{3}' is not UTF-8 text"):
+    with pytest.raises(BadArgument, match=r"'a?\\ud\w{3}' is not UTF-8 text"):
         client.send(endpoints.LIST_PROVIDERS, answer=dict, query=query)
     assert service.requests == []

@@ -10,6 +10,7 @@ from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 
 from placementclient.api import trait
+from placementclient.basis.errors import PlacementError
 from placementclient.client import endpoints, errors, unreachable
 from placementclient.client.http import Client, SentChange
 from placementclient.client.microversion import HIGHEST
@@ -44,7 +45,7 @@ def refused_port():
 def message(url, timeout=5, auth=None, endpoint=endpoints.LIST_TRAITS):
     """What is said of a request that is not answered."""
     client = Client(Session(auth or Token(url, 'a-token')), HIGHEST, timeout=timeout, max_retries=0)
-    with pytest.raises(errors.PlacementError) as raised:
+    with pytest.raises(PlacementError) as raised:
         client.send(endpoint)
     return str(raised.value)
 

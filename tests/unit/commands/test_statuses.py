@@ -3,8 +3,8 @@
 
 import pytest
 
+from placementclient.basis.errors import ExitStatus
 from placementclient.client import endpoints
-from placementclient.client.errors import ExitStatus
 from placementclient.commands.framework import base, option
 from tests.programs import Result
 from tests.unit.commands.clouds import save, small

@@ -6,7 +6,7 @@ import traceback
 import pytest
 from oslo_db import exception
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.embedded import database_url, service
 
 SECRET = 'SECRET'

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.files import cursors, disk
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer

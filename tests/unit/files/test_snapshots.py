@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.files import snapshots
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.files import system
 
 

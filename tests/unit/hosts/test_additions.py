@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.hosts import additions, device_spec
 from placementclient.hosts.assignments import divided
 from placementclient.hosts.devices import Device

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.hosts import archive
 from tests.unit.hosts.libvirt_output import GPU0, MDEVS, SERVERS, domain, mdevctl, nodedev
 

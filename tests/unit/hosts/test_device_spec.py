@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.hosts import device_spec
 from placementclient.hosts.devices import Device
 

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.hosts import devices
 
 SERVER = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8'

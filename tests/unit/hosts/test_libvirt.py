@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.hosts import libvirt
 from tests.unit.hosts.libvirt_output import (
     CAPABILITIES,

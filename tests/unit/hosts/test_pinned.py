@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.hosts import pinned
 from placementclient.model.servers import Flavor, Image, Server, ServerImage, ServerMigration
 from placementclient.nova.images import Images

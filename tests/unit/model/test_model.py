@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.inventories import FIELDS, Inventory
 from placementclient.model.providers import is_uuid, normalized, normalized_body
 from tests.unit.dialogue import RP

@@ -3,8 +3,8 @@
 
 import pytest
 
-from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
+from placementclient.basis import errors
+from placementclient.basis.errors import ExitStatus
 from placementclient.model.outcomes import Outcome, State, TreeResult
 
 STOPPED = errors.BadFile('plan.journal', 'No space left on device')

@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model import patterns
 
 ROOTS = {'compute1': 'c1', 'compute2': 'c2', 'compute2_gpu': 'c2', 'odd[1]': 'odd'}

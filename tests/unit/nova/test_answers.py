@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from msgspec import UNSET
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.nova import host_records, records
 from tests.unit.nova.answers import ANSWERS
 

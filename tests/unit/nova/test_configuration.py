@@ -6,7 +6,7 @@ import random
 import pytest
 from oslo_config import cfg
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.hosts import device_spec
 from placementclient.nova import settings
 from placementclient.nova.configuration import options, values

@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.services import (
     NetworkAgent,
     Port,

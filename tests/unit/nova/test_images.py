@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.servers import Image, Server, ServerImage, VolumeReference
 from placementclient.nova.images import Images, image, images
 

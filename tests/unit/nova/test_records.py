@@ -7,7 +7,7 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.servers import (
     Flavor,
     HostAggregate,

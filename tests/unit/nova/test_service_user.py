@@ -4,7 +4,7 @@
 import pytest
 from keystoneauth1 import fixture
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.nova.service_user import service_user
 
 KEYSTONE = 'http://keystone.example/v3'

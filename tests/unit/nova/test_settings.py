@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.requests import Filter
 from placementclient.nova.server_parts import Refusal
 from placementclient.nova.settings import Settings, settings

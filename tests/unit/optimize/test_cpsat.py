@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.optimize import cpsat
 
 pytest.importorskip('ortools')

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.placing.supply import Supply

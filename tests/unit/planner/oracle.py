@@ -13,9 +13,10 @@ import sys
 import time
 from collections import Counter
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.plans import Label
 from placementclient.planner import planner, replan
+from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import Refused
 from tests.unit.planner.exhaustive import Holding, TooMany, places, solutions_of
 from tests.unit.planner.random_reshapes import KINDS, cases
@@ -34,10 +35,10 @@ def disagreement(case, counts):
         return None
     try:
         plan = planner.make(case.snapshot, case.spec, case.rows, allow_inferred=True, migrations=())
-    except errors.Infeasible:
+    except Infeasible:
         counts['infeasible'] += 1
         return 'false infeasible' if solutions else None
-    except (errors.BadFile, errors.Undetermined) as failure:
+    except (errors.BadFile, Undetermined) as failure:
         counts[type(failure).__name__] += 1
         return None
     except errors.PlacementError as failure:
@@ -98,7 +99,7 @@ def wrong_choices(case, solutions):
     """What is wrong with the choices that rows are said to have."""
     try:
         plan = planner.make(case.snapshot, case.spec, case.rows, migrations=())
-    except errors.Undecided as undecided:
+    except Undecided as undecided:
         for row in undecided.rows:
             source = case.snapshot.find(row.from_provider)
             assert source is not None
@@ -107,7 +108,7 @@ def wrong_choices(case, solutions):
             providers = {part[0] for parts in accepted for part in parts}
             if len(accepted) == 1 or len(providers) < len(row.choices):
                 return f'false choice: {row}'
-    except errors.Undetermined:
+    except Undetermined:
         pass
     else:
         if any(Label.INFERRED in labels for labels in rows_of(plan)[1].values()):
@@ -121,7 +122,7 @@ def wrong_way_back(case, plan):
     for tree in plan.changes:
         try:
             back = replan.rollback(live, plan, tree)
-        except (errors.Infeasible, errors.Undecided, errors.Undetermined) as reason:
+        except (Infeasible, Undecided, Undetermined) as reason:
             if is_accepted_back(live, tree):
                 return f'there is a way back of {tree.root_provider_name}: {reason}'
             return None

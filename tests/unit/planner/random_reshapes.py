@@ -4,7 +4,7 @@
 import random
 from typing import Any
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.specifications import Spec
 from placementclient.planner.specification import specification

@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 import yaml
 
+from placementclient.basis import errors
 from placementclient.changes.diff import operations_of
 from placementclient.changes.phases import surroundings
 from placementclient.changes.simulation import simulate
 from placementclient.changes.tree_rebase import rebase_change
-from placementclient.client import errors
 from placementclient.files import cursors
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, invariants, planner, replan
+from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.records import plans
 from placementclient.planner.specification import assignments, specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
@@ -65,9 +66,9 @@ class Case:
 
 #: What a case may expect instead of a plan: the exception, and its attribute with the reasons.
 FAILURES: dict[str, tuple[type[errors.PlacementError], str]] = {
-    'infeasible': (errors.Infeasible, 'causes'),
-    'undetermined': (errors.Undetermined, 'causes'),
-    'undecided': (errors.Undecided, 'rows'),
+    'infeasible': (Infeasible, 'causes'),
+    'undetermined': (Undetermined, 'causes'),
+    'undecided': (Undecided, 'rows'),
 }
 
 
@@ -205,7 +206,7 @@ def test_the_way_back_is_the_inverse(path):
 
 def test_skeleton_is_read_back_when_it_is_filled_in():
     case = Case(CASES[0].parent / 'undecided.yaml')
-    with pytest.raises(errors.Undecided) as undecided:
+    with pytest.raises(Undecided) as undecided:
         case.plan()
     text = assignments.skeleton(undecided.value.rows)
     assert assignments.parse(text, 'rows.csv') == []
@@ -224,7 +225,7 @@ def test_every_cause_has_a_case():
     for kind in kinds:
         path = CASES[0].parent / f'refused-{kind}.yaml'
         if 'infeasible' in yaml.safe_load(path.read_text())['expect']:
-            with pytest.raises(errors.Infeasible) as infeasible:
+            with pytest.raises(Infeasible) as infeasible:
                 Case(path).plan()
             assert {cause.kind for cause in infeasible.value.causes} == {kind}
 

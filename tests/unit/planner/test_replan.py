@@ -4,10 +4,10 @@
 import pytest
 from msgspec.structs import replace
 
-from placementclient.client import errors
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.planner import planner, replan
+from placementclient.planner.errors import Infeasible, Undecided
 from placementclient.planner.specification import assignments, specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of, with_usages
 
@@ -51,7 +51,7 @@ def test_a_new_consumer_that_is_forced():
 def test_a_new_consumer_that_has_a_choice():
     made = plan()
     live = host({'a': TWO['a'], 'new': {'compute1': {'VGPU': 1}}})
-    with pytest.raises(errors.Undecided) as undecided:
+    with pytest.raises(Undecided) as undecided:
         replan.replan(live, made, made.changes[0])
     assert [row.consumer_uuid for row in undecided.value.rows] == [NEW]
 
@@ -71,7 +71,7 @@ def test_an_inferred_row_keeps_its_place():
 def test_a_consumer_that_grew_beyond_its_place():
     made = plan()
     live = host({'a': {'compute1': {'VGPU': 2}}, 'b': TWO['b']})
-    with pytest.raises(errors.Infeasible, match='3 VGPU are assigned to gpu0'):
+    with pytest.raises(Infeasible, match='3 VGPU are assigned to gpu0'):
         replan.replan(live, made, made.changes[0])
 
 
@@ -82,7 +82,7 @@ def test_a_child_that_appeared_with_content():
         {'compute1': {'inventories': {'VGPU': {'total': 4}}, 'children': child}},
         {'a': TWO['a']},
     )
-    with pytest.raises(errors.Infeasible, match='gpu0, which the plan makes, is there'):
+    with pytest.raises(Infeasible, match='gpu0, which the plan makes, is there'):
         replan.replan(live, made, made.changes[0])
 
 
@@ -124,7 +124,7 @@ def test_no_way_back_where_there_is_no_room():
     )
     made = planner.make(live, spec)
     live = after(made, {'new': {'gpu0': 5}})
-    with pytest.raises(errors.Infeasible, match='room for 3'):
+    with pytest.raises(Infeasible, match='room for 3'):
         replan.rollback(live, made, made.changes[0])
 
 
@@ -133,5 +133,5 @@ def test_no_way_back_from_an_inventory_that_changed():
     live = applied(host(TWO), made.changes[0])
     child = live.existing('gpu0')
     live.providers[child.uuid] = replace(child, inventories={'VGPU': Inventory(9)})
-    with pytest.raises(errors.Infeasible, match='is not what the plan made it'):
+    with pytest.raises(Infeasible, match='is not what the plan made it'):
         replan.rollback(live, made, made.changes[0])

@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.providers import Provider
 from placementclient.planner import planner
 from placementclient.planner.specification import assignments, specification

@@ -4,8 +4,8 @@
 import pytest
 from msgspec.structs import replace
 
-from placementclient.client import errors
 from placementclient.planner import planner, replan
+from placementclient.planner.errors import Infeasible, Undecided
 from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of, with_usages
 
@@ -36,7 +36,7 @@ def test_what_others_use_of_a_target_is_not_taken_away():
     live = applied(before, first.changes[0])
     second = planned(live, 'h1')
     live = applied(live, second.changes[0])
-    with pytest.raises(errors.Infeasible) as refused:
+    with pytest.raises(Infeasible) as refused:
         replan.rollback(live, first, first.changes[0])
     (cause,) = refused.value.causes
     assert str(cause) == (
@@ -77,13 +77,13 @@ def test_a_consumer_that_shrank_on_the_target_of_two_trees_has_a_choice():
     consumer, pool = live.consumers[uuid_of('a')], live.existing('ceph')
     live.consumers[consumer.uuid] = replace(consumer, allocations={pool.uuid: {'DISK_GB': 2}})
     live = with_usages(live.providers.values(), live.consumers.values())
-    with pytest.raises(errors.Undecided, match=r'h0, h1: 2 DISK_GB of .* may go to h0, h1'):
+    with pytest.raises(Undecided, match=r'h0, h1: 2 DISK_GB of .* may go to h0, h1'):
         replan.rollback(live, plan, plan.changes[0])
 
 
 def test_more_consumers_than_one_request_moves(monkeypatch):
     monkeypatch.setattr(planner, 'MOST_CONSUMERS', 1)
-    with pytest.raises(errors.Infeasible) as refused:
+    with pytest.raises(Infeasible) as refused:
         planned(cloud({**HOSTS, **POOL}, CONSUMERS))
     (cause,) = refused.value.causes
     assert str(cause) == (

@@ -7,8 +7,8 @@ import tracemalloc
 import pytest
 from msgspec.structs import replace
 
+from placementclient.basis import errors
 from placementclient.changes.plan import plan_of
-from placementclient.client import errors
 from placementclient.insight.capacity import fits
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter

@@ -4,7 +4,7 @@
 import pytest
 from msgspec.structs import replace
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.model.inventories import Inventory
 from placementclient.producers.edited import InventoryEdit, NamesEdit
 from tests.unit.insight.clouds import provider

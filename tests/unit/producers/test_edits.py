@@ -3,8 +3,8 @@
 
 import requests
 
+from placementclient.basis.errors import ExitStatus
 from placementclient.changes.direct_carrier import DirectCarrier
-from placementclient.client.errors import ExitStatus
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.inventories import Inventory
 from placementclient.producers.edited import InventoryEdit, NamesEdit

@@ -4,7 +4,7 @@
 import pytest
 
 from placementclient.api import resource_provider
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.client.http import Client
 from placementclient.model.providers import LONGEST_NAME, Provider, temporary_name
 from placementclient.producers.replace import Replacement, Replacing

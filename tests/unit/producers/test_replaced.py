@@ -6,12 +6,12 @@ from contextlib import nullcontext
 import pytest
 from msgspec.structs import replace
 
+from placementclient.basis import errors
 from placementclient.changes.diff import diff, operations_of
 from placementclient.changes.operations import Reshape, SetAllocations, SetInventories
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import rows
-from placementclient.client import errors
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import LONGEST_NAME, original, temporary_name

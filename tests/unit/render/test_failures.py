@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors as a person reads them."""
 
-from placementclient.client import errors
+from placementclient.basis import errors
+from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import Cause, OpenRow
 from placementclient.render import failures
 
 
 def test_searches_that_did_not_end_are_one_line():
-    undetermined = errors.Undetermined(
+    undetermined = Undetermined(
         [Cause('undetermined', f'gpu0{n}', unproved=0, seconds=60) for n in range(1, 4)]
     )
     assert list(failures.lines(undetermined)) == [
@@ -21,7 +22,7 @@ def test_searches_that_did_not_end_are_one_line():
 def test_trees_that_are_infeasible_for_one_reason_are_one_line():
     causes = [Cause('bad-row', tree, reason='a row is wrong') for tree in ('gpu01', 'gpu02')]
     slack = [Cause('no-total', 'gpu03', provider='p', resource_class='VGPU')]
-    assert list(failures.lines(errors.Infeasible(causes, slack))) == [
+    assert list(failures.lines(Infeasible(causes, slack))) == [
         'Infeasible:',
         '  gpu01 and 1 other: a row is wrong',
         f'  {slack[0]}',
@@ -41,7 +42,7 @@ def test_undecided_rows_of_many_trees_are_counted():
         for number in range(300)
         for server in range(3)
     ]
-    lines = list(failures.lines(errors.Undecided(rows, ['gpu000: 7 VGPU are moved off gpu'])))
+    lines = list(failures.lines(Undecided(rows, ['gpu000: 7 VGPU are moved off gpu'])))
     assert lines[:2] == ['Undecided: 900 rows in 300 trees', '  gpu000: 3 rows']
     assert lines[11:14] == [
         '  … and 290 more trees',
@@ -55,5 +56,5 @@ def test_undecided_rows_of_many_trees_are_counted():
 
 def test_a_few_undecided_rows_are_printed_at_once():
     row = OpenRow('gpu', 'server', 'VGPU', 1, 'gpu', ('a', 'b'))
-    lines = list(failures.lines(errors.Undecided([row])))
+    lines = list(failures.lines(Undecided([row])))
     assert lines[:2] == ['Undecided:', '  gpu: 1 VGPU of server may go to a, b']

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from placementclient.basis import errors
 from placementclient.changes.records import journals
 from placementclient.changes.records.changes import ChangeRecord, record
-from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.files.encoding import builtins
 from placementclient.planner.records import plans

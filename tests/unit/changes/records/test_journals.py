@@ -5,9 +5,9 @@ import zlib
 
 import pytest
 
+from placementclient.basis import errors
 from placementclient.changes.records import journals
 from placementclient.changes.records.journals import JournalEntry
-from placementclient.client import errors
 
 AT = '2026-11-21T14:00:00.000+00:00'
 HEADER = journals.encode(

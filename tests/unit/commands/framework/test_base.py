@@ -7,8 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from placementclient.basis.errors import (
+    BadArgument,
+    Differs,
+    ExitStatus,
+    PlacementError,
+    UsageError,
+)
 from placementclient.client import errors
-from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.commands.framework import base
 from tests.unit.dialogue import get
@@ -50,9 +56,9 @@ def test_a_failure_and_debug_name_the_request_id(how, debug, is_logged, caplog):
 @pytest.mark.parametrize(
     'failure',
     [
-        errors.Differs('x'),
-        errors.UsageError('x'),
-        errors.BadArgument('x'),
+        Differs('x'),
+        UsageError('x'),
+        BadArgument('x'),
         errors.ServerError(500, 'x'),
     ],
     ids=repr,
@@ -76,7 +82,7 @@ def test_on_a_terminal_yes_goes_on(answer):
 @pytest.mark.parametrize('answer', ['', '\n', 'n\n', 'yess\n', 'ja\n'])
 def test_on_a_terminal_anything_else_does_not(answer):
     command = ending(stdin=Terminal(answer), stderr=io.StringIO())
-    with pytest.raises(errors.PlacementError, match=r'^Nothing was done$'):
+    with pytest.raises(PlacementError, match=r'^Nothing was done$'):
         command.confirm('Delete?')
 
 
@@ -96,7 +102,7 @@ def test_elsewhere_nobody_is_asked():
     stderr = io.StringIO()
     command = ending(stdin=io.StringIO('y\n'), stderr=stderr)
     with pytest.raises(
-        errors.UsageError, match=r'^Delete\? This is not a terminal: use --yes to confirm$'
+        UsageError, match=r'^Delete\? This is not a terminal: use --yes to confirm$'
     ):
         command.confirm('Delete?')
     assert stderr.getvalue() == ''

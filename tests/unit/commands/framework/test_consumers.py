@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.commands.framework.consumers import GONE, uuids
 
 A, B = '9b5ff35a-cd35-50a7-80c0-707ce10f6c97', '2826566a-e889-5900-a3df-1a7e91f13ed2'

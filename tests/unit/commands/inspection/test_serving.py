@@ -13,7 +13,7 @@ from prometheus_client.openmetrics.parser import (
 from prometheus_client.parser import text_string_to_metric_families
 from requests_mock import ANY
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.commands.inspection import serving
 from placementclient.render import metrics
 from tests.unit.commands.inspection.test_capacity_export import figures

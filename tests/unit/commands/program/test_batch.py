@@ -8,9 +8,9 @@ from threading import Barrier, current_thread, main_thread
 
 import pytest
 
-from placementclient.client.errors import ExitStatus
+from placementclient.basis.errors import ExitStatus
+from placementclient.basis.printable import printable
 from placementclient.client.http import Client
-from placementclient.client.printable import printable
 from placementclient.commands.program.batch import LONGEST, WORSE, _badness
 from tests.programs import Result
 from tests.unit.commands.arguments import ARGUMENTS, typed

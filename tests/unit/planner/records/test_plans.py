@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from placementclient.basis import errors
 from placementclient.changes.plan import plan_of
-from placementclient.client import errors
 from placementclient.files import snapshots
 from placementclient.model.snapshots import Origin
 from placementclient.planner import planner

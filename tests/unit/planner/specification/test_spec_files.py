@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.files.encoding import builtins
 from placementclient.model.assignments import AssignmentRow
 from placementclient.planner.specification import assignments, specification

@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.client import errors
+from placementclient.basis import errors
 from placementclient.render.report import drain
 from placementclient.render.report.contents import Fill
 from tests.unit.insight.clouds import cloud, consumer, provider

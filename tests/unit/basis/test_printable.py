@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from placementclient.client.printable import flat, printable, shown, spreadsheet_cell
+from placementclient.basis.printable import flat, printable, shown, spreadsheet_cell
 from placementclient.render import graphs, pictures
 from placementclient.render.facts import Facts
 from placementclient.render.style import Style, painted

@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.client.wording import first, lines_of, listed, without_credentials
+from placementclient.basis.wording import first, lines_of, listed, without_credentials
 
 
 def test_the_first_of_many():

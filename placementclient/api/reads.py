@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers about a provider, with the generation that a later write carries."""
+
+from typing import TypeVar
+
+from placementclient.client.decoding import Answer
+from placementclient.model.freshness import Read
+
+T = TypeVar('T')
+
+
+def guarded(answer: Answer, value: T) -> Read[T]:
+    """Return a value from an answer about a provider, with the generation in the answer."""
+    return Read(value, answer.body.resource_provider_generation, answer.last_modified)

@@ -1,0 +1,1 @@
+"""Errors, words and text that every part uses. Pure."""

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The base of all exceptions, those of files and arguments, and the exit statuses."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+
+from placementclient.basis.printable import excerpt
+
+#: How many characters of a reason are shown.
+_LONGEST = 600
+
+
+class ExitStatus(enum.IntEnum):
+    """The exit statuses of a command, on which scripts rely."""
+
+    DONE = 0
+    ERROR = 1
+    USAGE = 2
+    DIFFERS = 3
+    INFEASIBLE = 4
+    UNDECIDED = 5
+    PARTIAL = 6
+    INTERRUPTED = 130
+
+
+class PlacementError(Exception):
+    """The base of all exceptions of this package."""
+
+    exit_status = ExitStatus.ERROR
+
+    def __str__(self) -> str:
+        """Return the text; the name of the class where there is none: no line is empty."""
+        text = super().__str__()
+        return text if text.strip() else type(self).__name__
+
+
+class BadArgument(PlacementError):
+    """An argument has the wrong form."""
+
+
+class UsageError(PlacementError):
+    """Arguments contradict each other or make no sense."""
+
+    exit_status = ExitStatus.USAGE
+
+
+class NoSuchProvider(PlacementError):
+    """No resource provider meets the request; ``name``: the requested name, if any."""
+
+    def __init__(self, message: str, name: str | None = None) -> None:
+        self.name = name
+        super().__init__(message)
+
+
+class BadFile(PlacementError):
+    """A file is unreadable or has the wrong content; line and column are from 1."""
+
+    def __init__(
+        self, path: str, reason: str, line: int | None = None, column: int | None = None
+    ) -> None:
+        # It may quote the file.
+        reason = excerpt(reason, _LONGEST) or 'cannot be read'
+        self.path, self.reason, self.line, self.column = path, reason, line, column
+        where = ''.join(f':{number}' for number in (line, column) if number)
+        super().__init__(f'{path or "(no name)"}{where}: {reason}')
+        #: The faults, to be fixed together, in the order of the file.
+        self.faults: Sequence[BadFile] = (self,)
+
+
+class BadFiles(BadFile):
+    """One or several faults of files."""
+
+    def __init__(self, faults: Sequence[BadFile]) -> None:
+        first = faults[0]
+        super().__init__(first.path, first.reason, first.line, first.column)
+        self.args, self.faults = ('; '.join(map(str, faults)),), faults
+
+
+class DirectError(PlacementError):
+    """The embedded service cannot be used: not installed, or no usable database."""
+
+
+class Differs(PlacementError):
+    """The state of the service is not the expected one."""
+
+    exit_status = ExitStatus.DIFFERS
+
+
+class Interrupted(PlacementError):
+    """The operator has stopped the command."""
+
+    exit_status = ExitStatus.INTERRUPTED
+
+
+class Unexpected(PlacementError):
+    """A bug has stopped work, and the command still prints the results so far."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(f'{type(reason).__name__}: {reason}'.rstrip(': '))
+        self.__cause__ = reason

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exceptions of a tree that cannot be planned, with the reasons."""
+
+from collections.abc import Sequence
+
+from placementclient.basis.errors import ExitStatus, PlacementError
+from placementclient.basis.wording import first
+from placementclient.planner.infeasibility import Cause, OpenRow
+
+
+class Infeasible(PlacementError):
+    """No assignment satisfies all constraints, or the trees do not suit the specification.
+
+    :param causes: why, one or more for each tree; each can say itself
+    :param slack: the room that was left in each target when the search ended
+    """
+
+    exit_status = ExitStatus.INFEASIBLE
+    #: the beginning of each message; it identifies a reason in a journal
+    TITLE = 'Infeasible'
+
+    def __init__(self, causes: Sequence[Cause], slack: Sequence[Cause] = ()) -> None:
+        self.causes, self.slack = tuple(causes), tuple(slack)
+        super().__init__(f'{self.TITLE}: {first(self.causes)}')
+
+
+class Undecided(PlacementError):
+    """Rows have several possible places, and only the operator knows the right one."""
+
+    exit_status = ExitStatus.UNDECIDED
+
+    def __init__(self, rows: Sequence[OpenRow], warnings: Sequence[str] = ()) -> None:
+        self.rows, self.warnings = tuple(rows), tuple(warnings)
+        super().__init__(f'Undecided rows: {len(self.rows)}: {first(self.rows)}')
+
+
+class Undetermined(PlacementError):
+    """The search was too short: it is unknown whether there are assignments, or others."""
+
+    _MORE_TIME = 'Give the search more time (--solver-timeout)'
+    _NO_TIME = 'More time does not help. Plan fewer of these trees at once (--tree)'
+
+    def __init__(self, causes: Sequence[Cause]) -> None:
+        self.causes = tuple(causes)
+        has_ended = any(cause.kind == 'undetermined' for cause in causes)
+        #: what to do next, a sentence without its full stop
+        self.advice = (
+            f'{self._MORE_TIME if has_ended else self._NO_TIME}, or say where some of it belongs '
+            '(--assignments)'
+        )
+        super().__init__(f'Undetermined: {first(self.causes)}. {self.advice}')
