@@ -17,14 +17,13 @@ import time
 import uuid
 from pathlib import Path
 
-from placementclient.files import disk
+from placementclient.files import disk, specifications
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import invariants, planner
-from placementclient.planner.specification import specification
 from placementclient.runs import storage
 
 CHILDREN = 8
@@ -61,10 +60,10 @@ def cloud(hosts: int) -> Snapshot:
     return Snapshot(providers, consumers)
 
 
-def reshape_spec() -> specification.Spec:
+def reshape_spec() -> specifications.Spec:
     """VGPU to one child for each of eight functions."""
     names = [f'{{root}}_pci_0000_{number:02x}_00_0' for number in range(CHILDREN)]
-    return specification.from_document(
+    return specifications.from_document(
         {
             'trees': {'name': ['compute-*'], 'class': ['VGPU']},
             'providers': [{'name': name, 'traits': ['OWNER_NOVA']} for name in names],

@@ -30,14 +30,13 @@ from typing import Any
 
 from selenium import webdriver
 
-from placementclient.files import disk
+from placementclient.files import disk, specifications
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import Plan
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
-from placementclient.planner.specification import specification
 from placementclient.runs import storage
 
 CHILDREN, CONSUMERS = 2, 4
@@ -113,7 +112,7 @@ def planned(snapshot: Snapshot) -> Plan:
             for name in names
         ],
     }
-    spec = specification.from_document(document, 'benchmark')
+    spec = specifications.from_document(document, 'benchmark')
     return planner.make(snapshot, spec, allow_inferred=True)
 
 

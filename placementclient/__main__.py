@@ -13,7 +13,7 @@ STREAMS = {'stdin': 'r', 'stdout': 'w', 'stderr': 'w'}
 def main() -> int:
     """Run the program.
 
-    :return: an :class:`placementclient.client.errors.ExitStatus`
+    :return: an :class:`placementclient.basis.errors.ExitStatus`
     """
     _open_what_is_closed()
     _buffer_what_is_printed()

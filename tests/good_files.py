@@ -11,20 +11,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from placementclient.changes.records import changes, journals
+from placementclient.changes.records import changes, journals, plans
 from placementclient.changes.records.journals import JournalEntry
 from placementclient.client.http import Client
-from placementclient.files import disk
+from placementclient.files import disk, specifications
 from placementclient.hosts import archive, device_spec, devices
 from placementclient.nova import host_records, records
 from placementclient.planner import planner
-from placementclient.planner.records import plans
-from placementclient.planner.specification import specification
 from placementclient.producers import declarations
 from placementclient.runs import engines, storage
+from tests.unit.changes.records.test_plans import CLOUD, SPEC
 from tests.unit.hosts.test_archive import FILES as FACTS
 from tests.unit.nova.test_host_records import HYPERVISOR, NODE, PORT
-from tests.unit.planner.records.test_plans import CLOUD, SPEC
 
 SERVER = '3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10'
 ROW = {'consumer_uuid': SERVER, 'resource_class': 'VGPU', 'amount': 1, 'to_provider': 'gpu'}
@@ -96,7 +94,7 @@ device_spec = [{"vendor_id": "10de", "traits": "CUSTOM_A40",
   "address": {"domain": "0000", "bus": ".*", "slot": "0[0-9]", "function": "1"}}]
 """
 PLAN = planner.make(
-    disk.read_snapshot(str(CLOUD)), specification.from_document(SPEC, 'spec'), skip_infeasible=True
+    disk.read_snapshot(str(CLOUD)), specifications.from_document(SPEC, 'spec'), skip_infeasible=True
 )
 
 

@@ -4,7 +4,7 @@
 Every function takes a :class:`placementclient.client.http.Client` first and providers by UUID;
 :func:`placementclient.api.resource_provider.find` turns a name into one. A write with a
 ``generation``, which is the provider's, raises :class:`ConcurrentUpdate` if it has moved; what does
-not exist is :class:`NotFound`. All exceptions are in :mod:`placementclient.client.errors`. The row
+not exist is :class:`NotFound`. The refusals are in :mod:`placementclient.client.errors`. The row
 of an endpoint in :mod:`placementclient.client.endpoints` has the microversion from which it exists.
 """
 

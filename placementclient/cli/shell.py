@@ -207,7 +207,7 @@ class Shell(app.App):
 
 
 def main(argv: list[str] | None = None, *, session: Any = None) -> int:
-    """Run one command; return an :class:`placementclient.client.errors.ExitStatus`.
+    """Run one command; return an :class:`placementclient.basis.errors.ExitStatus`.
 
     :param argv: default: the arguments of the process
     :param session: a keystoneauth session instead of the one that the arguments describe

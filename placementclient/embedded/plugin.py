@@ -78,7 +78,7 @@ class Direct(plugin.FixedEndpointPlugin):
 
     The service starts with the first request. Without arguments it works on a SQLite file in the
     user's data directory, which it creates and migrates; a named database is never created or
-    migrated. Requests raise `placementclient.client.errors.DirectError` where it cannot start.
+    migrated. Requests raise `placementclient.basis.errors.DirectError` where it cannot start.
 
     :param placement_database: an SQLAlchemy URL; wins over the connection in the file
     :param placement_conf: a deployment's ``placement.conf``: its options and its policy apply,

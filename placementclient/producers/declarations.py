@@ -14,10 +14,10 @@ from typing import Any
 
 from placementclient.basis import errors
 from placementclient.files.cursors import Cursor, read
+from placementclient.files.specifications import inventory_fields
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import is_uuid
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.specification.specification import inventory_fields
 
 #: The versions of Nova's provider configuration files that Nova takes.
 _SCHEMA = re.compile('1[.]([0-9]|[1-9][0-9]+)')

@@ -11,6 +11,7 @@ from placementclient.basis.errors import Differs
 from placementclient.changes import journal
 from placementclient.changes.carrier import Carrier
 from placementclient.changes.inspector import Look
+from placementclient.changes.records import plans
 from placementclient.changes.tree_queue import (
     LOG,
     OtherService,
@@ -24,7 +25,6 @@ from placementclient.model import snapshots
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import Outcome, State, TreeResult, TreeStatus
 from placementclient.model.plans import Change, Plan
-from placementclient.planner.records import plans
 from placementclient.runs.reshape_carrier import ReshapeCarrier
 
 T = TypeVar('T')

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from placementclient.basis import errors
-from placementclient.files import disk, system
+from placementclient.changes.records import plans
+from placementclient.files import disk, specifications, system
 from placementclient.files.decoding import kind_of
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.plans import Plan
 from placementclient.model.specifications import Spec
-from placementclient.planner.records import plans
-from placementclient.planner.specification import assignments, specification
+from placementclient.planner.specification import assignments
 
 
 def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[AssignmentRow]]:
@@ -32,7 +32,7 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
         return plan.recipe.spec, [row for name in rows for row in read_assignments(name)]
     if len(content) > disk.TYPED:
         raise system.too_large(path, disk.TYPED)
-    spec = specification.parse(disk.as_text(content, path), path)
+    spec = specifications.parse(disk.as_text(content, path), path)
     folder = '' if path == disk.STANDARD else os.path.dirname(path)
     # Their names are relative to the specification.
     named = tuple(os.path.join(folder, name) for name in spec.assignments)

@@ -68,7 +68,7 @@ class EmbeddedPlacement:
         """Create or change provider trees, and return the UUIDs by name.
 
         :param trees: each as an entry of the file of ``resource provider tree apply``
-        :raises placementclient.client.errors.PlacementError: if the service refuses a tree
+        :raises placementclient.basis.errors.PlacementError: if the service refuses a tree
         """
         declaring = Declaring(self.client, parse(json.dumps(trees), 'trees'))
         carrier = DirectCarrier(self.client, declaring.plan(), declaring.plan)
@@ -92,7 +92,7 @@ class EmbeddedPlacement:
         :param allocations: amounts by resource class, by the name or UUID of the provider
         :param consumer: its UUID; a new one is made without it
         :param project_id: its project; by default the one that it has, or ``project``; so its user
-        :raises placementclient.client.errors.PlacementError: if the service refuses it
+        :raises placementclient.basis.errors.PlacementError: if the service refuses it
         """
         by_uuid = {
             resource_provider.find(self.client, provider): dict(resources)

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
+from placementclient.files import specifications
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
-from placementclient.planner.specification import specification
 from placementclient.producers import restore
 from placementclient.reading import capture
 from tests import documents
@@ -190,7 +190,7 @@ def plan_of(
     ]
     return planner.make(
         snapshot,
-        specification.from_document(document, 'spec.yaml'),
+        specifications.from_document(document, 'spec.yaml'),
         rows if is_mapped else (),
         allow_inferred=allow_inferred,
     )

@@ -28,8 +28,8 @@ from placementclient.producers import restore
 from tests.functional import databases
 from tests.fuzzing import TEXTS
 from tests.good_files import GOOD
+from tests.unit.changes.records.test_plans import CLOUD
 from tests.unit.commands.test_registry import name
-from tests.unit.planner.records.test_plans import CLOUD
 
 POINTS = sorted(
     itertools.chain(

@@ -3,11 +3,11 @@
 
 from placementclient.api import allocation, resource_provider
 from placementclient.basis.errors import ExitStatus
+from placementclient.files import specifications
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
-from placementclient.planner.specification import specification
 from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -43,7 +43,7 @@ def plan_of(before, count):
         }
         for number in range(count)
     ]
-    spec = specification.from_document({'additions': additions}, 'spec.yaml')
+    spec = specifications.from_document({'additions': additions}, 'spec.yaml')
     return planner.make(before, spec)
 
 

@@ -16,10 +16,11 @@ from keystoneauth1.session import Session
 import placementclient
 from placementclient.basis.errors import ExitStatus
 from placementclient.changes import carrier, comparison, inspector, tree_rebase
+from placementclient.changes.records import plans as codec
 from placementclient.cli import shell
 from placementclient.client import http, microversion
 from placementclient.embedded import Direct
-from placementclient.files import disk
+from placementclient.files import disk, specifications
 from placementclient.model.outcomes import State, Status
 from placementclient.model.specifications import (
     Addition,
@@ -29,8 +30,7 @@ from placementclient.model.specifications import (
     TreeSelection,
 )
 from placementclient.planner import infeasibility, planner, warnings
-from placementclient.planner.records import plans as codec
-from placementclient.planner.specification import assignments, specification
+from placementclient.planner.specification import assignments
 from placementclient.producers import restore
 from placementclient.reading import capture
 from placementclient.render import runs
@@ -141,7 +141,7 @@ def test_a_specification(name, others, tmp_path, capsys):
 @pytest.mark.parametrize('name', ['short.yaml', 'long.yaml'])
 def test_the_forms_of_a_specification(name, tmp_path):
     guide.written(FILES, tmp_path)
-    spec = specification.parse(disk.read_text(name), name)
+    spec = specifications.parse(disk.read_text(name), name)
     plan = planner.make(guide.hosts(), spec, allow_inferred=name.startswith('long'))
     assert plan.changes
 
@@ -173,7 +173,7 @@ def test_every_key_of_a_file_is_told(tmp_path):
     guide.written(GUIDE, tmp_path)
     guide.write_map(tmp_path / 'gpu-map.csv')
     snapshot = guide.hosts()
-    spec = specification.parse(disk.read_text('vgpu.yaml'), 'vgpu.yaml')
+    spec = specifications.parse(disk.read_text('vgpu.yaml'), 'vgpu.yaml')
     plan = planner.make(snapshot, spec, storage.read_assignments('gpu-map.csv'))
     shown = codec.document(plan)
     tree = shown['trees'][0]

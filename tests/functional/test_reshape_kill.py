@@ -5,7 +5,7 @@ import pytest
 
 from placementclient.basis.errors import ExitStatus
 from placementclient.changes import journal
-from placementclient.planner.records import plans
+from placementclient.changes.records import plans
 from placementclient.runs import engines, storage
 from tests.functional import clouds, stopping
 from tests.functional.applying import client_of

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from placementclient.api import resource_provider, trait
 from placementclient.basis.errors import BadFile, ExitStatus
 from placementclient.changes import journal
+from placementclient.changes.records import plans
 from placementclient.client import errors
+from placementclient.files import specifications
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import State, Status
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
-from placementclient.planner.records import plans
-from placementclient.planner.specification import specification
 from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -134,7 +134,7 @@ def sharing_cloud(client, hosts=3):
             }
         ],
     }
-    return before, planner.make(before, specification.from_document(document, 'spec.yaml'))
+    return before, planner.make(before, specifications.from_document(document, 'spec.yaml'))
 
 
 def test_trees_that_share_a_provider_and_a_consumer(client, tmp_path, path):

@@ -25,11 +25,10 @@ from placementclient.api import (
 from placementclient.cli import shell
 from placementclient.client import retries
 from placementclient.commands.framework import option
-from placementclient.files import disk
+from placementclient.files import disk, specifications
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
-from placementclient.planner.specification import specification
 from placementclient.runs import storage
 from tests import good_files
 from tests.functional import away, clouds, databases
@@ -167,7 +166,7 @@ def write_files(folder, client, uuids, generation):
         'to_resource_provider': f'{NAMES["here"]}_child',
         'moved_resources': {'MEMORY_MB': 64},
     }
-    plan = planner.make(scene, specification.from_document([move], 'spec.yaml'), ())
+    plan = planner.make(scene, specifications.from_document([move], 'spec.yaml'), ())
     storage.write_plan(str(folder / 'plan.json'), plan)
 
 

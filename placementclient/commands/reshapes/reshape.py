@@ -179,7 +179,7 @@ class ShowReshape(DocumentCommand):
     )
 
     def text(self) -> Text:
-        from placementclient.planner.records import plans as codec
+        from placementclient.changes.records import plans as codec
         from placementclient.render import plans
         from placementclient.runs import storage
 
@@ -266,7 +266,7 @@ class SchemaReshape(DocumentCommand):
     )
 
     def text(self) -> Text:
-        from placementclient.planner.records import schema
+        from placementclient.changes.records import schema
 
         shown = schema.schema(self.args.kind)
         return Text(shown, json.dumps(shown, indent=2).splitlines())

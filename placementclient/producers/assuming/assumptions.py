@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from placementclient.basis.wording import suggestion
 from placementclient.files.cursors import Cursor, read
+from placementclient.files.specifications import inventory_fields
 from placementclient.insight import owners
 from placementclient.insight.selecting import CONDITIONS, ProviderSelector
 from placementclient.model.inventories import UNLIMITED
@@ -17,7 +18,6 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova.server_request import NovaRequest, Scheduling
-from placementclient.planner.specification.specification import inventory_fields
 from placementclient.producers.assuming import Assumed, overlay
 
 #: How many hosts or servers one entry may add.

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from placementclient.basis import errors
-from placementclient.files import cursors, disk
+from placementclient.files import cursors, disk, specifications
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
-from placementclient.planner.specification import specification
 from placementclient.runs import storage
 from tests.documents import document
 from tests.unit.planner.clouds import cloud, uuid_of
@@ -160,7 +159,7 @@ def plan_of_one_row():
     live = cloud(
         {'compute1': {'inventories': {'VGPU': {'total': 2}}}}, {'a': {'compute1': {'VGPU': 1}}}
     )
-    spec = specification.parse(
+    spec = specifications.parse(
         '- from_resource_provider: compute1\n  to_resource_provider: gpu0\n'
         '  moved_resources: {VGPU: 1}\n'
         '- from_resource_provider: compute1\n  to_resource_provider: gpu1\n'

@@ -5,9 +5,9 @@ import random
 from typing import Any
 
 from placementclient.basis import errors
+from placementclient.files import specifications
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.specifications import Spec
-from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import cloud, uuid_of
 
 #: Reshapes as operators have them: enough room, no odd units; and anything that files can say.
@@ -20,7 +20,7 @@ class Case:
     def __init__(self, trees, consumers, document, rows):
         self.notation = trees, consumers, document, rows
         self.snapshot, self.rows = cloud(trees, consumers), rows
-        self.spec: Spec = specification.from_document(document, 'spec')
+        self.spec: Spec = specifications.from_document(document, 'spec')
 
 
 class _Draw:

@@ -16,14 +16,14 @@ import yaml
 from placementclient.basis import errors
 from placementclient.changes.diff import operations_of
 from placementclient.changes.phases import surroundings
+from placementclient.changes.records import plans
 from placementclient.changes.simulation import simulate
 from placementclient.changes.tree_rebase import rebase_change
-from placementclient.files import cursors
+from placementclient.files import cursors, specifications
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, invariants, planner, replan
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined
-from placementclient.planner.records import plans
-from placementclient.planner.specification import assignments, specification
+from placementclient.planner.specification import assignments
 from tests.unit.planner.clouds import applied, cloud, uuid_of
 
 CASES = sorted((Path(__file__).parent / 'cases').glob('*.yaml'))
@@ -49,7 +49,7 @@ class Case:
         document = yaml.safe_load(text)
         self.expect: dict[str, Any] = document['expect']
         self.snapshot: Snapshot = cloud(document['cloud'], document.get('consumers', {}))
-        self.spec = specification.parse(json.dumps(document['spec']), 'spec.yaml')
+        self.spec = specifications.parse(json.dumps(document['spec']), 'spec.yaml')
         rows = document.get('assignments')
         self.rows = assignments.parse(rows, 'rows.csv') if rows is not None else []
         self.options: dict[str, Any] = {'migrations': (), **document.get('options', {})}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Capacities beyond what a solver counts with."""
 
+from placementclient.files import specifications
 from placementclient.planner import planner
-from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import cloud
 
 SPEC = """
@@ -31,5 +31,5 @@ def test_a_ratio_may_be_huge():
         for number, (vcpus, vgpus) in enumerate(zip(VCPUS, VGPUS, strict=True))
     }
     snapshot = cloud({'compute1': {'inventories': inventories}}, consumers)
-    plan = planner.make(snapshot, specification.parse(SPEC, 'spec'), allow_inferred=True)
+    plan = planner.make(snapshot, specifications.parse(SPEC, 'spec'), allow_inferred=True)
     assert len(plan.changes[0].consumers) == len(VCPUS)

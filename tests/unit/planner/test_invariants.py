@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
+from placementclient.files import specifications
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import invariants, planner
-from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import cloud, uuid_of
 
 DEVICE = 'CUSTOM_PCI'
@@ -26,7 +26,7 @@ def added(total, **row):
     snapshot = cloud(
         {'compute1': {'inventories': {'VCPU': {'total': 4}}}}, {'vm': {'compute1': {'VCPU': 1}}}
     )
-    (tree,) = planner.make(snapshot, specification.parse(ADDITIONS, 'spec')).changes
+    (tree,) = planner.make(snapshot, specifications.parse(ADDITIONS, 'spec')).changes
     (consumer,), (child,) = tree.consumers, tree.created()
     allocations = {**consumer.before.allocations, child.uuid: {DEVICE: total}}
     after = Snapshot(
@@ -47,7 +47,7 @@ def added(total, **row):
     ids=['more than it adds', 'the same twice', 'a row that takes away', 'more than the rows say'],
 )
 def test_an_addition_is_carried_out_as_specified(tree, message):
-    spec = specification.parse(ADDITIONS, 'spec')
+    spec = specifications.parse(ADDITIONS, 'spec')
     invariants.check_tree(added(1)[1], spec)
     with pytest.raises(invariants.BadPlan, match=message):
         invariants.check_tree(tree, spec)

@@ -4,11 +4,12 @@
 import pytest
 from msgspec.structs import replace
 
+from placementclient.files import specifications
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.planner import planner, replan
 from placementclient.planner.errors import Infeasible, Undecided
-from placementclient.planner.specification import assignments, specification
+from placementclient.planner.specification import assignments
 from tests.unit.planner.clouds import applied, cloud, uuid_of, with_usages
 
 A, B, NEW = uuid_of('a'), uuid_of('b'), uuid_of('new')
@@ -34,7 +35,7 @@ def host(consumers, total=4):
 def plan(consumers=TWO):
     rows = assignments.parse(ROWS, 'rows.csv')
     assigned = [row for row in rows if row.consumer_uuid != NEW]
-    return planner.make(host(consumers), specification.parse(SPEC, 'spec.yaml'), assigned)
+    return planner.make(host(consumers), specifications.parse(SPEC, 'spec.yaml'), assigned)
 
 
 def rows(live, made):
@@ -61,7 +62,7 @@ def test_a_consumer_that_left():
 
 
 def test_an_inferred_row_keeps_its_place():
-    spec = specification.parse(SPEC, 'spec.yaml')
+    spec = specifications.parse(SPEC, 'spec.yaml')
     made = planner.make(host(TWO), spec, allow_inferred=True)
     assert sorted(rows(host(TWO), made)) == sorted(
         (row.consumer_uuid, row.to_provider, row.label) for row in made.changes[0].reasons
@@ -116,7 +117,7 @@ def test_consumers_that_came_go_back_and_those_that_left_stay_away():
 
 def test_no_way_back_where_there_is_no_room():
     live = host(TWO, total=3)
-    spec = specification.parse(
+    spec = specifications.parse(
         'trees: {name: [compute1]}\nproviders: [{name: gpu0, inventories: {VGPU: {total: 9}}}]\n'
         'moves: [{from_resource_provider: compute1, to_resource_provider: gpu0,'
         ' moved_resources: {VGPU: 3}}]',

@@ -4,9 +4,10 @@
 import pytest
 
 from placementclient.basis import errors
+from placementclient.files import specifications
 from placementclient.model.providers import Provider
 from placementclient.planner import planner
-from placementclient.planner.specification import assignments, specification
+from placementclient.planner.specification import assignments
 from placementclient.render import failures
 from tests.unit.planner.clouds import cloud, uuid_of
 
@@ -18,7 +19,7 @@ HOSTS = {
 
 def faults_of(text, **options):
     with pytest.raises(errors.BadFile) as error:
-        planner.make(cloud(HOSTS, {}), specification.parse(text, 'spec.yaml'), **options)
+        planner.make(cloud(HOSTS, {}), specifications.parse(text, 'spec.yaml'), **options)
     return list(failures.lines(error.value))
 
 
@@ -141,7 +142,7 @@ def test_a_source_that_no_provider_matches():
     text = '\n'.join(move % name for name in ('gpu0*', 'pgu0*'))
     message = 'spec.yaml:2: [1].from_resource_provider: "pgu0*" matches no provider. Did you mean '
     assert faults_of(text) == [message + '"gpu0*"?']
-    spec = specification.parse(text, 'spec.yaml')
+    spec = specifications.parse(text, 'spec.yaml')
     assert planner.make(cloud({'gpu01': HOSTS['gpu01']}, {}), spec, trees=['gpu01']).changes
 
 
@@ -161,7 +162,7 @@ def test_a_uuid_in_capitals_is_one():
     snapshot = cloud(HOSTS, {})
     root = uuid_of('gpu01').upper()
     move = f'from_resource_provider: {root}, to_resource_provider: "gpu"'
-    spec = specification.parse(f'- {{{move}, moved_resources: {{VGPU: 1}}}}', 'spec')
+    spec = specifications.parse(f'- {{{move}, moved_resources: {{VGPU: 1}}}}', 'spec')
     plan = planner.make(snapshot, spec, trees=[root])
     assert plan.tree(root) == plan.selected([root])[0] == plan.changes[0]
 
@@ -207,7 +208,7 @@ def selecting(trees):
 def test_an_entry_that_selects_nothing(trees, reason):
     card = {'inventories': {'VCPU': {'total': 1}}, 'traits': ['CUSTOM_CARD']}
     snapshot = cloud(HOSTS | {'gpu02': {**HOSTS['gpu02'], 'children': {'gpu02_card': card}}}, {})
-    spec = specification.parse(selecting('{' + trees + '}'), 'spec.yaml')
+    spec = specifications.parse(selecting('{' + trees + '}'), 'spec.yaml')
     for options in ({}, {'trees': ['gpu02']}, {'trees': ['gpu02'], 'skip_infeasible': True}):
         with pytest.raises(errors.BadFile) as error:
             planner.make(snapshot, spec, **options)  # type: ignore[arg-type]
@@ -229,7 +230,7 @@ def test_conditions_that_nobody_meets_together():
 
 def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows():
     consumers = {f'c{number}': {f'gpu0{number}': {'VGPU': 1}} for number in range(1, 4)}
-    spec = specification.parse(selecting('name: [gpu01, "pgu0[23]"]'), 'spec.yaml')
+    spec = specifications.parse(selecting('name: [gpu01, "pgu0[23]"]'), 'spec.yaml')
     rows = 'consumer_uuid,resource_class,amount,to_provider,evidence\n' + ''.join(
         f'{uuid_of(name)},VGPU,,b,\n' for name in consumers
     )
@@ -242,7 +243,7 @@ def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows():
 
 def test_a_part_of_a_cloud_tells_nothing_of_the_rest():
     text = selecting('{name: [gpu01, gpu09], trait: [OWNER_NOVA], class: [VGPU]}')
-    spec = specification.parse(text, 'spec.yaml')
+    spec = specifications.parse(text, 'spec.yaml')
     part = cloud({'gpu01': HOSTS['gpu01']}, {})
     (tree,) = planner.make(part, spec, trees=['gpu01']).changes
     assert tree.root_provider_name == 'gpu01'
@@ -265,7 +266,7 @@ def test_a_part_of_a_cloud_tells_nothing_of_the_rest():
     ],
 )
 def test_a_tree_that_is_not_selected(name, error, reason):
-    spec = specification.parse(selecting('name: [gpu01, gpu03]'), 'spec.yaml')
+    spec = specifications.parse(selecting('name: [gpu01, gpu03]'), 'spec.yaml')
     with pytest.raises(error) as raised:
         planner.make(cloud(HOSTS, {}), spec, trees=[name])
     assert str(raised.value) == reason
@@ -280,6 +281,6 @@ moves:
     to_resource_provider: "{root}_gpu0"
     moved_resources: {VGPU: 8}
 """
-    spec = specification.parse(text, 'spec.yaml')
+    spec = specifications.parse(text, 'spec.yaml')
     planner.make(cloud(HOSTS, {}), spec, progress=calls.append, expect=calls.append)
     assert calls == [3, 'gpu01', 'gpu02', 'gpu03']

@@ -3,10 +3,10 @@
 
 import pytest
 
+from placementclient.files import specifications
 from placementclient.model.nova import is_child_name
 from placementclient.model.servers import ServerMigration
 from placementclient.planner import planner
-from placementclient.planner.specification import specification
 from placementclient.render import plans
 from tests.unit.planner.clouds import cloud, uuid_of
 
@@ -24,7 +24,7 @@ moves:
 
 def plan_of(consumers, migrations, child='pci_0000_84_00_0', traits='OWNER_NOVA', hosts=('gpu1',)):
     host = {'inventories': {'VGPU': {'total': 8}}, 'traits': ['COMPUTE_NODE', 'OWNER_NOVA']}
-    spec = specification.parse(SPEC.format(child=child, traits=traits), 'spec.yaml')
+    spec = specifications.parse(SPEC.format(child=child, traits=traits), 'spec.yaml')
     snapshot = cloud(dict.fromkeys(hosts, host), consumers)
     return planner.make(snapshot, spec, migrations=migrations)
 

@@ -4,9 +4,9 @@
 import pytest
 from msgspec.structs import replace
 
+from placementclient.files import specifications
 from placementclient.planner import planner, replan
 from placementclient.planner.errors import Infeasible, Undecided
-from placementclient.planner.specification import specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of, with_usages
 
 HOSTS = {name: {'inventories': {'DISK_GB': {'total': 10}}} for name in ('h0', 'h1')}
@@ -22,7 +22,7 @@ moves:
 
 
 def planned(snapshot, *trees, spec=SPEC):
-    parsed = specification.parse(spec, 'spec.yaml')
+    parsed = specifications.parse(spec, 'spec.yaml')
     return planner.make(snapshot, parsed, trees=trees, migrations=())
 
 

@@ -11,11 +11,10 @@ import msgspec
 import pytest
 
 from placementclient.basis import errors
-from placementclient.changes.records import journals
+from placementclient.changes.records import journals, plans
 from placementclient.changes.records.changes import ChangeRecord, record
 from placementclient.client.http import Client
 from placementclient.files.encoding import builtins
-from placementclient.planner.records import plans
 from placementclient.runs import engines, storage
 from placementclient.runs.reshape_carrier import ReshapeCarrier
 from tests.functional import clouds

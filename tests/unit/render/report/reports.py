@@ -5,13 +5,13 @@ import json
 import re
 from typing import Any
 
+from placementclient.files import specifications
 from placementclient.insight.audit import checks
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
-from placementclient.planner.specification import specification
 from placementclient.render.repairs import Invocation
 from placementclient.render.report import page
 from placementclient.render.report.contents import Report
@@ -67,7 +67,7 @@ def plan(snapshot):
         }
         for number in range(2)
     ]
-    spec = specification.from_document(document, 'spec.yaml')
+    spec = specifications.from_document(document, 'spec.yaml')
     return planner.make(snapshot, spec, allow_inferred=True)
 
 

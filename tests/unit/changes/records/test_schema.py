@@ -9,11 +9,11 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from placementclient.files import snapshots
+from placementclient.changes.records import plans, schema
+from placementclient.files import snapshots, specifications
 from placementclient.planner import planner
-from placementclient.planner.records import plans, schema
-from placementclient.planner.specification import assignments, specification
-from tests.unit.planner.records.test_plans import CLOUD, SPEC
+from placementclient.planner.specification import assignments
+from tests.unit.changes.records.test_plans import CLOUD, SPEC
 
 CASES = sorted((Path(__file__).parents[1] / 'cases').glob('*.yaml'))
 
@@ -32,7 +32,7 @@ def test_the_package_ships_what_is_generated(kind):
 
 def test_files_as_they_are_written():
     snapshot = snapshots.decode(CLOUD.read_bytes(), 'cloud.json')
-    plan = planner.make(snapshot, specification.from_document(SPEC, 'spec'))
+    plan = planner.make(snapshot, specifications.from_document(SPEC, 'spec'))
     assert faults('snapshot', json.loads(b''.join(snapshots.encode(snapshot)))) == []
     assert faults('plan', json.loads(b''.join(plans.encode(plan)))) == []
 

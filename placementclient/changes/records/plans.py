@@ -10,13 +10,12 @@ from msgspec import structs
 
 from placementclient.changes.diff import operations_of
 from placementclient.changes.records import changes, operations
-from placementclient.files import encoding
+from placementclient.files import encoding, specifications
 from placementclient.files.decoding import FileSource
 from placementclient.files.encoding import builtins, encoded, opened, separated
 from placementclient.model.plans import LeftOut, Plan, Recipe
 from placementclient.model.snapshots import Origin
 from placementclient.model.specifications import Spec, SpecRecord
-from placementclient.planner.specification import specification
 
 FORMAT: Final = 'placementclient/plan'
 VERSION: Final = 1
@@ -96,7 +95,7 @@ def document(plan: Plan) -> dict[str, Any]:
 
 def _recipe(source: FileSource, record: Recipe[Any]) -> Recipe[Spec]:
     spec: Any = source.decoded(msgspec.json.Decoder(), record.spec, 'recipe.spec')
-    return structs.replace(record, spec=specification.from_document(spec, source.path))
+    return structs.replace(record, spec=specifications.from_document(spec, source.path))
 
 
 def _header(plan: Plan) -> PlanHeader[SpecRecord]:

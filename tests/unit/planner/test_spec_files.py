@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from placementclient.basis import errors
+from placementclient.files import specifications
 from placementclient.files.encoding import builtins
 from placementclient.model.assignments import AssignmentRow
-from placementclient.planner.specification import assignments, specification
+from placementclient.planner.specification import assignments
 
 A = '00000000-0000-4000-8000-00000000000a'
 #: No float has as much.
@@ -96,7 +97,7 @@ BAD_SPECS = {
 @pytest.mark.parametrize(('text', 'message'), BAD_SPECS.items())
 def test_bad_specification(text, message):
     with pytest.raises(errors.BadFile) as error:
-        specification.parse(text, 'spec')
+        specifications.parse(text, 'spec')
     assert str(error.value) == message
 
 
@@ -105,38 +106,38 @@ def _written(spec):
 
 
 def test_both_forms_are_one():
-    short = specification.parse(f'- {MOVE}', 'spec')
-    assert short == specification.parse(f'moves: [{MOVE}]', 'spec')
-    assert short == specification.from_document(_written(short), 'plan')
+    short = specifications.parse(f'- {MOVE}', 'spec')
+    assert short == specifications.parse(f'moves: [{MOVE}]', 'spec')
+    assert short == specifications.from_document(_written(short), 'plan')
 
 
 def test_resources_may_be_a_list():
     move = 'from_resource_provider: a, to_resource_provider: b, moved_resources'
-    listed = specification.parse(f'- {{{move}: [VGPU: 4,\n VCPU: all]}}', 'spec')
-    assert listed == specification.parse(f'- {{{move}: {{VGPU: 4, VCPU: all}}}}', 'spec')
+    listed = specifications.parse(f'- {{{move}: [VGPU: 4,\n VCPU: all]}}', 'spec')
+    assert listed == specifications.parse(f'- {{{move}: {{VGPU: 4, VCPU: all}}}}', 'spec')
     fault = listed.error('is wrong', 'moves', 0, 'moved_resources', 'VCPU')
     assert str(fault) == 'spec:2: [0].moved_resources[1].VCPU: is wrong'
     for nothing in ('[]', 'null', '', '{}'):
-        empty = specification.parse(f'- {{{move}: {nothing}}}', 'spec')
+        empty = specifications.parse(f'- {{{move}: {nothing}}}', 'spec')
         assert empty.moves[0].resources == {}
-        assert empty == specification.from_document(_written(empty), 'plan')
+        assert empty == specifications.from_document(_written(empty), 'plan')
 
 
 def test_json_is_read_too():
     text = '[{"from_resource_provider": "a", "to_resource_provider": "b",\n "moved_resources": 1}]'
     with pytest.raises(errors.BadFile, match=r'spec:2: .*has to be a mapping'):
-        specification.parse(text, 'spec')
+        specifications.parse(text, 'spec')
 
 
 @pytest.mark.parametrize('text', ['[]', 'moves: []', 'moves:', 'trees: {name: [a]}', '{}'])
 def test_a_specification_may_move_nothing(text):
-    spec = specification.parse(text, 'spec')
+    spec = specifications.parse(text, 'spec')
     assert spec.moves == ()
-    assert spec == specification.from_document(_written(spec), 'plan')
+    assert spec == specifications.from_document(_written(spec), 'plan')
 
 
 def test_long_form():
-    parsed = specification.parse(
+    parsed = specifications.parse(
         """
         trees: {name: ["compute-*"], uuid: [], trait: [], class: [VGPU]}
         providers:
@@ -160,7 +161,7 @@ def test_long_form():
     assert parsed.assignments == ('gpu-map.csv',)
     assert parsed.moves[0].resources == {'VGPU': 'all'}
     assert parsed.moves[0].name_at_target('VGPU') == 'PGPU'
-    assert parsed == specification.from_document(_written(parsed), 'plan')
+    assert parsed == specifications.from_document(_written(parsed), 'plan')
 
 
 HEADER = 'consumer_uuid,resource_class,amount,to_provider,evidence\n'

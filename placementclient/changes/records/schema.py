@@ -5,11 +5,10 @@ from typing import Any, Final
 
 import msgspec
 
-from placementclient.changes.records import changes
+from placementclient.changes.records import changes, plans
 from placementclient.files import snapshots
 from placementclient.model.inventories import Amount
 from placementclient.model.specifications import Move, Name, SpecRecord, Symbol
-from placementclient.planner.records import plans
 
 _DRAFT: Final = 'https://json-schema.org/draft/2020-12/schema'
 

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from placementclient.basis import errors
 from placementclient.changes.plan import plan_of
-from placementclient.files import snapshots
+from placementclient.changes.records import plans
+from placementclient.files import snapshots, specifications
 from placementclient.model.snapshots import Origin
 from placementclient.planner import planner
-from placementclient.planner.records import plans
-from placementclient.planner.specification import specification
 from tests.snapshot_pairs import content as content_of
 from tests.snapshot_pairs import pair
 
@@ -42,7 +41,7 @@ SPEC = {
 def plan():
     snapshot = snapshots.decode(CLOUD.read_bytes(), 'cloud.json')
     snapshot.origin = Origin('2026-11-21T14:00:00Z', 'http://placement', 'a program')
-    spec = specification.from_document(SPEC, 'spec')
+    spec = specifications.from_document(SPEC, 'spec')
     return planner.make(snapshot, spec, skip_infeasible=True, migrations=())
 
 
