@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions as text for people."""
 
+from __future__ import annotations
+
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.wording import counted, grouped
-from placementclient.planner.errors import Infeasible, Undecided, Undetermined
+
+if TYPE_CHECKING:
+    from placementclient.planner.errors import Undecided
+    from placementclient.planner.infeasibility import Cause
 
 #: How many faults of a file are shown.
 MOST = 100
@@ -23,6 +28,9 @@ DECIDE = (
 
 def lines(failure: errors.PlacementError) -> Iterator[str]:
     """Return an exception as text: one line, or a line for each of many facts."""
+    # Not loaded before something is wrong.
+    from placementclient.planner.errors import Infeasible, Undecided, Undetermined
+
     if isinstance(failure, Infeasible):
         yield 'Infeasible:'
         yield from _grouped(failure.causes)
@@ -58,6 +66,6 @@ def _undecided(failure: Undecided) -> Iterator[str]:
     yield from (f'Warning: {warning}' for warning in failure.warnings)
 
 
-def _grouped(facts: Iterable[Any]) -> Iterator[str]:
+def _grouped(facts: Iterable[Cause]) -> Iterator[str]:
     sentences = ((fact.tree, fact.sentence) for fact in facts)
     yield from (f'  {line}' for line in grouped(sentences))
