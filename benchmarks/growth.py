@@ -26,12 +26,13 @@ from keystoneauth1.noauth import NoAuth
 from keystoneauth1.session import Session
 
 from placementclient.api import allocation, allocation_candidate, resource_provider
+from placementclient.basis import errors
 from placementclient.changes import journal
+from placementclient.changes.records import plans
 from placementclient.cli import shell
-from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
-from placementclient.files import snapshots
+from placementclient.files import snapshots, specifications
 from placementclient.hosts import additions, assignments, device_spec, libvirt, pinned
 from placementclient.hosts.devices import Device
 from placementclient.hosts.libvirt import Domain, HostFacts
@@ -42,8 +43,6 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor, Server, ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
-from placementclient.planner.records import plans
-from placementclient.planner.specification import specification
 from tests.functional.clouds import cloud, plan_of, used
 from tests.good_files import FACTS, GOOD, of_journal, tar
 from tests.unit.dialogue import RP, SIGNED, URL, provider
@@ -340,7 +339,7 @@ def answer_reader(ask: Callable[[Client], object], answer: Callable[[int], objec
 
 def plan(n: int) -> Read:
     """A reshape of many hosts."""
-    spec = specification.from_document(specified(2), 'spec.yaml')
+    spec = specifications.from_document(specified(2), 'spec.yaml')
     live = used(cloud(hosts=n, servers=0))
     return lambda: planner.make(live, spec, (), allow_inferred=True)
 
