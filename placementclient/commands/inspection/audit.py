@@ -85,6 +85,7 @@ class AuditProvider(Changing):
         *reading.OPTIONS,
         *examination.LISTS,
         *scheduling.CLOUD,
+        scheduling.IMAGES,
         *selectors.TREES,
         consumers.GONE,
         consumers.IGNORED,

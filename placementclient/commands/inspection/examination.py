@@ -200,6 +200,7 @@ def _read(
     assumption = reading.cloud(command, is_steady=is_steady)
     lists = lists or _lists(command, needed)
     servers = lists.records.get('servers')
+    _read_images(command, lists, assumption.snapshot)
     unsettled = _unsettled(assumption.snapshot, servers or {})
     if servers is not None:
         # Nova does not know the former, and has the latter where they are no more.
@@ -214,6 +215,25 @@ def _read(
         is_nova_asked=told.is_nova_asked or _is_live(command, lists),
     )
     return Cloud(assumption.snapshot, answers, unsettled), lists
+
+
+def _read_images(command: base.PlacementCommand, lists: Lists, snapshot: Snapshot) -> None:
+    """Read the images of the servers that hold something, where the option names them."""
+    from placementclient.nova import schema, service
+
+    servers = lists.records.get('servers', {})
+    source = vars(command.args).get('images')
+    if not source or not servers:
+        return
+    try:
+        placed = [server for uuid, server in servers.items() if uuid in snapshot.consumers]
+        lists.records['images'] = scheduling.images_of(command, source, placed)
+    except schema.BadList as fault:
+        lists.faults.append(f'{fault}. Only the flavors of servers count')
+        lists.refused.add('images')
+    except service.NoCompute as failure:
+        lists.failures['images'] = str(failure)
+        lists.refused.add('images')
 
 
 def _by_root(

@@ -29,6 +29,7 @@ from placementclient.model.services import (
     names_of_several_hosts,
 )
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.nova.images import Images
 from placementclient.nova.ratios import ConfiguredRatio
 from placementclient.nova.server_request import Scheduling
 from placementclient.placing.providers import is_sharing
@@ -55,6 +56,7 @@ class Answers(NamedTuple):
     :param ignored: those that are not of Nova by the word of the operator
     :param is_nova_asked: whether Nova will be asked for each server before something is freed
     :param ratios: those of the files of nova-computes, by the UUID of the root and the class
+    :param images: those of servers, as far as they are known
     :param subnets: the number of IPv4 addresses of each segment of a routed network
     """
 
@@ -68,6 +70,7 @@ class Answers(NamedTuple):
     ports: Sequence[Port] | None = None
     agents: Sequence[NetworkAgent] | None = None
     subnets: Mapping[str, int] | None = None
+    images: Images = Images()
     scheduling: Scheduling = Scheduling()
     gone: Collection[str] = ()
     ignored: Collection[str] = ()

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that hold what their flavors do not ask for, or are where their flavors forbid it."""
+"""Servers that hold what nothing of them asks for, or are where flavor or image forbid it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
 from placementclient.model.consumers import Consumer, together
 from placementclient.model.findings import Finding
-from placementclient.model.servers import Flavor, Server
+from placementclient.model.servers import Flavor, Image, Server
 from placementclient.nova.drafts import EXTRA_SPEC
-from placementclient.nova.server_parts import Refusal
-from placementclient.nova.server_request import devices, resources
+from placementclient.nova.server_parts import Refusal, ServerRequest
+from placementclient.nova.server_request import amounts, devices, requested
 
-#: The classes that every server, or its image, may ask for.
-_USUAL = frozenset({'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'MEM_ENCRYPTION_CONTEXT'})
+#: The classes that every server may ask for.
+_USUAL = frozenset({'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB'})
+#: Classes that only a flavor or an image asks for.
+_OF_IMAGES = frozenset({'MEM_ENCRYPTION_CONTEXT'})
 #: The classes that ports may have from Nova or Cyborg, without a request in Neutron.
 _DEVICES = ('CUSTOM_PCI_', 'PCI_DEVICE', 'SRIOV_NET_VF', 'FPGA', 'PGPU')
 _NO_FLAVORS = 'the list of servers has no flavors with extra specs: GET /servers/detail has them'
@@ -43,38 +46,41 @@ def class_without_flavor(cloud: Cloud) -> Iterator[Finding]:
 
     Example: ``flavor m1.gold, holds (CUSTOM_GOLD 1)``
     """
-    requested: dict[str, set[str]] = {}
+    of_ports: dict[str, set[str]] = {}
     for port in cloud.answers.ports or ():
         classes = {name for group in port.groups for name in group.resources}
-        requested.setdefault(port.server_uuid, set()).update(classes)
+        of_ports.setdefault(port.server_uuid, set()).update(classes)
     for server, flavor, consumer in _placed(cloud):
-        explained = _USUAL | requested.get(server.uuid, set())
+        image, _ = cloud.answers.images.of(server)
+        explained = _USUAL | of_ports.get(server.uuid, set()) | (set() if image else _OF_IMAGES)
         surplus = {
             name: amount
             for name, amount in together(consumer.allocations.values()).items()
             if name not in explained and not name.startswith(_DEVICES)
         }
-        if surplus and (unasked := surplus.keys() - _requested(flavor, surplus)):
+        if surplus and (unasked := surplus.keys() - _requested(flavor, image, surplus)):
             holds = {name: surplus[name] for name in sorted(unasked)}
             yield _fault(cloud, server, consumer, {'flavor': flavor.name, 'holds': holds}, _LOST)
 
 
-def _requested(flavor: Flavor, classes: Iterable[str]) -> set[str]:
-    """Return those of some classes that a flavor may ask for: all, if it asks for devices."""
+def _requested(flavor: Flavor, image: Image | None, classes: Iterable[str]) -> set[str]:
+    """Return those of some classes that flavor and image may ask for: all, if for devices."""
     try:
-        return set(classes) if devices(flavor) else set(resources(flavor))
+        return set(
+            classes if devices(flavor) else amounts(requested(ServerRequest(flavor, image)).first)
+        )
     except Refusal:
         return set(classes)
 
 
 def trait_mismatch(cloud: Cloud) -> Iterator[Finding]:
-    """A server is on a host without a trait that its flavor requires, or with a forbidden one.
+    """A server is on a host without a trait that flavor or image require, or with a forbidden one.
 
-    This is information. The check looks at the extra specs ``trait…:NAME`` of the flavor. A
-    required trait may be on any provider of the host's tree, or on a pool that the server uses. A
-    forbidden one counts on the providers that the server uses, and for groups with a number it is
-    not known which these are. The check skips servers that are under way, and servers on several
-    hosts.
+    This is information. The check looks at the extra specs ``trait…:NAME`` of the flavor, and with
+    ``--images`` at the properties ``trait:NAME`` of the image. A required trait may be on any
+    provider of the host's tree, or on a pool that the server uses. A forbidden one counts on the
+    providers that the server uses, and for groups with a number it is not known which these are.
+    The check skips servers that are under way, and servers on several hosts.
 
     Why it matters: the server may lack the hardware that its owner ordered, and cannot come back to
     this host.
@@ -87,7 +93,7 @@ def trait_mismatch(cloud: Cloud) -> Iterator[Finding]:
     Example: ``flavor m1.ssd, host compute1, lacks (CUSTOM_SSD)``
     """
     for server, flavor, consumer in _placed(cloud):
-        rules = list(_trait_rules(flavor))
+        rules = list(_trait_rules(flavor, cloud.answers.images.of(server)[0]))
         if wrong := _broken_rules(cloud, consumer, rules) if rules else {}:
             [root] = cloud.hosts_of(consumer)
             host = {'flavor': flavor.name, 'host': cloud.name(root)}
@@ -108,9 +114,9 @@ def _broken_rules(
     return {kind: sorted(names) for kind, names in broken.items() if names}
 
 
-def _trait_rules(flavor: Flavor) -> Iterator[tuple[str, str, str]]:
-    """Return the suffix of the group, the name and the rule of each trait of a flavor."""
-    for key, rule in flavor.extra_specs.items():
+def _trait_rules(flavor: Flavor, image: Image | None) -> Iterator[tuple[str, str, str]]:
+    """Return the suffix of the group, the name and the rule of each trait that is asked for."""
+    for key, rule in chain(flavor.extra_specs.items(), image.properties.items() if image else ()):
         match = EXTRA_SPEC.fullmatch(key)
         if match and match[1] == 'trait':
             yield match[2] or '', match[3], rule

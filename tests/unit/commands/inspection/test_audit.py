@@ -59,6 +59,35 @@ def test_checks_that_were_left_out_are_named_on_demand(audit):
     ]  # fmt: skip
 
 
+#: A server of the API, with its flavor and its image.
+IMAGED = {
+    'id': 's', 'name': 'web', 'status': 'ACTIVE', 'tenant_id': 'p', 'user_id': 'u',
+    'OS-EXT-SRV-ATTR:host': 'host1', 'OS-EXT-SRV-ATTR:hypervisor_hostname': 'host1',
+    'OS-EXT-STS:task_state': None, 'OS-EXT-STS:vm_state': 'active',
+    'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 0, 'disk': 0, 'extra_specs': {}},
+    'image': {'id': 'i'},
+}  # fmt: skip
+GOLD = {'id': 'i', 'disk_format': 'raw', 'trait:CUSTOM_GOLD': 'required'}
+
+
+def test_audit_compares_servers_with_the_images_of_a_file(audit):
+    live = cloud([provider('host1', VCPU=8)], [consumer('s', host1={'VCPU': 2})])
+
+    result = audit('--id trait-mismatch -f json', live, servers=[IMAGED], images=[GOLD])
+
+    assert [row['evidence'] for row in rows(result)] == [
+        {'flavor': 'm', 'host': 'host1', 'lacks': ['CUSTOM_GOLD']}
+    ]
+
+
+def test_images_that_cannot_be_used_are_named_with_the_exit_status(audit):
+    result = audit('--images glance --id trait-mismatch', small(), servers=[IMAGED])
+
+    assert (result.status, result.stdout) == (1, '')
+    assert result.stderr.startswith('Glance cannot be asked: there is no service catalog')
+    assert 'A file does instead: --images' in result.stderr
+
+
 def test_findings_are_data(audit, tmp_path):
     result = audit(servers=DELETED, migrations=[])
     files = (

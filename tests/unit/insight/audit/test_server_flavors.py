@@ -3,8 +3,9 @@
 
 import pytest
 
-from placementclient.model.servers import Flavor, Server
+from placementclient.model.servers import Flavor, Image, Server, ServerImage
 from placementclient.model.services import Port, PortGroup
+from placementclient.nova.images import Images
 from tests.unit.insight.audit.auditing import audited, listed, typed
 from tests.unit.insight.clouds import consumer, host, provider
 
@@ -14,8 +15,8 @@ CARD = provider('card', 'host', VGPU=4, traits=['CUSTOM_A40'])
 KINDS = ('class-without-flavor', 'trait-mismatch')
 
 
-def mismatches(server, allocated, ports=(), states=(HOST, CARD)):
-    result = audited(states, [consumer('s', **allocated)], {'s': server}, [], ports=ports)
+def mismatches(server, allocated, ports=(), states=(HOST, CARD), **lists):
+    result = audited(states, [consumer('s', **allocated)], {'s': server}, [], ports=ports, **lists)
     return [finding for finding in result.findings if finding.kind in KINDS]
 
 
@@ -70,6 +71,28 @@ def test_audit_names_hosts_with_other_traits_than_the_flavor(specs, wrong):
     assert [dict(finding.facts) for finding in found] == [facts] * bool(wrong)
     for finding in found:
         assert (finding.kind, finding.is_wrong, typed(finding)) == (KINDS[1], False, '')
+
+
+@pytest.mark.parametrize(
+    ('properties', 'amounts', 'facts'),
+    [
+        ({}, {'VCPU': 2}, []),
+        ({'trait:HW_CPU_X86_VMX': 'required'}, {'VCPU': 2}, []),
+        ({'trait:CUSTOM_SSD': 'required'}, {'VCPU': 2}, [{'lacks': ['CUSTOM_SSD']}]),
+        ({'hw_mem_encryption': 'true'}, {'MEM_ENCRYPTION_CONTEXT': 1}, []),
+        ({}, {'MEM_ENCRYPTION_CONTEXT': 1}, [{'holds': {'MEM_ENCRYPTION_CONTEXT': 1}}]),
+        ({'hw_cpu_policy': 'dedicated'}, {'PCPU': 2}, []),
+    ],
+)
+def test_audit_compares_servers_with_their_images_where_it_knows_them(properties, amounts, facts):
+    image = Image({'hw_firmware_type': 'uefi', **properties})
+    guest = server(image=ServerImage('i'))
+
+    found = mismatches(guest, {'host': amounts}, images=Images({'i': image}))
+
+    assert [
+        {k: finding.facts[k] for k in ('lacks', 'holds') if k in finding.facts} for finding in found
+    ] == facts
 
 
 def test_servers_under_way_or_on_several_hosts_are_passed_over():
