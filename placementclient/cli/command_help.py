@@ -14,6 +14,9 @@ DEPTH = 3
 #: The most suggestions, and their least similarity to the typed words.
 SUGGESTIONS, ALIKE = 3, 0.75
 
+#: The option that a word probably means where a command has no such option, but that one.
+_SYNONYMS = {'trait': 'required', 'with-trait': 'required'}
+
 
 def subject(command: str) -> str:
     """Return ``'resource provider'`` of ``'resource provider list'``."""
@@ -63,8 +66,11 @@ def meant(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
         return ''
     shown = [action for p in parsers for action in actions(p) if action.help != argparse.SUPPRESS]
     options = [option.lstrip('-') for action in shown for option in action.option_strings]
-    words = [word.partition('=')[0] for word in message.split() if word.startswith('--')]
-    near = closest((word.lstrip('-') for word in words), options)
+    typed = [word.partition('=')[0] for word in message.split() if word.startswith('--')]
+    words = [word.lstrip('-') for word in typed]
+    near = closest(words, options) or [
+        _SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options
+    ]
     return f'. {did_you_mean(f"--{option}" for option in near)}' if near else ''
 
 

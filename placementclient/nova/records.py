@@ -70,6 +70,17 @@ class _ProjectRecord(ListRecord, frozen=True):
     name: String
 
 
+class _UserRecord(ListRecord, frozen=True):
+    key = 'users'
+    aliases: ClassVar = {'uuid': 'id'}
+    marks = ('password_expires_at',)
+    others = ('domain', 'domain_id', 'project', 'description', 'email', 'enabled')
+    source = 'openstack user list -f json'
+
+    id: String
+    name: String
+
+
 class _QuotaRecord(ListRecord, frozen=True):
     key = 'quotas'
     aliases: ClassVar = {'project_id': 'id'}
@@ -210,6 +221,11 @@ def aggregates(document: Any, path: str) -> list[HostAggregate]:
 def projects(document: Any, path: str) -> dict[str, str]:
     """Return the names of projects by ID: ``GET /v3/projects``, or ``openstack project list``."""
     return {record.id: record.name for _, record in decoded(document, path, _ProjectRecord)}
+
+
+def users(document: Any, path: str) -> dict[str, str]:
+    """Return the names of users by ID: ``GET /v3/users``, or ``openstack user list``."""
+    return {record.id: record.name for _, record in decoded(document, path, _UserRecord)}
 
 
 def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:

@@ -134,6 +134,7 @@ flavors = ServiceList(
     '/flavors/detail?is_public=None', 'flavors', _NOVA._replace(microversion='2.61')
 )
 projects = ServiceList('/projects', 'projects', _KEYSTONE)
+users = ServiceList('/users', 'users', _KEYSTONE)
 #: The limits of all regions.
 registered_limits = ServiceList('/registered_limits', 'registered_limits', _KEYSTONE)
 nodes = ServiceList('/nodes/detail', 'nodes', _IRONIC)

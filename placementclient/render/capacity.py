@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of free capacity."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
+from typing import TypeVar
 
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import counted, listed
 from placementclient.insight.capacity.fits import FallbackFits, Fits
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.servers import Flavor
 from placementclient.nova.server_request import FALLBACK
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.facts import Facts, size
+from placementclient.render.facts import Facts, size, size_difference
 
+#: The numbers of servers that fit, for each flavor by its name, or for ``None``: one shape.
+CountedFits = Sequence[tuple[str | None, Sequence[Fits]]]
 #: The heading of what the lines of a table are for.
 _SUBJECT = {'tree': 'tree', 'aggregate': 'aggregate', 'class': 'resource_class'}
+_AMOUNTS = ('capacity', 'used', 'free', 'largest_fit')
+_CHANGE = ('before', 'after', 'difference')
+
+K = TypeVar('K', bound=Hashable)
 
 
 def _amount(name: str) -> Column:
     return Column(name, lambda line: size(line.resource_class, getattr(line, name)))
 
 
-_ROOM = (Column('providers'), *map(_amount, ('capacity', 'used', 'free', 'largest_fit')))
 _FITS = Columns(
     Column('fits', attrgetter('count')),
     Column('runs_out_first'),
@@ -28,15 +34,62 @@ _FITS = Columns(
 )
 
 
+def _keys(by: str) -> tuple[Column, ...]:
+    """Return the columns that tell one line of a table of amounts from the others."""
+    resource_class = Column('resource_class')
+    if by == 'class':
+        return (resource_class,)
+    subject = Column(by, attrgetter('name'))
+    shared_by = Column('shared_by', lambda line: line.shared_by or '')
+    return (subject, resource_class, shared_by) if by == 'tree' else (subject, resource_class)
+
+
 def lines(totals: Iterable[TotalsLine], by: str) -> Output:
-    subject = [] if by == 'class' else [Column(by, attrgetter('name'))]
-    shared = [Column('shared_by', lambda line: line.shared_by or '')] if by == 'tree' else []
-    return Columns(*subject, Column('resource_class'), *shared, *_ROOM).rows(totals)
+    return Columns(*_keys(by), Column('providers'), *map(_amount, _AMOUNTS)).rows(totals)
 
 
-def fits(items: Iterable[Fits], by: str) -> Output:
-    columns = Columns(Column(_SUBJECT[by], attrgetter('name'))) + _FITS
-    return columns.rows(items)
+def changed_lines(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by: str) -> Output:
+    """Return the amounts that change, each with both values and their difference."""
+    keys = Columns(*_keys(by))
+
+    def amounts(lines: Iterable[TotalsLine]) -> dict[tuple[tuple[str, ...], str, str], int]:
+        listed = list(lines)
+        return {
+            (key, line.resource_class, name): getattr(line, name)
+            for key, line in zip(keys.rows(listed)[1], listed, strict=True)
+            for name in _AMOUNTS
+        }
+
+    rows = [
+        (*key, name, *_change(resource_class, first, second))
+        for (key, resource_class, name), first, second in _changes(amounts(before), amounts(after))
+    ]
+    return (*keys.names, 'amount', *_CHANGE), rows
+
+
+def exceeding(lines: Sequence[TotalsLine], percentage: float) -> str:
+    """Return the sentence that names the lines of which more than a percentage is used."""
+    names = (' '.join(dict.fromkeys((line.name, line.resource_class))) for line in lines)
+    return f'More than {percentage:g} percent is used: {listed([*dict.fromkeys(names)], 5)}'
+
+
+def fits(counts: CountedFits, by: str) -> Output:
+    rows = [
+        (*_fits_key(flavor, item), *values)
+        for flavor, items in counts
+        for item, values in zip(items, _FITS.rows(items)[1], strict=True)
+    ]
+    return (*_fits_names(counts, by), *_FITS.names), rows
+
+
+def changed_fits(before: CountedFits, after: CountedFits, by: str) -> Output:
+    """Return the numbers of servers that change, with both values and their difference."""
+    old, new = (
+        {_fits_key(flavor, item): item.count for flavor, items in counts for item in items}
+        for counts in (before, after)
+    )
+    rows = [(*key, *_change('', first, second)) for key, first, second in _changes(old, new)]
+    return (*_fits_names(after, by), *_CHANGE), rows
 
 
 def fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
@@ -49,7 +102,30 @@ def fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
         )
 
 
-def flavors(fits_of: Iterable[tuple[Flavor, Sequence[Fits]]], by: str) -> Output:
-    tables = [(flavor.name, fits(items, by)) for flavor, items in fits_of]
-    heading = ('flavor', _SUBJECT[by], *_FITS.names)
-    return heading, [(name, *row) for name, (_, rows) in tables for row in rows]
+def _fits_names(counts: CountedFits, by: str) -> tuple[str, ...]:
+    is_shape = any(flavor is None for flavor, _ in counts)
+    return (_SUBJECT[by],) if is_shape else ('flavor', _SUBJECT[by])
+
+
+def _fits_key(flavor: str | None, item: Fits) -> tuple[str, ...]:
+    return (item.name,) if flavor is None else (flavor, item.name)
+
+
+def _changes(
+    before: Mapping[K, int], after: Mapping[K, int]
+) -> Iterator[tuple[K, int | None, int | None]]:
+    """Return what has another number after than before; ``None`` where there is no such line."""
+    removed = [key for key in before if key not in after]
+    for key in (*removed, *after):
+        first, second = before.get(key), after.get(key)
+        if first != second:
+            yield key, first, second
+
+
+def _change(resource_class: str, before: int | None, after: int | None) -> tuple[Facts, ...]:
+    """Return both values, for people with their units, and their difference."""
+    values = (
+        Facts(None) if amount is None else size(resource_class, amount)
+        for amount in (before, after)
+    )
+    return *values, size_difference(resource_class, (after or 0) - (before or 0))

@@ -34,6 +34,12 @@ def size(resource_class: str, amount: int) -> Facts:
     return Facts(amount, lambda amount: RightAligned(sized(resource_class, amount)))
 
 
+def size_difference(resource_class: str, amount: int) -> Facts:
+    """Return a difference of amounts, for people with its sign and unit: ``-1.5 TiB``."""
+    sign = '-' if amount < 0 else '+' if amount else ''
+    return Facts(amount, lambda _: RightAligned(f'{sign}{sized(resource_class, abs(amount))}'))
+
+
 def evidence(facts: Mapping[str, Any]) -> str:
     """``{'type': None, 'used': 9}`` as ``no type, used 9``."""
     return ', '.join(

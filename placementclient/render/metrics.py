@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.wording import installing
+from placementclient.insight import usage
 from placementclient.insight.capacity.fits import FallbackFits, Fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.servers import Flavor, HostAggregate
@@ -220,16 +221,11 @@ def _by_provider(snapshot: Snapshot) -> dict[str, Samples]:
 
 
 def _by_project(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
-    used: dict[tuple[str, str], int] = {}
-    for consumer in snapshot.consumers.values():
-        for resources in consumer.allocations.values():
-            for name, amount in resources.items():
-                key = consumer.project_id or '', name
-                used[key] = used.get(key, 0) + amount
-    return [
-        ((project, names.get(project, ''), name), amount)
-        for (project, name), amount in sorted(used.items())
-    ]
+    lines = usage.by_subject(snapshot, 'project')
+    return sorted(
+        ((line.subject, names.get(line.subject, ''), line.resource_class), line.used)
+        for line in lines
+    )
 
 
 def _labels(snapshot: Snapshot, host: str, aggregates: Sequence[HostAggregate]) -> tuple[str, str]:

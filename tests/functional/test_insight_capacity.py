@@ -5,7 +5,7 @@ import json
 import uuid
 from typing import Any
 
-from placementclient.api import allocation, allocation_candidate
+from placementclient.api import allocation, allocation_candidate, usage
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.consumers import Consumer
@@ -174,3 +174,25 @@ def test_storage_that_all_hosts_share_counts_once_after_the_reshape_of_the_page(
     assert placement('resource provider reshape plan --spec disk.json -o plan.json').status == 0
     assert placement('resource provider reshape apply plan.json --yes').status == 0
     assert disk() == (1000, 300)
+
+
+def test_usage_list_agrees_with_the_usages_of_the_service(client, placement):
+    snapshot = mixed()
+    clouds.load(client, snapshot)
+    projects = {consumer.project_id for consumer in snapshot.consumers.values()}
+    rows = json.loads(placement('resource usage list -f json').stdout)
+    used = {
+        (project, name): amount
+        for project in projects
+        for kind in usage.of_project(client, project).value
+        for name, amount in kind.resources.items()
+    }
+    assert {(row['subject'], row['resource_class']): row['used'] for row in rows} == used
+    hosts = json.loads(placement('resource usage list --by host --class VGPU -f json').stdout)
+    assert [(row['name'], row['used'], row['percent']) for row in hosts] == [('nested', 2, 25.0)]
+
+
+def test_roots_lists_the_hosts_of_devices(client, placement):
+    clouds.load(client, mixed())
+    options = '--required CUSTOM_GPU --roots -f value -c name'
+    assert placement(f'resource provider list {options}').stdout == 'nested\n'

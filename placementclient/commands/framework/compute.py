@@ -46,6 +46,13 @@ SERVERS = Option(
 )
 
 
+PROJECTS = Option(
+    '--projects <file>|keystone',
+    help='Add the names of projects: a file with the output of openstack project list -f json, or '
+    'keystone: ask Keystone',
+)
+
+
 class Source(NamedTuple):
     """The source of a list: the word for its service, a request for it, and a parser.
 
@@ -96,6 +103,7 @@ def sources() -> dict[str, Source]:
         'device_profiles': Source(CYBORG, service.device_profiles, host_records.device_profiles),
         'segments': Source('', service.aggregates, host_records.segments),
         'projects': Source(KEYSTONE, service.projects, records.projects),
+        'users': Source(KEYSTONE, service.users, records.users),
     }
 
 

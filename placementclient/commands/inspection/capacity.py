@@ -3,10 +3,21 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 from placementclient.basis import errors
 from placementclient.commands.framework import base, reading, scheduling
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.requests import CandidateRequest, Filter
+
+if TYPE_CHECKING:
+    from placementclient.insight.capacity.fits import Fits
+    from placementclient.model.servers import Flavor
+    from placementclient.model.snapshots import Snapshot
 
 _RESTRICTIONS = tuple(
     Option(flag, help=f'With --fits or --flavors: {help}')
@@ -24,6 +35,15 @@ _RESTRICTIONS = tuple(
         "UUID, or a pattern such as 'compute2*'. Repeated: all these trees",
     }.items()
 )
+
+
+def _percentage(text: str) -> float:
+    """Return ``90`` for ``'90'`` or ``'90%'``."""
+    with contextlib.suppress(ValueError):
+        value = float(text.removesuffix('%'))
+        if 0 <= value < math.inf:
+            return value
+    raise argparse.ArgumentTypeError(f'{text!r} is not a percentage')
 
 
 class ShowCapacity(base.Lister):
@@ -64,39 +84,84 @@ class ShowCapacity(base.Lister):
         *scheduling.SERVER,
         *_RESTRICTIONS,
         *reading.OPTIONS,
+        Flag(
+            '--diff',
+            help='With --assume: print only the rows that change, with the columns before, after '
+            'and difference',
+        ),
+        Option(
+            '--fail-above <percent>',
+            type=_percentage,
+            help='Exit with status 3 if more than this part of a capacity is used; default: never',
+        ),
     )
+    statuses = ((errors.ExitStatus.DIFFERS, 'more is used than --fail-above allows'),)
 
     def execute(self) -> base.Output:
+        self._check_combination()
+        before = reading.read(self, self.args.snapshot)
+        after = reading.assumed(self, before).snapshot
+        if self.args.fits is not None or self.args.flavors:
+            return self._fits(before, after)
+        return self._totals(before, after)
+
+    def _totals(self, before: Snapshot, after: Snapshot) -> base.Output:
         from placementclient.insight.capacity import totals
         from placementclient.render import capacity as tables
 
         by = self.args.by
-        self._check_combination()
-        shape = None if self.args.fits is None else _shape(self.args.fits)
+        lines = totals.GROUPED[by](after)
+        if (limit := self.args.fail_above) is not None:
+            exceeding = [line for line in lines if line.is_used_above(limit)]
+            if exceeding:
+                self.exit_status = errors.ExitStatus.DIFFERS
+                self.ending = tables.exceeding(exceeding, limit)
+        if self.args.diff:
+            self.nothing = 'No amount changes'
+            return tables.changed_lines(totals.GROUPED[by](before), lines, by)
+        return tables.lines(lines, by)
+
+    def _fits(self, before: Snapshot, after: Snapshot) -> base.Output:
+        from placementclient.render import capacity as tables
+
+        by = self.args.by
         chosen = scheduling.flavors(self, self.args.flavors)
-        snapshot = reading.cloud(self).snapshot
-        if shape is None and not self.args.flavors:
-            return tables.lines(totals.GROUPED[by](snapshot), by)
+        counted = self._counted(after, chosen, self.log.warning)
+        if not self.args.diff:
+            return tables.fits(counted, by)
+        # What is to say of the flavors has been said for the cloud as it would be.
+        return tables.changed_fits(self._counted(before, chosen, lambda _: None), counted, by)
+
+    def _counted(
+        self, snapshot: Snapshot, chosen: Sequence[Flavor], warn: Callable[[str], None]
+    ) -> list[tuple[str | None, Sequence[Fits]]]:
+        """Return how many servers fit, for each flavor by its name, or for the shape."""
         from placementclient.insight import unknown_names
         from placementclient.insight.capacity import fits
         from placementclient.placing.topology import Topology
+        from placementclient.render import capacity as tables
 
+        by = self.args.by
+        shape = None if self.args.fits is None else _shape(self.args.fits)
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(self.args.tree) or None
         request = self._restricted(CandidateRequest(Filter(shape or {})))
         absent = [*unknown_names.absent(unknown_names.Names.of(snapshot), request)]
         if wrong := [unknown_names.sentence(name) for name in absent if name.is_wrong]:
             raise errors.BadArgument('; '.join(wrong))
-        self.warn(map(unknown_names.sentence, absent))
+        for sentence in map(unknown_names.sentence, absent):
+            warn(sentence)
         if shape is not None:
-            return tables.fits(fits.GROUPED[by](topology, request, trees), by)
-        lines = []
-        for flavor, nova in scheduling.requests(self, snapshot, chosen, self.log.warning):
-            lines.append((flavor, fits.GROUPED[by](topology, self._restricted(nova.first), trees)))
+            return [(None, fits.GROUPED[by](topology, request, trees))]
+        lines: list[tuple[str | None, Sequence[Fits]]] = []
+        for flavor, nova in scheduling.requests(self, snapshot, chosen, warn):
+            items = fits.GROUPED[by](topology, self._restricted(nova.first), trees)
+            lines.append((flavor.name, items))
             if nova.second is not None:
                 more = fits.by_fallback(topology, self._restricted(nova.second), trees)
-                self.warn(tables.fallback(flavor, more))
-        return tables.flavors(lines, by)
+                for sentence in tables.fallback(flavor, more):
+                    warn(sentence)
+        return lines
 
     def _restricted(self, request: CandidateRequest) -> CandidateRequest:
         from placementclient.commands.framework.filters import any_of
@@ -123,6 +188,10 @@ class ShowCapacity(base.Lister):
             for option in _RESTRICTIONS:
                 if option.is_set(self.args):
                     raise errors.UsageError(f'{option.flags[0]} is for --fits and --flavors')
+        elif self.args.fail_above is not None:
+            raise errors.UsageError('--fail-above cannot be combined with --fits or --flavors')
+        if self.args.diff and not self.args.assume:
+            raise errors.UsageError('--diff needs --assume: it prints what the assumptions change')
 
 
 def _shape(text: str) -> dict[str, int]:

@@ -50,11 +50,7 @@ class ExportCapacity(base.PlacementCommand):
             help='Add the zone of each host and the projects of each aggregate: a file with the '
             'answer of GET /os-aggregates, or nova: ask Nova',
         ),
-        Option(
-            '--projects <file>|keystone',
-            help='Add the names of projects: a file with the output of openstack project list -f '
-            'json, or keystone: ask Keystone',
-        ),
+        compute.PROJECTS,
         Option(
             '--quotas <file>|nova',
             help='Add the quotas of projects: a file with the output of openstack quota list '

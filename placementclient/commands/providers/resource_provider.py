@@ -17,7 +17,7 @@ from placementclient.render import columns
 class ListResourceProvider(base.Lister):
     """List resource providers, all or those that satisfy every condition given."""
 
-    examples = ('--resource VGPU=1 --required CUSTOM_NVIDIA_A40',)
+    examples = ('--resource VGPU=1 --required CUSTOM_NVIDIA_A40 --roots',)
     endpoint = endpoints.LIST_PROVIDERS
     options = (
         Option('--uuid', type=normalized, help='UUID of the resource provider'),
@@ -26,6 +26,11 @@ class ListResourceProvider(base.Lister):
             since={'resource': '1.4', 'required': '1.18', 'member-of': '1.3', 'in-tree': '1.14'}
         ),
         filters.aggregate_uuid(since='1.3'),
+        Flag(
+            '--roots',
+            since='1.14',
+            help='List the root of each match in its place, once: the hosts of devices',
+        ),
     )
 
     def execute(self) -> columns.Output:
@@ -44,6 +49,11 @@ class ListResourceProvider(base.Lister):
         if has_pattern:
             names = set(patterns.matching(name, (provider.name for provider in providers)))
             providers = [provider for provider in providers if provider.name in names]
+        if self.args.roots:
+            known = {provider.uuid: provider for provider in providers}
+            roots = dict.fromkeys(provider.root_uuid for provider in providers)
+            known |= api.resource_provider.some(self.client, roots.keys() - known)
+            providers = [known[root] for root in roots if root in known]
         if not providers:
             self.hint('No resource provider matches')
         return columns.PROVIDER.rows(providers, self.version)

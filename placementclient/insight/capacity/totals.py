@@ -31,6 +31,10 @@ class TotalsLine(msgspec.Struct, frozen=True, gc=False):
     shared_by: str | None = None
     providers: int = 1
 
+    def is_used_above(self, percentage: float) -> bool:
+        """Return whether more than a part of the capacity is used; use without capacity is."""
+        return self.used * 100 > percentage * self.capacity
+
 
 def by_class(snapshot: Snapshot) -> list[TotalsLine]:
     """Return a line for each class, over all providers."""

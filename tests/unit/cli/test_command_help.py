@@ -77,6 +77,14 @@ def test_a_wrong_command_is_told_with_near_ones(placement, service):
     assert service.requests == []
 
 
+@pytest.mark.parametrize('option', ['--trait', '--with-trait', '--with-trait=HW_GPU'])
+def test_a_command_that_filters_by_traits_names_its_option_for_the_others(placement, option):
+    result = placement(f'resource provider list {option} HW_GPU')
+    assert result.status == 2
+    assert 'Did you mean "--required"?' in result.stderr
+    assert 'Did you mean' not in placement(f'resource class list {option}').stderr
+
+
 @pytest.mark.parametrize('variable', ['OS_CLOUD', 'OS_AUTH_TYPE'])
 def test_without_authentication_it_is_said_what_to_set(capsys, monkeypatch, variable):
     assert shell.main(['trait', 'list']) == 1

@@ -45,6 +45,7 @@ OPTIONS = [
     (_LIST, f'--member-of {AGG}', '1.3'),
     (_LIST, '--resource VCPU=1', '1.4'),
     (_LIST, f'--in-tree {RP}', '1.14'),
+    (_LIST, '--roots', '1.14'),
     (_LIST, '--required A', '1.18'),
     (_LIST, '--forbidden A', '1.22'),
     (_LIST, f'--forbidden-member-of {AGG}', '1.32'),

@@ -85,6 +85,7 @@ SERVICE = ComputeService('h', 'enabled', 'up', id='a-b')
          [HostAggregate('a1', 'az', ('h1', 'h2'))]),
         ('projects', records.projects, {'ID': 'a', 'Name': 'Demo'}, {'a': 'Demo'}),
         ('projects', records.projects, {'id': 'a', 'name': 'Demo'}, {'a': 'Demo'}),
+        ('users', records.users, {'ID': 'a', 'Name': 'anna'}, {'a': 'anna'}),
         ('quotas', records.quotas, {'Project ID': 'a', 'Cores': 20, 'Ram': -1, 'Instances': 10},
          {'a': {'CPUS': 20, 'MEMORY_MB': -1}}),
         ('quotas', records.quotas, {'id': 'a', 'cores': None}, {'a': {}}),

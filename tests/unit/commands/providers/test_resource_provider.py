@@ -29,6 +29,7 @@ PATH = f'/resource_providers/{RP}'
 CHILD = provider(RP, 'numa0', 7, ROOT, ROOT)
 FIELDS = f'{RP}\nnuma0\n7\n{ROOT}\n{ROOT}\n'
 NOTHING = 'No resource provider matches\n'
+OTHER_HOST = provider(RP, 'compute8', 1, None, RP)
 OTHER = provider(RP2, 'compute1')
 DEPRECATED = 'The --aggregate-uuid option is deprecated, please use --member-of instead.\n'
 NONE: dict[str, Any] = {'resource_providers': []}
@@ -80,6 +81,23 @@ LIST = {
         "resource provider list --name 'comp*1' -f value -c name",
         [get('/resource_providers', {'resource_providers': [CHILD, OTHER]})],
         'compute1\n',
+    ),
+    'with --roots each match has its root in its place, once': Case(
+        'resource provider list --required HW_GPU --roots -f value -c uuid -c name',
+        [
+            get(
+                '/resource_providers?required=HW_GPU',
+                {
+                    'resource_providers': [
+                        provider(RP2, 'gpu0', 1, ROOT, ROOT),
+                        OTHER_HOST,
+                        provider(AGG, 'gpu1', 1, ROOT, ROOT),
+                    ]
+                },
+            ),
+            get(f'/resource_providers/{ROOT}', provider(ROOT, 'compute7')),
+        ],
+        f'{ROOT} compute7\n{RP} compute8\n',
     ),
     'resources may be written as the service has them': Case(
         'resource provider list --resource VCPU:2,DISK_GB=5 --resource VGPU:1',

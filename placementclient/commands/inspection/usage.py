@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Usage of the whole cloud, by project, user, host or consumer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from placementclient.basis import errors
+from placementclient.commands.framework import base, compute, reading
+from placementclient.commands.framework.option import Option
+
+#: The option for the names of the subjects, by what the lines are grouped by.
+_NAMES = {'project': 'projects', 'user': 'users', 'consumer': 'servers'}
+
+
+class ListUsage(base.Lister):
+    """List the projects, users, hosts or consumers that use resources, the largest first.
+
+    The rows of a class are together. The column percent is the part of the capacity of all
+    providers. A host is the root of a provider tree; a shared pool is a root of its own.
+    """
+
+    examples = (
+        '--by project --class VCPU --top 20 --projects keystone',
+        '--by consumer --class VGPU --snapshot cloud.json --servers servers.json',
+    )
+    auth_required = False
+    nothing = 'No consumer has allocations'
+    options = (
+        Option(
+            '--by',
+            choices=('project', 'user', 'host', 'consumer'),
+            default='project',
+            help='Print a row for each project, user, host or consumer, and each class',
+        ),
+        Option(
+            '--class <resource_class>...',
+            dest='classes',
+            help='Only this resource class',
+        ),
+        Option('--top <number>', help='Only so many rows of each class, the largest; default: all'),
+        compute.PROJECTS,
+        Option(
+            '--users <file>|keystone',
+            help='Add the names of users: a file with the output of openstack user list -f json, '
+            'or keystone: ask Keystone',
+        ),
+        Option(
+            '--servers <file>|nova...',
+            help='Add the names of servers to their consumers: a list of servers as JSON, or nova: '
+            'ask Nova',
+        ),
+        reading.SNAPSHOT,
+    )
+
+    def execute(self) -> base.Output:
+        from placementclient.basis.wording import suggestion
+        from placementclient.insight import usage
+        from placementclient.render import facts
+        from placementclient.render import usage as tables
+
+        by = self.args.by
+        self._check_names()
+        names = self._names(by)
+        projects = self._names('project') if by == 'consumer' else {}
+        snapshot = reading.read(self, self.args.snapshot)
+        if by == 'host':
+            names = {root.uuid: root.name for root in snapshot.roots()}
+        lines = usage.by_subject(snapshot, by)
+        if classes := set(self.args.classes):
+            existing = usage.capacities(snapshot).keys() | {line.resource_class for line in lines}
+            if unknown := sorted(classes - existing):
+                near = suggestion(unknown, sorted(existing))
+                raise errors.BadArgument(f'No provider has inventory of {unknown[0]}{near}')
+            lines = [line for line in lines if line.resource_class in classes]
+        if self.args.top:
+            lines = [*usage.largest(lines, self.args.top)]
+        if unlisted := usage.unlisted(snapshot):
+            self.log.warning(
+                f'Not in the table: {facts.sizes(unlisted)}. Placement counts it as used, and no '
+                'consumer has it'
+            )
+        return tables.lines(lines, snapshot, names, projects, of_consumers=by == 'consumer')
+
+    def _check_names(self) -> None:
+        """Refuse names of what the table does not have."""
+        by = self.args.by
+        for subject, option in _NAMES.items():
+            has_column = subject in (by, 'project' if by == 'consumer' else by)
+            if getattr(self.args, option) and not has_column:
+                raise errors.UsageError(f'--{option} is for --by {subject}')
+
+    def _names(self, subject: str) -> Mapping[str, str]:
+        """Return the names of projects, users or servers by ID, as far as an option gives them."""
+        option = _NAMES.get(subject)
+        records = option and compute.records(self, option, getattr(self.args, option))
+        if subject == 'consumer' and records:
+            return {uuid: server.name or '' for uuid, server in records.items()}
+        return records or {}

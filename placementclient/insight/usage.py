@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Usage by project, user, host or consumer."""
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from operator import attrgetter
+
+import msgspec
+
+from placementclient.model.consumers import Consumer, together
+from placementclient.model.providers import SHARING_TRAIT
+from placementclient.model.snapshots import Snapshot
+
+
+class UsageLine(msgspec.Struct, frozen=True, gc=False):
+    """The amount of one class that a project, a user, a host or a consumer uses.
+
+    :param subject: the ID of the project or user, or the UUID of the host's root or the consumer
+    :param consumers: those with a part in the amount, by UUID
+    """
+
+    subject: str
+    resource_class: str
+    used: int
+    consumers: tuple[Consumer, ...]
+
+
+#: The subject of an allocation, from its snapshot, its consumer and the UUID of its provider.
+_SUBJECTS: dict[str, Callable[[Snapshot, Consumer, str], str]] = {
+    'project': lambda snapshot, consumer, provider_uuid: consumer.project_id or '',
+    'user': lambda snapshot, consumer, provider_uuid: consumer.user_id or '',
+    'host': lambda snapshot, consumer, provider_uuid: _root(snapshot, provider_uuid),
+    'consumer': lambda snapshot, consumer, provider_uuid: consumer.uuid,
+}
+GROUPINGS = tuple(_SUBJECTS)
+
+
+def by_subject(snapshot: Snapshot, grouping: str) -> list[UsageLine]:
+    """Return the lines by class, those of a class by amount, the largest first.
+
+    :param grouping: one of :data:`GROUPINGS`
+    """
+    subject_of = _SUBJECTS[grouping]
+    amounts: dict[tuple[str, str], int] = {}
+    consumers: dict[tuple[str, str], dict[str, Consumer]] = {}
+    for consumer in snapshot.consumers.values():
+        for provider_uuid, resources in consumer.allocations.items():
+            if provider_uuid not in snapshot.providers:
+                continue
+            subject = subject_of(snapshot, consumer, provider_uuid)
+            for name, amount in resources.items():
+                key = subject, name
+                amounts[key] = amounts.get(key, 0) + amount
+                consumers.setdefault(key, {})[consumer.uuid] = consumer
+    lines = [
+        UsageLine(subject, name, used, tuple(consumers[subject, name].values()))
+        for (subject, name), used in amounts.items()
+    ]
+    return sorted(lines, key=lambda line: (line.resource_class, -line.used, line.subject))
+
+
+def largest(lines: list[UsageLine], count: int) -> Iterator[UsageLine]:
+    """Return the first lines of each class."""
+    for _, of_class in groupby(lines, attrgetter('resource_class')):
+        yield from list(of_class)[:count]
+
+
+def capacities(snapshot: Snapshot) -> dict[str, int]:
+    """Return the capacity of all providers, by class."""
+    return together(
+        {name: inventory.capacity for name, inventory in state.inventories.items()}
+        for state in snapshot.providers.values()
+    )
+
+
+def unlisted(snapshot: Snapshot) -> dict[str, int]:
+    """Return the usage that no consumer of the snapshot accounts for, by class."""
+    return together(map(snapshot.unlisted, snapshot.providers))
+
+
+def hosts(snapshot: Snapshot, consumer: Consumer) -> list[str]:
+    """Return the names of the roots on which a consumer holds something, without shared pools."""
+    states = [snapshot.providers[uuid] for uuid in consumer.allocations.keys() & snapshot.providers]
+    local = [state for state in states if SHARING_TRAIT not in state.traits]
+    roots = {_root(snapshot, state.uuid) for state in local or states}
+    return sorted(snapshot.providers[uuid].name for uuid in roots)
+
+
+def _root(snapshot: Snapshot, provider_uuid: str) -> str:
+    return snapshot.providers[provider_uuid].provider.root_uuid

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of usage by project, user, host or consumer."""
+
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
+
+from placementclient.insight import usage
+from placementclient.insight.usage import UsageLine
+from placementclient.model.snapshots import Snapshot
+from placementclient.render.columns import Column, Columns, Output
+from placementclient.render.facts import size
+
+
+def lines(
+    listed: Iterable[UsageLine],
+    snapshot: Snapshot,
+    names: Mapping[str, str],
+    projects: Mapping[str, str],
+    *,
+    of_consumers: bool,
+) -> Output:
+    """Return a row for each line.
+
+    :param names: of the subjects, by ID
+    :param projects: the names of projects, by ID
+    :param of_consumers: whether each line is about one consumer, with its host and its project
+    """
+    capacities = usage.capacities(snapshot)
+
+    def percent(line: UsageLine) -> float | None:
+        capacity = capacities.get(line.resource_class)
+        return round(100 * line.used / capacity, 1) if capacity else None
+
+    def project(line: UsageLine) -> str:
+        project_id = line.consumers[0].project_id or ''
+        return projects.get(project_id, project_id)
+
+    last = (
+        (
+            Column('host', lambda line: ', '.join(usage.hosts(snapshot, line.consumers[0]))),
+            Column('project', project),
+        )
+        if of_consumers
+        else (Column('consumers', lambda line: len(line.consumers)),)
+    )
+    return Columns(
+        Column('subject'),
+        Column('name', lambda line: names.get(line.subject, '')),
+        Column('resource_class', attrgetter('resource_class')),
+        Column('used', lambda line: size(line.resource_class, line.used)),
+        Column('percent', percent),
+        *last,
+    ).rows(listed)
