@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from placementclient.commands.framework.document import LineLister
+from placementclient.commands.framework import base
 from placementclient.files import disk
 from placementclient.hosts import archive, assignments
 from placementclient.model.consumers import Resources
@@ -155,6 +155,10 @@ def _in_bash(command, status):
     return done.stdout
 
 
+def _format_on_a_terminal(command):
+    return 'text' if command.formatter_namespace == base.LINES else 'table'
+
+
 def shown(run, argv):
     """Run a command as on a terminal: its messages and its table come in their order.
 
@@ -162,7 +166,7 @@ def shown(run, argv):
     """
     with (
         contextlib.redirect_stderr(sys.stdout),
-        mock.patch.object(LineLister, 'formatter_default', 'text'),
+        mock.patch.object(base.Lister, 'formatter_default', property(_format_on_a_terminal)),
     ):
         result = run(*argv)
     assert not result.stderr

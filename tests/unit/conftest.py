@@ -96,7 +96,7 @@ def _environment(monkeypatch, tmp_path):
 @pytest.fixture(autouse=True)
 def _true_to_their_word(monkeypatch):
     """Commands end and print as they say: see ``statuses`` and ``prints``."""
-    run, produce_output = base.PlacementCommand.run, base._Table.produce_output
+    run = base.PlacementCommand.run
 
     def checked_run(self, parsed_args):
         status = run(self, parsed_args)
@@ -104,12 +104,18 @@ def _true_to_their_word(monkeypatch):
         assert status in documented or not self.statuses
         return status
 
-    def checked_output(self, parsed_args, names, data):
-        assert not self.prints or set(names) <= set(self.printed())
-        return produce_output(self, parsed_args, names, data)
+    def check_output(kind):
+        produce_output = kind.produce_output
 
+        def checked_output(self, parsed_args, names, data):
+            assert not self.prints or set(names) <= set(self.printed())
+            return produce_output(self, parsed_args, names, data)
+
+        monkeypatch.setattr(kind, 'produce_output', checked_output)
+
+    check_output(base.Lister)
+    check_output(base.ShowOne)
     monkeypatch.setattr(base.PlacementCommand, 'run', checked_run)
-    monkeypatch.setattr(base._Table, 'produce_output', checked_output)
 
 
 @pytest.fixture

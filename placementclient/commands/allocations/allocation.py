@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -27,12 +27,15 @@ if TYPE_CHECKING:
 
 #: Below, allocations are read without their owner, and so cannot be written back.
 _SHOWS_OWNER = Microversion(1, 12)
-
+#: The columns of allocations, with those of --long.
+_COLUMNS = (*columns.ALLOCATION.names, 'last_modified', 'name')
 OWNER = (
     Option('--project-id <project>', required_since='1.8', help='ID of its project'),
     Option('--user-id <user>', required_since='1.8', help='ID of its user'),
     Option('--consumer-type', required_since='1.38', help='Such as INSTANCE; default: its type'),
 )
+
+_BODY = Option('--file', required=True, help='The file; - for standard input')
 
 
 class ListAllocation(base.Lister):
@@ -47,28 +50,7 @@ class ListAllocation(base.Lister):
         return columns.HOLDING.rows(holdings, self.version)
 
 
-class ConsumerLister(base.Lister):
-    """A command that prints the allocations of a consumer."""
-
-    prints: ClassVar[Sequence[str]] = (*columns.ALLOCATION.names, 'last_modified', 'name')
-
-    def shown(self) -> Read[Consumer]:
-        """Read the allocations of the argument ``<consumer>``."""
-        return api.allocation.show(self.client, self.args.consumer)
-
-    def output(self, shown: Read[Consumer]) -> columns.Output:
-        consumer = shown.value
-        output = columns.ALLOCATION.rows(
-            ((uuid, resources, shown) for uuid, resources in consumer.allocations.items()),
-            self.version,
-        )
-        if 'long' in self.args:
-            output = self.dated(output, shown)
-        names = functools.partial(api.resource_provider.names, self.client, consumer.allocations)
-        return self.named(output, names)
-
-
-class ShowAllocation(ConsumerLister):
+class ShowAllocation(base.Lister):
     """Show the allocations of a consumer on all resource providers.
 
     The column name, with --long or -c name, has the names of the providers.
@@ -76,16 +58,17 @@ class ShowAllocation(ConsumerLister):
 
     examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8',)
     endpoint = endpoints.SHOW_ALLOCATIONS
+    prints = _COLUMNS
     options = (
         option.CONSUMER,
         Flag('--long', since='1.15', help='Also print last_modified and names of providers'),
     )
 
     def execute(self) -> columns.Output:
-        return self.output(self.shown())
+        return _table(self, api.allocation.show(self.client, self.args.consumer))
 
 
-class SetAllocation(ConsumerLister):
+class SetAllocation(base.Lister):
     """Replace all allocations of a consumer."""
 
     examples = (
@@ -93,6 +76,7 @@ class SetAllocation(ConsumerLister):
         '--project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id a30a1b5f2ee24ac8b1fe14ae25f4b0d5',
     )
     endpoint = endpoints.SET_ALLOCATIONS
+    prints = _COLUMNS
     options = (
         option.CONSUMER,
         Option(
@@ -120,20 +104,23 @@ class SetAllocation(ConsumerLister):
                 allocations,
                 self.args.project_id,
                 self.args.user_id,
-                self.shown().value.generation if expected is None else expected,
+                api.allocation.show(self.client, self.args.consumer).value.generation
+                if expected is None
+                else expected,
                 self.args.consumer_type,
             )
             api.allocation.set(self.client, consumer, mappings=mappings, replaces_owner=True)
 
         attempts.retried(self.client, write, expected)
-        return self.output(self.shown())
+        return _table(self, api.allocation.show(self.client, self.args.consumer))
 
 
-class UnsetAllocation(ConsumerLister):
+class UnsetAllocation(base.Lister):
     """Remove some allocations of a consumer, or all, and leave the rest."""
 
     examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --provider compute1 --resource-class VGPU',)
     endpoint = endpoints.SET_ALLOCATIONS
+    prints = _COLUMNS
     first_version = _SHOWS_OWNER
     options = (
         option.CONSUMER,
@@ -149,7 +136,7 @@ class UnsetAllocation(ConsumerLister):
         classes, generation = set(self.args.resource_class), self.args.generation
 
         def read() -> tuple[Consumer, Consumer]:
-            consumer = self.shown().value
+            consumer = api.allocation.show(self.client, self.args.consumer).value
             return consumer, _without(consumer, providers, classes)
 
         def write() -> None:
@@ -170,7 +157,7 @@ class UnsetAllocation(ConsumerLister):
             return rest.allocations == consumer.allocations
 
         attempts.confirmed(self.client, write, is_done, generation)
-        return self.output(self.shown())
+        return _table(self, api.allocation.show(self.client, self.args.consumer))
 
 
 class DeleteAllocation(base.PlacementCommand):
@@ -197,22 +184,13 @@ class ReplaceAllocation(base.PlacementCommand):
 
     examples = ('--file allocations.json',)
     endpoint = endpoints.REPLACE_ALLOCATIONS
-    options = (Option('--file', required=True, help='The file; - for standard input'),)
-
-    function = staticmethod(api.allocation.replace)
+    options = (_BODY,)
 
     def execute(self) -> None:
-        from placementclient.files import disk
-
-        try:
-            body = normalized_body(disk.read_document(self.args.file))
-        except RecursionError:
-            raise errors.BadFile(self.args.file, 'nested too deeply') from None
-        # Its generations guard it: where it was carried out, it is refused the second time.
-        attempts.retried(self.client, lambda: self.function(self.client, body), body)
+        _send_file(self, api.allocation.replace)
 
 
-class SubmitReshape(ReplaceAllocation):
+class SubmitReshape(base.PlacementCommand):
     """Send the body of a reshape: replace inventories and allocations in one transaction.
 
     The file has the body of POST /reshaper for the API version in use, as JSON or YAML. Placement
@@ -221,7 +199,40 @@ class SubmitReshape(ReplaceAllocation):
 
     examples = ('--file body.json',)
     endpoint = endpoints.RESHAPE
-    function = staticmethod(api.reshaper.submit)
+    options = (_BODY,)
+
+    def execute(self) -> None:
+        _send_file(self, api.reshaper.submit)
+
+
+def _send_file(
+    command: base.PlacementCommand, send: Callable[[Client, dict[str, Any]], object]
+) -> None:
+    """Send the body of a request that the file of ``--file`` has."""
+    from placementclient.files import disk
+
+    try:
+        body = normalized_body(disk.read_document(command.args.file))
+    except RecursionError:
+        raise errors.BadFile(command.args.file, 'nested too deeply') from None
+    # Its generations guard it: where it was carried out, it is refused the second time.
+    attempts.retried(command.client, lambda: send(command.client, body), body)
+
+
+def _table(command: base.Lister, shown: Read[Consumer]) -> columns.Output:
+    """Return the allocations of a consumer, with the names of providers where they are asked for.
+
+    :param shown: what Placement has of it
+    """
+    consumer = shown.value
+    output = columns.ALLOCATION.rows(
+        ((uuid, resources, shown) for uuid, resources in consumer.allocations.items()),
+        command.version,
+    )
+    if 'long' in command.args:
+        output = command.dated(output, shown)
+    names = functools.partial(api.resource_provider.names, command.client, consumer.allocations)
+    return command.named(output, names)
 
 
 def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import abc
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
-from placementclient.commands.allocations.relocation import Relocation
+from placementclient.client.microversion import GUARDS_CONSUMERS
+from placementclient.commands.allocations.relocation import show_providers
 from placementclient.commands.framework import base, changing, filters, option
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Option
@@ -24,61 +24,7 @@ from placementclient.render import columns
 _PLANNING = (option.DRY_RUN, changing.PLAN, option.OVERWRITE)
 
 
-class _ConsumerEditing(Changing, Relocation):
-    """Edits the allocations of one consumer in one request, or shows or writes the change."""
-
-    statuses = (base.WOULD_DO,)
-    command = ''
-
-    @property
-    def is_planned(self) -> bool:
-        """Return whether the change is only shown, or written as a plan."""
-        return bool(self.args.dry_run or self.args.plan)
-
-    def printed(self) -> Sequence[str]:
-        return Changing.prints if self.is_planned else Relocation.prints
-
-    def has_text(self) -> bool:
-        return self.is_planned and super().has_text()
-
-    def execute(self) -> columns.Output:
-        if self.is_planned:
-            from placementclient.producers.consumer_edit import ConsumerEdit
-
-            return self.change(
-                ConsumerEdit(self.client, self.command, self.args.consumer, self._after)
-            )
-        attempts.retried(self.client, self._attempt, getattr(self.args, 'generation', None))
-        return self.output(self.shown())
-
-    def _attempt(self) -> None:
-        before = self.shown().value
-        after = self._after(before)
-        if after == before:
-            self.say_same(before)
-            return
-        self.check(before, after)
-        self.is_sent = True
-        api.allocation.set(self.client, after, replaces_owner=True)
-
-    def _after(self, consumer: Consumer) -> Consumer:
-        if not consumer.allocations:
-            raise errors.PlacementError(f'Consumer {consumer.uuid} holds nothing')
-        return self.edited(consumer)
-
-    @abc.abstractmethod
-    def edited(self, consumer: Consumer) -> Consumer:
-        """Return the consumer after the edit, or raise an error if it cannot have the edit."""
-
-    @abc.abstractmethod
-    def say_same(self, consumer: Consumer) -> None:
-        """Print that the consumer has the edit already."""
-
-    def check(self, before: Consumer, after: Consumer) -> None:
-        """Refuse an edit before it is sent; by default Placement decides."""
-
-
-class MoveAllocation(_ConsumerEditing):
+class MoveAllocation(Changing):
     """Move the allocations of a consumer from one resource provider to another, in one request.
 
     Allocations on other providers stay as they are. Amounts are added to those that the consumer
@@ -91,6 +37,9 @@ class MoveAllocation(_ConsumerEditing):
     examples = (
         '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --from compute1 --to compute1_gpu0 --class VGPU',
     )
+    first_version = GUARDS_CONSUMERS
+    prints = columns.RELOCATED.names
+    statuses = (base.WOULD_DO,)
     options = (
         option.CONSUMER,
         Option(
@@ -112,30 +61,30 @@ class MoveAllocation(_ConsumerEditing):
         ),
         *_PLANNING,
     )
-    command = 'resource provider allocation move'
+
+    def shows_changes(self) -> bool:
+        return bool(self.args.dry_run or self.args.plan)
 
     def execute(self) -> columns.Output:
         self._source = api.resource_provider.find(self.client, self.args.source)
         self._target = api.resource_provider.find(self.client, self.args.target)
         if self._source == self._target:
             raise errors.UsageError('--from and --to are the same resource provider')
-        return super().execute()
+        return _edit_consumer(
+            self,
+            'resource provider allocation move',
+            lambda c, is_sent: c if self._is_moved(c, is_sent) else self._move(c),
+            f'holds that on {self.args.target} already',
+        )
 
-    def edited(self, consumer: Consumer) -> Consumer:
-        """Return the consumer after the move; as it is, if it was made already."""
-        return consumer if self._is_made(consumer) else self._moved(consumer)
-
-    def say_same(self, consumer: Consumer) -> None:
-        self.say_done(f'Consumer {consumer.uuid} holds that on {self.args.target} already')
-
-    def _is_made(self, consumer: Consumer) -> bool:
+    def _is_moved(self, consumer: Consumer, is_sent: bool) -> bool:
         """Return whether the move was made already, as far as the allocations show."""
         source, target = self._source, self._target
         classes = set(self.args.resource_class)
         on_source = set(consumer.allocations.get(source, ()))
         on_target = set(consumer.allocations.get(target, ()))
         is_moved = classes <= on_target - on_source if classes else on_target and not on_source
-        if not is_moved or self.is_sent:
+        if not is_moved or is_sent:
             return bool(is_moved)
         # The service does not know what a consumer held once. But what it holds on a third
         # provider, or what the source has no inventory of, did not come from there.
@@ -144,7 +93,7 @@ class MoveAllocation(_ConsumerEditing):
         others = (resources for uuid, resources in consumer.allocations.items() if uuid != target)
         return bool(moved) and moved <= offered and moved.isdisjoint(itertools.chain(*others))
 
-    def _moved(self, consumer: Consumer) -> Consumer:
+    def _move(self, consumer: Consumer) -> Consumer:
         """Return the consumer after the move; refuse if it does not hold that on the source."""
         source, target = self._source, self._target
         classes = set(self.args.resource_class)
@@ -162,7 +111,7 @@ class MoveAllocation(_ConsumerEditing):
         return replace(consumer, allocations={uuid: part for uuid, part in changed.items() if part})
 
 
-class ResizeAllocation(_ConsumerEditing):
+class ResizeAllocation(Changing):
     """Set amounts that a consumer holds, where it holds them, in one request.
 
     Its owner, its type and its other allocations stay as they are. If a provider has no room for an
@@ -173,6 +122,9 @@ class ResizeAllocation(_ConsumerEditing):
     """
 
     examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --resource VCPU=4 --resource MEMORY_MB=8192',)
+    first_version = GUARDS_CONSUMERS
+    prints = columns.RELOCATED.names
+    statuses = (base.WOULD_DO,)
     options = (
         option.CONSUMER,
         Option(
@@ -187,23 +139,31 @@ class ResizeAllocation(_ConsumerEditing):
         option.CONSUMER_GENERATION,
         *_PLANNING,
     )
-    command = 'resource provider allocation resize'
     _provider: str | None = None
+
+    def shows_changes(self) -> bool:
+        return bool(self.args.dry_run or self.args.plan)
 
     def execute(self) -> columns.Output:
         self._amounts = filters.resources(self.args.resource)
         if self.args.provider is not None:
             self._provider = api.resource_provider.find(self.client, self.args.provider)
-        return super().execute()
+        return _edit_consumer(
+            self,
+            'resource provider allocation resize',
+            self._resize,
+            'holds these amounts already',
+            self._check_room,
+        )
 
-    def edited(self, consumer: Consumer) -> Consumer:
+    def _resize(self, consumer: Consumer, is_sent: bool) -> Consumer:
         """Return the consumer with the amounts; refuse a class that it does not hold, or 0."""
         allocations = {uuid: dict(part) for uuid, part in consumer.allocations.items()}
         for name, amount in self._amounts.items():
             allocations[self._holding(consumer, name, amount)][name] = amount
         after = replace(consumer, allocations=allocations)
         generation = self.args.generation
-        if generation in (None, consumer.generation) or (self.is_sent and after == consumer):
+        if generation in (None, consumer.generation) or (is_sent and after == consumer):
             return after
         wrong = f'The generation is {consumer.generation}, not {generation}'
         raise errors.PlacementError(f'{wrong}: read again what is there')
@@ -235,10 +195,7 @@ class ResizeAllocation(_ConsumerEditing):
             )
         return holding[0]
 
-    def say_same(self, consumer: Consumer) -> None:
-        self.say_done(f'Consumer {consumer.uuid} holds these amounts already')
-
-    def check(self, before: Consumer, after: Consumer) -> None:
+    def _check_room(self, before: Consumer, after: Consumer) -> None:
         from placementclient.producers.consumer_edit import changed_providers, check_room
         from placementclient.reading.facets import with_facets
 
@@ -248,3 +205,44 @@ class ResizeAllocation(_ConsumerEditing):
             state = ProviderState(Provider(uuid, names.get(uuid, uuid), 0))
             facets = with_facets(self.client, state, ('inventories', 'usages'))
             check_room(facets.state, before, after)
+
+
+def _edit_consumer(
+    command: Changing,
+    name: str,
+    edit: Callable[[Consumer, bool], Consumer],
+    done: str,
+    check: Callable[[Consumer, Consumer], None] = lambda before, after: None,
+) -> columns.Output:
+    """Edit the allocations of the argument ``<consumer>``, or show or write the change.
+
+    :param name: that of the command, for the plan
+    :param edit: returns the consumer after the edit, as it is if it had that before; its second
+        argument is whether this run has sent a write, which has then made the edit
+    :param done: says what the consumer has if the edit was made before this run
+    :param check: refuses an edit before it is sent
+    """
+    client, uuid, is_sent = command.client, command.args.consumer, False
+
+    def edited(consumer: Consumer) -> Consumer:
+        if not consumer.allocations:
+            raise errors.PlacementError(f'Consumer {consumer.uuid} holds nothing')
+        return edit(consumer, is_sent)
+
+    def attempt() -> None:
+        nonlocal is_sent
+        before = api.allocation.show(client, uuid).value
+        after = edited(before)
+        if after != before:
+            check(before, after)
+            is_sent = True
+            api.allocation.set(client, after, replaces_owner=True)
+        elif not is_sent:
+            command.log.warning(f'Consumer {before.uuid} {done}: nothing was done')
+
+    if command.shows_changes():
+        from placementclient.producers.consumer_edit import ConsumerEdit
+
+        return command.change(ConsumerEdit(client, name, uuid, edited))
+    attempts.retried(client, attempt, getattr(command.args, 'generation', None))
+    return show_providers(command, uuid)

@@ -1,43 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations that go to another consumer, in one request."""
 
-from collections.abc import Sequence
-from typing import ClassVar
-
 from msgspec.structs import replace
 
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE
-from placementclient.commands.allocations.allocation import ConsumerLister
-from placementclient.commands.framework import option
+from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.model.consumers import Consumer
-from placementclient.model.freshness import Read
 from placementclient.model.providers import normalized
 from placementclient.render import columns
 
 
-class Relocation(ConsumerLister):
-    """A command that reads the allocations of a consumer and writes them elsewhere."""
-
-    first_version = GUARDS_CONSUMERS
-    prints: ClassVar[Sequence[str]] = columns.RELOCATED.names
-    #: Whether this run has sent a write, which has then made the move.
-    is_sent = False
-
-    def output(self, shown: Read[Consumer]) -> columns.Output:
-        names = api.resource_provider.names(self.client, shown.value.allocations)
-        return columns.relocated(shown, names, self.version)
-
-    def say_done(self, what: str) -> None:
-        """Print that the move was made before this run, as after a lost answer."""
-        if not self.is_sent:
-            self.log.warning(f'{what}: nothing was done')
+def show_providers(command: base.Lister, consumer: str) -> columns.Output:
+    """Return the table of the allocations of a consumer, with the names of the providers."""
+    shown = api.allocation.show(command.client, consumer)
+    names = api.resource_provider.names(command.client, shown.value.allocations)
+    return columns.relocated(shown, names, command.version)
 
 
-class TransferAllocation(Relocation):
+class TransferAllocation(base.Lister):
     """Transfer all allocations of a consumer to another consumer, in one request.
 
     Nova does so between a server and its migration. The other consumer takes over project, user and
@@ -47,6 +30,10 @@ class TransferAllocation(Relocation):
     examples = (
         '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --to-consumer 8d8f9a0e-2f43-4c57-8f0e-6d2b6c5c2a11',
     )
+    first_version = GUARDS_CONSUMERS
+    prints = columns.RELOCATED.names
+    #: Whether this run has sent a write, which has then made the transfer.
+    _is_sent = False
     options = (
         option.CONSUMER,
         Option(
@@ -63,17 +50,21 @@ class TransferAllocation(Relocation):
         if self.args.consumer == self.args.to_consumer:
             raise errors.UsageError('--to-consumer is the consumer itself')
         attempts.retried(self.client, self._transfer)
-        return self.output(api.allocation.show(self.client, self.args.to_consumer))
+        return show_providers(self, self.args.to_consumer)
 
     def _transfer(self) -> None:
-        giver = self.shown().value
+        giver = api.allocation.show(self.client, self.args.consumer).value
         taker = api.allocation.show(self.client, self.args.to_consumer).value
         if not giver.allocations:
             if not taker.allocations:
                 raise errors.PlacementError(f'Consumer {giver.uuid} holds nothing')
-            self.say_done(f'Consumer {giver.uuid} holds nothing any more, {taker.uuid} does')
+            if not self._is_sent:
+                self.log.warning(
+                    f'Consumer {giver.uuid} holds nothing any more, {taker.uuid} does: nothing was '
+                    'done'
+                )
             return
-        self.is_sent = True
+        self._is_sent = True
         if taker.allocations and not self.args.replace:
             raise errors.PlacementError(
                 f'Consumer {taker.uuid} holds something already: --replace would free it'

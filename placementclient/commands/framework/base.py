@@ -6,9 +6,8 @@ from __future__ import annotations
 import argparse
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from cliff.display import DisplayCommandBase
 from osc_lib.command import command
 
 from placementclient.api import attempts
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
     from placementclient.model.freshness import Read
     from placementclient.render.columns import Output as Output
 
+#: The formats of rows that can also be printed as lines of text for people.
+LINES = 'placementclient.formatter.lines'
 #: How a dry run ends, so that scripts see whether there is something to do.
 WOULD_DO = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
 
@@ -55,65 +56,19 @@ class NameCommand(PlacementCommand):
         )
 
 
-class _Table(PlacementCommand, DisplayCommandBase[Any]):
-    """The common part of commands that print a table, or the same as data."""
-
-    #: The names of the columns of a command that writes: cliff checks -c only after the write.
-    prints: ClassVar[Sequence[str]] = ()
-
-    def _check(self) -> None:
-        super()._check()
-        if names := self.printed():
-            self._check_columns(names)
-
-    def printed(self) -> Sequence[str]:
-        """Return the names of the columns under the present options, as :attr:`prints`."""
-        return self.prints
-
-    def _check_columns(self, names: Sequence[str]) -> None:
-        """Refuse a column of ``-c`` that the table does not have."""
-        # Commands of endpoints only warn if other columns exist, as those of osc-placement do:
-        # their columns depend on the microversion.
-        normalized = set(map(_normalized, names))
-        unknown = [name for name in self.args.columns if _normalized(name) not in normalized]
-        if not unknown:
-            return
-        message = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
-        if self.endpoint is None or len(unknown) == len(self.args.columns):
-            raise errors.BadArgument(message)
-        self.log.warning(message)
-
-    def _fitted(self) -> Any:
-        return self.formatter
-
-    def produce_output(
-        self, parsed_args: argparse.Namespace, names: Sequence[str], values: Any
-    ) -> int:
-        """Print the table: printable text for people, unchanged data for programs."""
-        if not self.prints:
-            self._check_columns(names)
-        name, is_seen = parsed_args.formatter, self.app.stdout.isatty()
-        if name == 'table':
-            self.formatter.ALIGNMENTS = {**self.formatter.ALIGNMENTS, RightAligned: 'r'}
-            if is_seen:
-                self.formatter = self._fitted()
-        cell = _shown_number if name == 'value' and is_seen else _CELLS.get(name)
-        # Texts have colours; the cells of tables and of values are printable already.
-        on_screen = is_seen and name not in ('table', 'text', 'value')
-        self.formatter = PrintableFormatter(self.formatter, cell, on_screen=on_screen)
-        with self._printing():
-            status: int = super().produce_output(  # type: ignore[safe-super]
-                parsed_args, names, values
-            )
-        return status
-
-
-class Lister(_Table, command.Lister):
+class Lister(PlacementCommand, command.Lister):
     """A command that prints rows."""
 
     #: The sentence on stderr for people if there is no row; empty: none. The commands of the
     #: endpoints print an empty line instead, as those of osc-placement do.
     nothing: str = 'Nothing found'
+
+    @property
+    def formatter_default(self) -> str:
+        """The format where the operator asks for none: lines of text only on a terminal."""
+        stdout = getattr(self.app, 'stdout', None)
+        is_seen = stdout is not None and stdout.isatty()
+        return 'text' if self.formatter_namespace == LINES and is_seen else 'table'
 
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super()._new_parser(prog_name)
@@ -124,13 +79,18 @@ class Lister(_Table, command.Lister):
         )
         return parser
 
-    def _fitted(self) -> Any:
-        if self.args.wide:
-            self.args.max_width = fitting.UNLIMITED
-        if self.args.columns or self.args.max_width > 0 or self.args.fit_width:
-            return self.formatter
-        width = shutil.get_terminal_size().columns
-        return fitting.Fitted(self.formatter, width, self.log.warning)
+    def _check(self) -> None:
+        if self.args.formatter == 'text' and (self.args.wide or not self.has_text()):
+            self.args.formatter = 'table'
+        super()._check()
+
+    def has_text(self) -> bool:
+        """Return whether the rows can be printed as text: columns are those of a table."""
+        return not self.args.columns
+
+    def says_nothing(self) -> bool:
+        """Return whether the command prints :attr:`nothing` instead of an empty table."""
+        return self.endpoint is None
 
     def produce_output(
         self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
@@ -140,11 +100,23 @@ class Lister(_Table, command.Lister):
         is_for_people = parsed_args.formatter in ('table', 'text')
         is_empty = not listed and is_for_people and not parsed_args.print_empty
         if is_empty and self.says_nothing():
-            self._check_columns(self.printed() or names)
+            self.check_columns(self.printed() or names)
             if self.nothing:
                 self.log.warning(self.nothing)
             return 0
-        return super().produce_output(parsed_args, names, listed)
+        _prepare_formatter(self, names, self._fit)
+        with self.printing():
+            status: int = super().produce_output(parsed_args, names, listed)
+        return status
+
+    def _fit(self, formatter: Any) -> Any:
+        """Return the formatter of a table that a terminal of this width can show."""
+        if self.args.wide:
+            self.args.max_width = fitting.UNLIMITED
+        if self.args.columns or self.args.max_width > 0 or self.args.fit_width:
+            return formatter
+        width = shutil.get_terminal_size().columns
+        return fitting.Fitted(formatter, width, self.log.warning)
 
     def dated(self, output: Output, read: Read[Any]) -> Output:
         """Return the table; with ``--long``, ``last_modified`` is its last column."""
@@ -165,13 +137,18 @@ class Lister(_Table, command.Lister):
         name_of = names()
         return with_column(output, 'name', lambda row: name_of.get(row[position].lower(), ''))
 
-    def says_nothing(self) -> bool:
-        """Return whether the command prints :attr:`nothing` instead of an empty table."""
-        return self.endpoint is None
 
-
-class ShowOne(_Table, command.ShowOne):
+class ShowOne(PlacementCommand, command.ShowOne):
     """A command that prints the fields of one object."""
+
+    def produce_output(
+        self, parsed_args: argparse.Namespace, names: Sequence[str], values: Any
+    ) -> int:
+        """Print the fields."""
+        _prepare_formatter(self, names)
+        with self.printing():
+            status: int = super().produce_output(parsed_args, names, values)
+        return status
 
     def dated(self, output: Output, read: Read[Any]) -> Output:
         """Return the fields; with --long, ``last_modified`` is the last."""
@@ -181,13 +158,30 @@ class ShowOne(_Table, command.ShowOne):
         return (*names, 'last_modified'), (*values, read.last_modified)
 
 
+def _prepare_formatter(
+    command: Lister | ShowOne, names: Sequence[str], fit: Callable[[Any], Any] = lambda table: table
+) -> None:
+    """Let a command print printable text for people, and unchanged data for programs.
+
+    :param fit: makes of the formatter for a table one for this terminal
+    """
+    if not command.prints:
+        command.check_columns(names)
+    formatter: Any = command.formatter
+    name, is_seen = command.args.formatter, command.app.stdout.isatty()
+    if name == 'table':
+        formatter.ALIGNMENTS = {**formatter.ALIGNMENTS, RightAligned: 'r'}
+        if is_seen:
+            formatter = fit(formatter)
+    cell = _shown_number if name == 'value' and is_seen else _CELLS.get(name)
+    # Texts have colours; the cells of tables and of values are printable already.
+    on_screen = is_seen and name not in ('table', 'text', 'value')
+    formatter = PrintableFormatter(formatter, cell, on_screen=on_screen)
+    command.formatter = formatter
+
+
 def _shown_number(cell: Any) -> Any:
     return shown(number(cell))
-
-
-def _normalized(column: str) -> str:
-    """Return the name of a column as cliff compares it with those of -c."""
-    return column.lower().strip().replace(' ', '_')
 
 
 def with_column(output: Output, name: str, value: Callable[[Any], Any]) -> Output:

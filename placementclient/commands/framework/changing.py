@@ -19,11 +19,12 @@ from placementclient.basis.errors import (
 from placementclient.basis.wording import counted
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, progress
-from placementclient.commands.framework.document import LineLister, width
+from placementclient.commands.framework.document import width
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
     from placementclient.changes.results import ChangeResult
+    from placementclient.changes.summary import ChangeRow
     from placementclient.model.plans import Plan
     from placementclient.producers.producer import Producer
 
@@ -34,44 +35,65 @@ PLAN = Option(
 PLAN_FILE = Option('plan', help='The file of the plan')
 NOTHING = 'Nothing to change: the plan has no trees'
 _SHOWN = 40
+#: The columns of a change, planned or made.
+COLUMNS = ('object', 'change', 'before', 'after', 'state', 'reason')
 OPTIONS = (option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
 
 
-class Changing(LineLister):
+class Changing(base.Lister):
     """Shows the changes, asks for confirmation and applies them, or writes them as a plan."""
 
-    prints: ClassVar[Sequence[str]] = ('object', 'change', 'before', 'after', 'state', 'reason')
+    formatter_namespace = base.LINES
+    prints: ClassVar[Sequence[str]] = COLUMNS
     statuses: ClassVar[tuple[tuple[ExitStatus, str], ...]] = (
         base.WOULD_DO,
         (ExitStatus.PARTIAL, 'some changes are made, some could not be'),
     )
     nothing = 'Nothing to change'
 
-    def _check(self) -> None:
-        from placementclient.render import changes
+    def shows_changes(self) -> bool:
+        """Return whether the table has changes; else it has what the one object is now."""
+        return True
 
-        self.args.lines = changes.lines
-        super()._check()
+    def printed(self) -> Sequence[str]:
+        return COLUMNS if self.shows_changes() else self.prints
+
+    def has_text(self) -> bool:
+        return self.shows_changes() and super().has_text()
+
+    def says_nothing(self) -> bool:
+        return self.shows_changes() or super().says_nothing()
 
     def change(self, producer: Producer) -> base.Output:
         """Plan the changes of a producer; show, write or apply the plan, as the options say."""
-        from placementclient.changes.summary import rows, summary
-        from placementclient.render import changes
+        return self.finish(self.plan(producer), producer)
 
+    def plan(self, producer: Producer) -> Plan:
+        """Return the plan of a producer, unless the options contradict each other."""
         if self.args.plan and self.args.dry_run:
             raise UsageError('--plan and --dry-run exclude each other')
         if self.args.plan:
             check_free(self.args.plan, self.args.overwrite)
-        plan = producer.plan()
-        self.remark(plan)
-        if self.args.plan or self.args.dry_run:
-            if self.args.plan:
-                self.write(plan)
-            elif plan.changes or producer.is_undone:
-                self.ending = summary(plan.changes) if plan.changes else ''
-                self.exit_status = ExitStatus.DIFFERS
-            parts = [row for tree in plan.changes for row in rows(tree.before, tree.after)]
-            return changes.planned(parts, producer.notes if producer.has_notes else None)
+        return producer.plan()
+
+    def finish(self, plan: Plan, producer: Producer) -> base.Output:
+        """Show, write or apply a plan, as the options say."""
+        from placementclient.changes.summary import summary
+        from placementclient.render import changes
+
+        self.args.lines = changes.lines
+        if not (self.args.plan or self.args.dry_run):
+            return self._apply(plan, producer)
+        if self.args.plan:
+            self.write(plan)
+        elif plan.changes or producer.is_undone:
+            self.ending = summary(plan.changes) if plan.changes else ''
+            self.exit_status = ExitStatus.DIFFERS
+        return changes.planned(_rows(plan), producer.notes if producer.has_notes else None)
+
+    def _apply(self, plan: Plan, producer: Producer) -> base.Output:
+        from placementclient.render import changes
+
         results: Sequence[ChangeResult] = ()
         if plan.changes:
             self.ask(plan)
@@ -81,9 +103,6 @@ class Changing(LineLister):
             self.exit_status = ExitStatus.PARTIAL if is_partial else ExitStatus.ERROR
         self.ending = changes.ending(results, producer.notes)
         return changes.carried(results, producer.notes)
-
-    def remark(self, plan: Plan) -> None:
-        """Print the objects that a plan leaves out. A subclass overrides this."""
 
     def write(self, plan: Plan) -> None:
         """Write a plan, unless it is empty, and print its size."""
@@ -100,10 +119,10 @@ class Changing(LineLister):
         """Show a plan, and ask for confirmation, unless ``--yes`` is given."""
         if self.args.yes:
             return
-        from placementclient.changes.summary import rows, summary
+        from placementclient.changes.summary import summary
         from placementclient.render import changes
 
-        parts = [row for tree in plan.changes for row in rows(tree.before, tree.after)]
+        parts = _rows(plan)
         shown = '\n'.join(changes.planned_lines(parts[:_SHOWN], width()))
         if len(parts) > _SHOWN:
             shown += f'\nand {counted(len(parts) - _SHOWN, "more row")}: --dry-run prints all'
@@ -123,6 +142,13 @@ class Changing(LineLister):
                 self.log_failure(_with_names(result, result.error))
         self.exit_status = carrier.exit_status
         return carrier.results
+
+
+def _rows(plan: Plan) -> list[ChangeRow]:
+    """Return the parts of a plan that change."""
+    from placementclient.changes.summary import rows
+
+    return [row for tree in plan.changes for row in rows(tree.before, tree.after)]
 
 
 def _with_names(result: ChangeResult, error: PlacementError) -> PlacementError:

@@ -65,29 +65,6 @@ class DocumentCommand(base.ShowOne):
         """Return the text to print."""
 
 
-class LineLister(base.Lister):
-    """A command that prints rows: as text on a terminal, otherwise as a table.
-
-    It sets ``args.lines``: a function of the columns, the rows as texts, and the width of a line.
-    """
-
-    formatter_namespace = 'placementclient.formatter.lines'
-
-    @property
-    def formatter_default(self) -> str:
-        stdout = getattr(self.app, 'stdout', None)
-        return 'text' if stdout is not None and stdout.isatty() else 'table'
-
-    def _check(self) -> None:
-        if self.args.formatter == 'text' and (self.args.wide or not self.has_text()):
-            self.args.formatter = 'table'
-        super()._check()
-
-    def has_text(self) -> bool:
-        """Return whether the rows can be printed as text: columns are those of a table."""
-        return not self.args.columns
-
-
 def width() -> int:
     """Return the line length of this terminal, in characters."""
     return min(_WIDEST, shutil.get_terminal_size().columns)

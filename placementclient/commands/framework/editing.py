@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from placementclient.api.attempts import edited
@@ -15,13 +16,14 @@ from placementclient.commands.framework.option import Option
 from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
+    from placementclient.client.http import Client
     from placementclient.model.freshness import Read
-    from placementclient.model.plans import Plan
     from placementclient.producers.edited import Edit
-    from placementclient.producers.edits import Edits
     from placementclient.render.columns import Columns, Output
 
 OPTIONS = (*selectors.OPTIONS, *changing.OPTIONS)
+#: The options that only many providers can have.
+ONLY_MANY = (option.DRY_RUN, changing.PLAN)
 #: The first argument; with selectors it may be the first of the names.
 PROVIDER = Option(
     'provider',
@@ -31,113 +33,102 @@ PROVIDER = Option(
 )
 
 
-class Editing(Changing):
-    """Edits many resource providers through a plan; a subclass edits a single one."""
-
-    prints_one: Sequence[str] = ()
-    #: The options that only many providers can have.
-    only_many: Sequence[Option] = (option.DRY_RUN, changing.PLAN)
-    _edits: Edits
-
-    @property
-    def is_many(self) -> bool:
-        """Return whether selectors stand for the resource provider."""
-        return selectors.are_set(self.args)
-
-    def printed(self) -> Sequence[str]:
-        return Changing.prints if self.is_many else self.prints_one
-
-    def has_text(self) -> bool:
-        return self.is_many and super().has_text()
-
-    def says_nothing(self) -> bool:
-        return self.is_many or super().says_nothing()
-
-    def check_number(self) -> None:
-        """Refuse options that only many resource providers can have, or only one."""
-        if self.is_many and self.args.generation is not None:
-            raise errors.UsageError("--generation is one provider's, not of selectors")
-        for choice in () if self.is_many else self.only_many:
-            if choice.is_set(self.args):
-                raise errors.UsageError(f'{choice.flags[0]} needs a selector: --match NAME for one')
-
-    def edit(self, command: str, edit: Edit) -> Output:
-        """Edit all selected resource providers, or only plan or show the edit."""
-        from placementclient.producers.edits import Edits
-
-        selection = selectors.selection(self.client, self.args)
-        edits = Edits(self.client, command, selection, edit, with_usages=bool(self.args.plan))
-        self._edits = edits
-        output = self.change(edits)
-        if edits.notes and self.exit_status in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS):
-            self.exit_status = errors.ExitStatus.PARTIAL
-        return output
-
-    def remark(self, plan: Plan) -> None:
-        """Print the edits that are not needed; refuse if nothing else is left."""
-        self.warn(self._edits.remarks)
-        refused = [f'{note.subject}: {note.reason}' for note in self._edits.notes]
-        if refused and not plan.changes:
-            raise errors.BadArgument('\n'.join(refused))
-        for line in refused:
-            self.log.error(line)
+def check_number(command: Changing, only_many: Sequence[Option] = ONLY_MANY) -> None:
+    """Refuse options that only many resource providers can have, or only one."""
+    is_many = selectors.are_set(command.args)
+    if is_many and command.args.generation is not None:
+        raise errors.UsageError("--generation is one provider's, not of selectors")
+    for choice in () if is_many else only_many:
+        if choice.is_set(command.args):
+            raise errors.UsageError(f'{choice.flags[0]} needs a selector: --match NAME for one')
 
 
-class NamesEditing(Editing):
-    """Adds or removes names of a resource provider: traits or aggregates."""
+def edit_selected(command: Changing, name: str, edit: Edit) -> Output:
+    """Edit all selected resource providers, or only plan or show the edit.
 
-    facet = ''
-    #: The functions of the API that read the names of a resource provider, and replace them.
-    functions: tuple[Callable[..., Read[list[str]]], Callable[..., Read[list[str]]]]
-    names: Option
+    :param name: that of the command, for the plan
+    """
+    from placementclient.producers.edits import Edits
+
+    selection = selectors.selection(command.client, command.args)
+    edits = Edits(command.client, name, selection, edit, with_usages=bool(command.args.plan))
+    plan = command.plan(edits)
+    command.warn(edits.remarks)
+    refused = [f'{note.subject}: {note.reason}' for note in edits.notes]
+    if refused and not plan.changes:
+        raise errors.BadArgument('\n'.join(refused))
+    for line in refused:
+        command.log.error(line)
+    output = command.finish(plan, edits)
+    if refused and command.exit_status in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS):
+        command.exit_status = errors.ExitStatus.PARTIAL
+    return output
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names that resource providers have, which a command adds or removes: traits, or aggregates.
+
+    :param option: the argument with the names
+    :param read: reads the names of a resource provider
+    :param write: replaces them
+    :param spelled: returns names in Placement's spelling
+    """
+
+    facet: str
+    option: Option
+    read: Callable[..., Read[list[str]]]
+    write: Callable[..., Read[list[str]]]
     column: Columns
-    removes = False
-    _is_told = False
+    spelled: Callable[[Client, list[str]], list[str]]
 
-    def execute(self) -> Output:
-        words = getattr(self.args, self.names.dest) or []
-        needed = {PROVIDER: self.args.provider, self.names: words}
-        if self.is_many:
-            words = words if self.args.provider is None else [self.args.provider, *words]
-            needed = {self.names: words}
-        if lacking := [argument.settings['metavar'] for argument in needed if not needed[argument]]:
-            self._parser.error(f'the following arguments are required: {", ".join(lacking)}')
-        self.check_number()
-        names = self.spelled(words)
-        if not self.is_many:
-            return self._edit_one(names)
-        from placementclient.producers.edited import NamesEdit
 
-        verb = 'remove' if self.removes else 'add'
-        sets = frozenset(() if self.removes else names), frozenset(names if self.removes else ())
-        return self.edit(
-            f'resource provider {self.names.dest} {verb}', NamesEdit(self.facet, *sets)
-        )
+def edit_names(command: Changing, names: Names, *, removes: bool) -> Output:
+    """Add names to one resource provider or to many, or remove them."""
+    args, is_many = command.args, selectors.are_set(command.args)
+    words = getattr(args, names.option.dest) or []
+    if is_many and args.provider is not None:
+        # With selectors, the first argument is a name too.
+        words = [args.provider, *words]
+    needed = {PROVIDER: is_many or args.provider, names.option: words}
+    if lacking := [option.settings['metavar'] for option in needed if not needed[option]]:
+        command.refuse(f'the following arguments are required: {", ".join(lacking)}')
+    check_number(command)
+    requested = names.spelled(command.client, words)
+    if not is_many:
+        return _edit_one(command, names, requested, removes=removes)
+    from placementclient.producers.edited import NamesEdit
 
-    def spelled(self, names: list[str]) -> list[str]:
-        """Return the names in Placement's spelling."""
-        return names
+    verb = 'remove' if removes else 'add'
+    sets = frozenset(() if removes else requested), frozenset(requested if removes else ())
+    return edit_selected(
+        command, f'resource provider {names.option.dest} {verb}', NamesEdit(names.facet, *sets)
+    )
 
-    def _edit_one(self, requested: list[str]) -> Output:
-        uuid = self.provider_uuid
-        self.nothing = f'The resource provider has no {self.facet}'
-        read, write = self.functions
-        live = edited(
-            self.client,
-            lambda: read(self.client, uuid),
-            lambda names: self._changed(names, requested),
-            lambda names, generation: write(self.client, uuid, names, generation),
-            self.args.generation,
-        )
-        return self.column.rows(sorted(live.value))
 
-    def _changed(self, live: list[str], requested: list[str]) -> list[str]:
+def _edit_one(command: Changing, names: Names, requested: list[str], *, removes: bool) -> Output:
+    """Edit the names of the argument ``<provider>``; return those that it has then."""
+    client, uuid = command.client, command.provider_uuid
+    command.nothing = f'The resource provider has no {names.facet}'
+    is_first = True
+
+    def change(live: list[str]) -> list[str]:
+        nonlocal is_first
         lacking = sorted(set(requested).difference(live))
-        if not self.removes:
+        if not removes:
             return [*live, *lacking]
         # After a conflict, its first request may have removed the names already.
-        for name in [] if self._is_told else lacking:
+        for name in lacking if is_first else []:
             near = '' if is_uuid(name) else suggestion(name, live)
-            self.log.warning(f'The resource provider has no {self.names.dest} {name}{near}')
-        self._is_told = True
+            command.log.warning(f'The resource provider has no {names.option.dest} {name}{near}')
+        is_first = False
         return [name for name in live if name not in requested]
+
+    live = edited(
+        client,
+        lambda: names.read(client, uuid),
+        change,
+        lambda changed, generation: names.write(client, uuid, changed, generation),
+        command.args.generation,
+    )
+    return names.column.rows(sorted(live.value))

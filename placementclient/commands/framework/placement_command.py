@@ -9,30 +9,28 @@ import contextlib
 import functools
 import logging
 import os
-import signal
 import sys
-import textwrap
-import threading
 from collections.abc import Iterable, Iterator, Sequence
-from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from osc_lib.command import command
 
 from placementclient import api
 from placementclient.basis.errors import (
+    BadArgument,
     ExitStatus,
     NoSuchProvider,
     PlacementError,
     Unexpected,
     UsageError,
 )
-from placementclient.basis.printable import excerpt, printable
+from placementclient.basis.printable import printable
 from placementclient.basis.wording import without_credentials
-from placementclient.cli import command_help
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
+from placementclient.commands.framework.interruption import interruptible
 from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.parser import add_examples, catch_mistakes
 from placementclient.render import failures
 
 if TYPE_CHECKING:
@@ -53,8 +51,6 @@ USUAL = (
     (ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
     (ExitStatus.USAGE, 'wrong usage'),
 )
-#: How many characters of the words that a command refuses are shown.
-_SHOWN = 1000
 #: The exit statuses after which operators search the logs.
 _FAILED = (ExitStatus.ERROR, ExitStatus.PARTIAL, ExitStatus.INTERRUPTED)
 
@@ -74,6 +70,8 @@ class PlacementCommand(command.Command):
     options: ClassVar[Sequence[Option]] = ()
     #: The arguments of command lines that the help shows below the docstring.
     examples: ClassVar[Sequence[str]] = ()
+    #: The names of the columns of a command that writes: cliff checks -c only after the write.
+    prints: ClassVar[Sequence[str]] = ()
     #: The exit statuses beside 0 (done), 1 (error) and 2 (wrong usage), and what each says.
     statuses: ClassVar[Sequence[tuple[ExitStatus, str]]] = ()
     #: OpenStackClient does not authenticate for a command that says False.
@@ -118,18 +116,8 @@ class PlacementCommand(command.Command):
 
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        if self.examples:
-            lines = (_example(f'{prog_name} {arguments}') for arguments in self.examples)
-            parser.description = '\n'.join((f'{parser.description}\n\nExample:\n', *lines))
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        refuse, parsers = parser.error, [parser]
-        if self._is_lean:
-            parser.allow_abbrev = False
-            refuse, parsers = functools.partial(_refuse, parser), [parser, self.app.parser]
-        # An error repeats unknown words as they were typed: maybe a name of another user.
-        vars(parser)['error'] = lambda message: refuse(
-            f'{excerpt(message, _SHOWN)}{printable(command_help.meant(message, parsers))}'
-        )
+        add_examples(parser, self.examples)
+        catch_mistakes(parser, self.app.parser if self._is_lean else None)
         for option in self.options:
             option.add_to(parser)
         return parser
@@ -138,7 +126,7 @@ class PlacementCommand(command.Command):
         """Run the command; turn exceptions of the package into one line and an exit status."""
         self.args = parsed_args
         self._check_values()
-        with _interruptible():
+        with interruptible():
             try:
                 status = self._run()
             except KeyboardInterrupt:
@@ -158,8 +146,10 @@ class PlacementCommand(command.Command):
     def _run(self) -> int:
         try:
             self._check()
+            if names := self.printed():
+                self.check_columns(names)
             status: int = super().run(self.args)
-            with self._printing():
+            with self.printing():
                 print(end='', flush=True, file=self.app.stdout)
             status = status or self.exit_status
             self._say_ending(status)
@@ -202,7 +192,7 @@ class PlacementCommand(command.Command):
             self.log.error(f'Before this error: {change}')
 
     @contextlib.contextmanager
-    def _printing(self, done: str = '') -> Iterator[None]:
+    def printing(self, done: str = '') -> Iterator[None]:
         """Report output that cannot be written, unless its reader has gone."""
         try:
             yield
@@ -239,7 +229,7 @@ class PlacementCommand(command.Command):
         for dest, value in vars(self.args).items():
             is_list = isinstance(value, list) and value != self._parser.get_default(dest)
             if is_list and (not value or [] in value):
-                self._parser.error(f'argument --{dest.replace("_", "-")}: expected one argument')
+                self.refuse(f'argument --{dest.replace("_", "-")}: expected one argument')
 
     def log_failure(self, failure: PlacementError) -> None:
         """Log an error, with the names of providers and suggestions."""
@@ -274,6 +264,10 @@ class PlacementCommand(command.Command):
     def warn(self, sentences: Iterable[str]) -> None:
         for sentence in sentences:
             self.log.warning(sentence)
+
+    def refuse(self, message: str) -> NoReturn:
+        """Exit for wrong usage."""
+        self._parser.error(message)
 
     def hint(self, sentence: str) -> None:
         """Print a sentence on stderr after a success; in ``openstack`` only on a terminal.
@@ -335,9 +329,26 @@ class PlacementCommand(command.Command):
             elif option.required_since and self.version >= option.required_since:
                 missing.append(option.flags[-1])
         if missing:
-            self._parser.error(f'the following arguments are required: {", ".join(missing)}')
+            self.refuse(f'the following arguments are required: {", ".join(missing)}')
         if is_chosen:
             self._warn_of_no_effect()
+
+    def printed(self) -> Sequence[str]:
+        """Return the names of the columns under the present options, as :attr:`prints`."""
+        return self.prints
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse a column of ``-c`` that the table does not have."""
+        # Commands of endpoints only warn if other columns exist, as those of osc-placement do:
+        # their columns depend on the microversion.
+        normalized = set(map(_normalized, names))
+        unknown = [name for name in self.args.columns if _normalized(name) not in normalized]
+        if not unknown:
+            return
+        message = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
+        if self.endpoint is None or len(unknown) == len(self.args.columns):
+            raise BadArgument(message)
+        self.log.warning(message)
 
     def _warn_of_no_effect(self) -> None:
         """Say which options the microversion that the operator chose has no place for.
@@ -356,47 +367,11 @@ class PlacementCommand(command.Command):
                 )
 
 
-def _example(line: str) -> str:
-    """Return a command line as indented lines, broken as a shell takes them."""
-    lines = textwrap.wrap(
-        line, 96, initial_indent='  ', subsequent_indent='    ', break_on_hyphens=False
-    )
-    return ' \\\n'.join(lines)
-
-
-def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
-    """Exit for wrong usage: the message first, then one line of usage."""
-    arguments = [a.metavar for a in command_help.actions(parser) if not a.option_strings]
-    usage = ' '.join([parser.prog, '[options]', *filter(None, map(str, arguments))])
-    parser.exit(
-        ExitStatus.USAGE,
-        f'{parser.prog}: error: {message}\nusage: {usage} (see {parser.prog} --help)\n',
-    )
-
-
 def _make_printable(record: logging.LogRecord) -> bool:
     record.msg, record.args = printable(record.getMessage()), None
     return True
 
 
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let SIGTERM stop a command as Ctrl-C does, and a second signal stop the process at once."""
-    # The first waits for answers to what was sent. Only the main thread gets signals; one that has
-    # a handler of its own keeps it.
-    usual: dict[signal.Signals, Any] = {}
-
-    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-        for interruption in usual:
-            signal.signal(interruption, signal.SIG_DFL)
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
-                usual[number] = signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number, handler in usual.items():
-            signal.signal(number, handler)
+def _normalized(column: str) -> str:
+    """Return the name of a column as cliff compares it with those of -c."""
+    return column.lower().strip().replace(' ', '_')

@@ -107,12 +107,13 @@ class AuditProvider(Changing):
         *changing.OPTIONS,
     )
 
+    def shows_changes(self) -> bool:
+        return bool(self.args.dry_run)
+
     def printed(self) -> Sequence[str]:
         from placementclient.render import audit_checks
 
-        if self.args.dry_run:
-            return Changing.prints
-        return audit_checks.COLUMNS if self.args.explain else self.prints
+        return audit_checks.COLUMNS if self.args.explain else super().printed()
 
     @property
     def _mends(self) -> bool:

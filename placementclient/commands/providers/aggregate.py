@@ -6,9 +6,27 @@ from placementclient.api import attempts
 from placementclient.basis import errors
 from placementclient.client import endpoints
 from placementclient.client.microversion import Microversion
-from placementclient.commands.framework import base, changing, compute, editing, filters, option
+from placementclient.commands.framework import (
+    base,
+    changing,
+    compute,
+    editing,
+    filters,
+    option,
+    selectors,
+)
+from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.render import columns
+
+_AGGREGATES = editing.Names(
+    'aggregates',
+    Option('aggregate', nargs='+', missable=True, help='Aggregates: UUIDs or names in Nova'),
+    api.aggregate.list,
+    api.aggregate.set,
+    columns.UUID,
+    filters.aggregates,
+)
 
 
 class ListAggregate(base.Lister):
@@ -62,7 +80,7 @@ class SetAggregate(base.Lister):
         return columns.UUID.rows(written.value)
 
 
-class AddAggregate(editing.NamesEditing):
+class AddAggregate(Changing):
     """Add one or many resource providers to aggregates."""
 
     examples = (
@@ -71,26 +89,35 @@ class AddAggregate(editing.NamesEditing):
     )
     # Below, no generation shows a change between the reading and the writing.
     first_version = api.aggregate.GUARDED
-    facet, functions = 'aggregates', (api.aggregate.list, api.aggregate.set)
-    names = Option('aggregate', nargs='+', missable=True, help='Aggregates: UUIDs or names in Nova')
-    column, prints_one = columns.UUID, columns.UUID.names
-    options = (editing.PROVIDER, names, option.GENERATION, *editing.OPTIONS)
+    prints = columns.UUID.names
+    options = (editing.PROVIDER, _AGGREGATES.option, option.GENERATION, *editing.OPTIONS)
 
-    def spelled(self, names: list[str]) -> list[str]:
-        return filters.aggregates(self.client, names)
+    def shows_changes(self) -> bool:
+        return selectors.are_set(self.args)
+
+    def execute(self) -> columns.Output:
+        return editing.edit_names(self, _AGGREGATES, removes=False)
 
 
-class RemoveAggregate(AddAggregate):
+class RemoveAggregate(Changing):
     """Remove one or many resource providers from aggregates."""
 
     examples = (
         'compute1 42896e0d-205d-4fe3-bd1e-100924931787',
         '--all 42896e0d-205d-4fe3-bd1e-100924931787 --plan plan.json',
     )
-    removes = True
+    first_version = api.aggregate.GUARDED
+    prints = columns.UUID.names
+    options = (editing.PROVIDER, _AGGREGATES.option, option.GENERATION, *editing.OPTIONS)
+
+    def shows_changes(self) -> bool:
+        return selectors.are_set(self.args)
+
+    def execute(self) -> columns.Output:
+        return editing.edit_names(self, _AGGREGATES, removes=True)
 
 
-class SyncAggregate(changing.Changing):
+class SyncAggregate(Changing):
     """Copy the host aggregates of Nova to the resource providers of the hosts.
 
     The command leaves sharing providers alone, and aggregates that Nova does not have. It names a

@@ -2,7 +2,7 @@
 """Inventories: of one class or all, of one resource provider or many."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from placementclient import api
@@ -10,7 +10,15 @@ from placementclient.api import attempts
 from placementclient.basis import errors
 from placementclient.basis.wording import suggestion
 from placementclient.client import endpoints
-from placementclient.commands.framework import base, changing, editing, filters, option
+from placementclient.commands.framework import (
+    base,
+    changing,
+    editing,
+    filters,
+    option,
+    selectors,
+)
+from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.freshness import Read
 from placementclient.model.inventories import FIELDS, Inventory
@@ -88,9 +96,10 @@ class CreateInventory(base.ShowOne):
     prints = columns.INVENTORY.names
     options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.GENERATION)
 
-    function = staticmethod(api.inventory.create)
+    def execute(self) -> columns.Output:
+        return _write_inventory(self, api.inventory.create, self._check_absent)
 
-    def check(self, present: Mapping[str, Inventory]) -> None:
+    def _check_absent(self, present: Mapping[str, Inventory]) -> None:
         """Refuse a class that has an inventory: Placement would say that another client made it."""
         name, provider = self.args.resource_class, self.args.provider
         if name in present:
@@ -99,29 +108,8 @@ class CreateInventory(base.ShowOne):
                 f'class set {provider} {name}" replaces it'
             )
 
-    def execute(self) -> columns.Output:
-        client, uuid = self.client, self.provider_uuid
-        name, expected = self.args.resource_class, self.args.generation
-        values = {field: getattr(self.args, field) for field in FIELDS}
-        fields = {field: value for field, value in values.items() if value is not None}
 
-        def write() -> Read[Inventory]:
-            generation = expected
-            if generation is None:
-                read = api.inventory.list(client, uuid)
-                self.check(read.value)
-                generation = read.generation or 0
-            return self.function(client, uuid, name, fields, generation)
-
-        def is_done() -> bool:
-            return api.inventory.list(client, uuid).value.get(name) == Inventory(**fields)
-
-        written = attempts.confirmed(client, write, is_done, expected)
-        written = written or api.inventory.show(client, uuid, name)
-        return columns.INVENTORY.fields(written.value.as_fields())
-
-
-class SetInventory(CreateInventory):
+class SetInventory(base.ShowOne):
     """Replace the inventory of one class of a resource provider.
 
     Fields without an option get the default of Placement, not their present value.
@@ -129,10 +117,41 @@ class SetInventory(CreateInventory):
 
     examples = ('compute1 VCPU --total 48 --allocation_ratio 16',)
     endpoint = endpoints.SET_INVENTORY
-    function = staticmethod(api.inventory.set)
+    prints = columns.INVENTORY.names
+    options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.GENERATION)
 
-    def check(self, present: Mapping[str, Inventory]) -> None:
-        """Accept any class."""
+    def execute(self) -> columns.Output:
+        return _write_inventory(self, api.inventory.set, lambda present: None)
+
+
+def _write_inventory(
+    command: base.ShowOne,
+    send: Callable[..., Read[Inventory]],
+    check: Callable[[Mapping[str, Inventory]], None],
+) -> columns.Output:
+    """Send the inventory of the options; return its fields.
+
+    :param check: refuses the inventories that a provider has before, by class
+    """
+    client, uuid = command.client, command.provider_uuid
+    name, expected = command.args.resource_class, command.args.generation
+    values = {field: getattr(command.args, field) for field in FIELDS}
+    fields = {field: value for field, value in values.items() if value is not None}
+
+    def write() -> Read[Inventory]:
+        generation = expected
+        if generation is None:
+            read = api.inventory.list(client, uuid)
+            check(read.value)
+            generation = read.generation or 0
+        return send(client, uuid, name, fields, generation)
+
+    def is_done() -> bool:
+        return api.inventory.list(client, uuid).value.get(name) == Inventory(**fields)
+
+    written = attempts.confirmed(client, write, is_done, expected)
+    written = written or api.inventory.show(client, uuid, name)
+    return columns.INVENTORY.fields(written.value.as_fields())
 
 
 class DeleteInventory(base.NameCommand):
@@ -151,7 +170,7 @@ class DeleteInventory(base.NameCommand):
         name = self.args.resource_class
         if name is None:
             if self.client.assumed_microversion < endpoints.DELETE_INVENTORIES.since:
-                self._parser.error('the following arguments are required: --resource-class')
+                self.refuse('the following arguments are required: --resource-class')
             super().execute()
             return
         provider = self.client, self.provider_uuid
@@ -162,7 +181,7 @@ class DeleteInventory(base.NameCommand):
         )
 
 
-class ReplaceInventories(editing.Editing):
+class ReplaceInventories(Changing):
     """Replace all inventories of a resource provider, of all in an aggregate, or of many.
 
     VCPU=16 means VCPU:total=16. --amend keeps other classes, and other fields of the named classes.
@@ -177,8 +196,7 @@ class ReplaceInventories(editing.Editing):
         "--match 'compute[1-9]' --amend --resource VCPU:allocation_ratio=4 --dry-run",
     )
     endpoint = endpoints.SET_INVENTORIES
-    prints_one = (*columns.INVENTORY_OF_PROVIDER.names, 'name')
-    only_many = (changing.PLAN,)
+    prints = (*columns.INVENTORY_OF_PROVIDER.names, 'name')
     options = (
         Option(
             'provider',
@@ -196,19 +214,23 @@ class ReplaceInventories(editing.Editing):
         *editing.OPTIONS,
     )
 
+    def shows_changes(self) -> bool:
+        return selectors.are_set(self.args)
+
     def execute(self) -> columns.Output:
         provider, is_aggregate = self.args.provider, self.args.aggregate
-        if not self.is_many and provider is None:
+        is_many = selectors.are_set(self.args)
+        if not is_many and provider is None:
             raise errors.UsageError('the following arguments are required: <provider>')
-        if self.is_many and (provider is not None or is_aggregate):
+        if is_many and (provider is not None or is_aggregate):
             raise errors.UsageError('Selectors stand instead of the provider and of --aggregate')
-        self.check_number()
+        editing.check_number(self, [changing.PLAN])
         fields = _parsed(self.args.resource)
-        if self.is_many:
+        if is_many:
             from placementclient.producers.edited import InventoryEdit
 
             edit = InventoryEdit(fields, self.args.amend, self.args.replace)
-            return self.edit('resource provider inventory set', edit)
+            return editing.edit_selected(self, 'resource provider inventory set', edit)
         if not is_aggregate:
             uuid = self.provider_uuid
             return columns.INVENTORY_OF_CLASS.rows(_rows(uuid, self._set(uuid, fields)))

@@ -10,13 +10,21 @@ from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
 from placementclient.client import endpoints
-from placementclient.commands.framework import base, editing, option
-from placementclient.commands.framework.editing import NamesEditing
+from placementclient.commands.framework import base, editing, option, selectors
+from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Option
 from placementclient.model.freshness import Read
 from placementclient.render import columns
 
 _NAME = Option('name', help='Name of the trait')
+_TRAITS = editing.Names(
+    'traits',
+    Option('trait', nargs='+', missable=True, help='Names of traits that exist'),
+    api.trait.list_of_provider,
+    api.trait.set_on_provider,
+    columns.NAME,
+    lambda client, names: names,
+)
 
 
 class ListTrait(base.Lister):
@@ -124,7 +132,7 @@ class SetProviderTrait(base.Lister):
         return columns.NAME.rows(attempts.retried(client, write, expected).value)
 
 
-class AddProviderTrait(NamesEditing):
+class AddProviderTrait(Changing):
     """Add traits to one or many resource providers."""
 
     examples = (
@@ -132,17 +140,29 @@ class AddProviderTrait(NamesEditing):
         "--match 'compute7*' CUSTOM_RACK_7 --dry-run",
     )
     first_version = endpoints.SET_PROVIDER_TRAITS.since
-    facet, functions = 'traits', (api.trait.list_of_provider, api.trait.set_on_provider)
-    names = Option('trait', nargs='+', missable=True, help='Names of traits that exist')
-    column, prints_one = columns.NAME, columns.NAME.names
-    options = (editing.PROVIDER, names, option.GENERATION, *editing.OPTIONS)
+    prints = columns.NAME.names
+    options = (editing.PROVIDER, _TRAITS.option, option.GENERATION, *editing.OPTIONS)
+
+    def shows_changes(self) -> bool:
+        return selectors.are_set(self.args)
+
+    def execute(self) -> columns.Output:
+        return editing.edit_names(self, _TRAITS, removes=False)
 
 
-class RemoveProviderTrait(AddProviderTrait):
+class RemoveProviderTrait(Changing):
     """Remove traits from one or many resource providers."""
 
     examples = ('compute1 CUSTOM_FAST_DISK', '--with-trait CUSTOM_OLD CUSTOM_OLD --plan plan.json')
-    removes = True
+    first_version = endpoints.SET_PROVIDER_TRAITS.since
+    prints = columns.NAME.names
+    options = (editing.PROVIDER, _TRAITS.option, option.GENERATION, *editing.OPTIONS)
+
+    def shows_changes(self) -> bool:
+        return selectors.are_set(self.args)
+
+    def execute(self) -> columns.Output:
+        return editing.edit_names(self, _TRAITS, removes=True)
 
 
 class DeleteProviderTrait(base.NameCommand):

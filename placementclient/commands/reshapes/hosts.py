@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from placementclient.model.findings import Finding
     from placementclient.model.snapshots import Snapshot
 
+#: The contradictions beside the file with the certain rows.
+_COLUMNS = ('subject', 'reason', 'file')
+_FITS = 'Everything fits'
+_STATUSES = ((errors.ExitStatus.DIFFERS, 'something does not fit, and is left out'),)
+
 
 class CollectorReshape(base.PlacementCommand):
     """Print a shell script that collects the servers of a host and their devices.
@@ -35,32 +40,7 @@ class CollectorReshape(base.PlacementCommand):
         self.app.stdout.write(script.read_text())
 
 
-class _Fitting(base.Lister):
-    """A command that writes the certain rows to a file, and prints the contradictions."""
-
-    nothing = 'Everything fits'
-    prints = ('subject', 'reason', 'file')
-    statuses = ((errors.ExitStatus.DIFFERS, 'something does not fit, and is left out'),)
-
-    def misfits(self, left_out: Iterable[Finding]) -> base.Output:
-        """Return the table; the exit status follows from it."""
-        rows = [(misfit.subject, misfit.reason, misfit.facts['file']) for misfit in left_out]
-        if rows:
-            self.exit_status = errors.ExitStatus.DIFFERS
-        return self.prints, rows
-
-    def snapshot(self) -> Snapshot | None:
-        """Read the snapshot; warn if there is none."""
-        from placementclient.files import disk
-
-        if self.args.snapshot:
-            return disk.read_snapshot(self.args.snapshot)
-        self.log.warning('Without --snapshot nothing is compared with what is allocated')
-        self.nothing = 'The facts do not contradict each other'
-        return None
-
-
-class AssignmentsReshape(_Fitting):
+class AssignmentsReshape(base.Lister):
     """Write the assignments that host facts, or Nova, prove.
 
     From --host-facts: the physical GPU of each virtual GPU, by the mediated devices of servers;
@@ -74,6 +54,9 @@ class AssignmentsReshape(_Fitting):
 
     examples = ('--host-facts facts --snapshot cloud.json -o gpu-map.csv',)
     auth_required = False
+    nothing = _FITS
+    prints = _COLUMNS
+    statuses = _STATUSES
     options = (
         Option(
             '--host-facts <file>',
@@ -110,7 +93,7 @@ class AssignmentsReshape(_Fitting):
             raise errors.UsageError('--servers and --pinned go together')
         if self.args.pinned and not self.args.snapshot:
             raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
-        snapshot = self.snapshot()
+        snapshot = _read_snapshot(self)
         results, scope = self._pinned(snapshot) if self.args.pinned else self._of_hosts(snapshot)
         if snapshot is None:
             rows, misfits = assignments.divided(results)
@@ -118,7 +101,7 @@ class AssignmentsReshape(_Fitting):
             rows, misfits, lines = balance(results, snapshot, scope)
             self.warn(lines)
         disk.write_text(self.args.output, assignments.written(rows))
-        return self.misfits(misfits)
+        return _report_misfits(self, misfits)
 
     def _of_hosts(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
         from placementclient.hosts import archive, assignments
@@ -154,7 +137,7 @@ class AssignmentsReshape(_Fitting):
         return results, Scope([pinned.SHARED], unlisted=unlisted)
 
 
-class DevicesReshape(_Fitting):
+class DevicesReshape(base.Lister):
     """Write the additions that bring Nova's PCI devices into Placement.
 
     The devices are rows of Nova's tables, and the device_spec is that of nova.conf. The rules are
@@ -163,6 +146,9 @@ class DevicesReshape(_Fitting):
 
     examples = ('--devices pci.csv --device-spec nova.conf --snapshot cloud.json -o pci.yaml',)
     auth_required = False
+    nothing = _FITS
+    prints = _COLUMNS
+    statuses = _STATUSES
     options = (
         Option(
             '--devices <file>...',
@@ -191,7 +177,26 @@ class DevicesReshape(_Fitting):
         for text in self.args.device_spec:
             host, _, path = text.rpartition('=')
             specs[host] = device_spec.parse(disk.read_text(path), path)
-        results = additions.of_devices(rows, specs, self.snapshot())
+        results = additions.of_devices(rows, specs, _read_snapshot(self))
         entries, misfits = assignments.divided(results)
         disk.write_document(self.args.output, {'additions': entries})
-        return self.misfits(misfits)
+        return _report_misfits(self, misfits)
+
+
+def _read_snapshot(command: base.Lister) -> Snapshot | None:
+    """Read the snapshot of ``--snapshot``; warn if there is none."""
+    from placementclient.files import disk
+
+    if command.args.snapshot:
+        return disk.read_snapshot(command.args.snapshot)
+    command.log.warning('Without --snapshot nothing is compared with what is allocated')
+    command.nothing = 'The facts do not contradict each other'
+    return None
+
+
+def _report_misfits(command: base.Lister, misfits: Iterable[Finding]) -> base.Output:
+    """Return the table of what is left out of a file; the exit status follows from it."""
+    rows = [(misfit.subject, misfit.reason, misfit.facts['file']) for misfit in misfits]
+    if rows:
+        command.exit_status = errors.ExitStatus.DIFFERS
+    return _COLUMNS, rows

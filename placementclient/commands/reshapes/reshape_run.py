@@ -28,95 +28,21 @@ _RUN = (
     ),
     Flag('--other-service', help='Go on although the service is another, or has none of the trees'),
 )
+#: The columns and the exit statuses of a run, forward or back.
+_COLUMNS = ('tree', 'state', 'reason')
+_STATUSES = (
+    (
+        errors.ExitStatus.DIFFERS,
+        'every tree that was tried was left alone: nothing is changed; or it is not as planned',
+    ),
+    (
+        errors.ExitStatus.PARTIAL,
+        'some trees are done and some not, or one in part, or the run was stopped',
+    ),
+)
 
 
-class _PlanCommand(base.Lister):
-    """A command for the trees of a plan."""
-
-    @property
-    def journal_path(self) -> str:
-        """The path of the journal of the plan."""
-        if self.args.plan == '-':
-            raise errors.UsageError('The plan has to be in a file: its journal is kept beside it')
-        return journal_of(self.args.plan)
-
-    def read(self) -> Plan:
-        """Read the plan; turn the options that select trees into ``--tree``."""
-        from placementclient.runs import storage
-
-        plan = storage.read_plan(self.args.plan)
-        self.args.tree = selectors.trees_of(plan, self)
-        return plan
-
-    def advise(self, plan: Plan, left_alone: Sequence[TreeResult | TreeStatus]) -> None:
-        """Print the command that plans the trees again that were left alone."""
-        if left_alone:
-            path = self.args.plan
-            self.next_steps = [
-                *runs.planning_anew(plan, path, left_alone, free_name(path), self.program),
-                *([f'If rows are undecided then, {failures.DECIDE}'] if plan.recipe else []),
-            ]
-
-
-class _RunCommand(_PlanCommand):
-    """A command that changes trees and prints the result of each."""
-
-    prints = ('tree', 'state', 'reason')
-    statuses = (
-        (
-            errors.ExitStatus.DIFFERS,
-            'every tree that was tried was left alone: nothing is changed; or it is not as planned',
-        ),
-        (
-            errors.ExitStatus.PARTIAL,
-            'some trees are done and some not, or one in part, or the run was stopped',
-        ),
-    )
-
-    def count(self, trees: Sequence[Change]) -> int:
-        """Return how many trees will change at most."""
-        return min(len(trees), self.args.limit or len(trees))
-
-    def carry_out(self, plan: Plan, total: int, *, backward: bool = False) -> Outcome:
-        """Apply a plan or roll it back, and print the progress of so many trees."""
-        from placementclient.runs import engines
-
-        with progress.shown(self.app, self.log, total) as shown:
-            return engines.apply(
-                self.client,
-                plan,
-                self.journal_path,
-                backward=backward,
-                trees=self.args.tree,
-                limit=self.args.limit,
-                workers=self.args.workers,
-                max_failures=self.args.max_failures,
-                other_service=self.args.other_service,
-                report=lambda tree: shown(tree.root_provider_name, tree.state, tree.reason),
-                warn=shown.warn,
-            )
-
-    def output(self, outcome: Outcome, *, backward: bool = False) -> base.Output:
-        """Return the results of all trees; they decide on the exit status."""
-        self.exit_status, self.ending = outcome.exit_status, runs.ending(outcome)
-        begun = outcome.of(State.DONE_IN_PART)
-        going_on = runs.completing(begun, self.args.plan, self.program, backward=backward)
-        self.next_steps = [*self.next_steps, *going_on]
-        if outcome.stopped is not None and self.app.options.debug:
-            self.log.error(str(outcome.stopped), exc_info=outcome.stopped)
-        return runs.outcome(outcome)
-
-
-def _made(plan: Plan, here: str) -> str:
-    """Return the time when a plan was read, and the service where that is another one."""
-    origin = plan.origin
-    if origin is None or origin.captured_at is None or origin.service is None:
-        return ''
-    elsewhere = f' of {origin.service}' if origin.service != here else ''
-    return f'The plan was made on what was there at {origin.captured_at}{elsewhere}. '
-
-
-class ApplyReshape(_RunCommand):
+class ApplyReshape(base.Lister):
     """Apply a plan, tree by tree.
 
     The command records each step in <plan>.journal before it takes it. If it is killed or
@@ -127,6 +53,8 @@ class ApplyReshape(_RunCommand):
     """
 
     examples = ('plan.json --limit 1 --yes',)
+    prints = _COLUMNS
+    statuses = _STATUSES
     options = (
         *_RUN,
         Flag('--compute-is-up', help='Go on although nova-compute may be up; Nova is not asked'),
@@ -136,24 +64,24 @@ class ApplyReshape(_RunCommand):
     def execute(self) -> base.Output:
         from placementclient.render.plans import extent
 
-        plan = self.read()
+        plan = _read_plan(self)
         if not plan.changes:
             self.log.warning(NOTHING)
-            return self.output(Outcome(()))
+            return _show_outcome(self, Outcome(()))
         trees = plan.selected(self.args.tree)
         if plan.recipe is not None:
             self._check_computes(trees)
-        count, here = self.count(trees), self.client.service
+        count, here = _count(self, trees), self.client.service
         if not self.args.yes:
             question = f'Apply {self.args.plan}, to {count} of its trees, at {here}?'
-            self.confirm(f'{extent(trees)}. {_made(plan, here)}{question}')
+            self.confirm(f'{extent(trees)}. {_describe_origin(plan, here)}{question}')
         else:
             self.log.warning(extent(trees))
             if snapshots.is_elsewhere(plan.origin, here):
-                self.log.warning(f'{_made(plan, here)}This is {here}')
-        outcome = self.carry_out(plan, count)
-        self.advise(plan, outcome.of(State.LEFT_ALONE))
-        return self.output(outcome)
+                self.log.warning(f'{_describe_origin(plan, here)}This is {here}')
+        outcome = _carry_out(self, plan, count)
+        advise(self, plan, outcome.of(State.LEFT_ALONE))
+        return _show_outcome(self, outcome)
 
     def _check_computes(self, trees: Sequence[Change]) -> None:
         """Refuse, unless the operator agrees, where nova-compute would undo the plan."""
@@ -166,7 +94,7 @@ class ApplyReshape(_RunCommand):
         self.confirm(f'{still_up(hosts)} there. Apply all the same?')
 
 
-class RollbackReshape(_RunCommand):
+class RollbackReshape(base.Lister):
     """Roll back a plan that was applied, wholly or in part.
 
     The rollback is planned on the present state. It includes consumers that were created after the
@@ -174,18 +102,20 @@ class RollbackReshape(_RunCommand):
     """
 
     examples = ('plan.json --tree compute1 --yes',)
+    prints = _COLUMNS
+    statuses = _STATUSES
     options = (*_RUN, option.YES)
 
     def execute(self) -> base.Output:
-        plan = self.read()
-        count = self.count(plan.selected(self.args.tree))
+        plan = _read_plan(self)
+        count = _count(self, plan.selected(self.args.tree))
         if not self.args.yes:
             where = f'in {count} of its trees, at {self.client.service}'
             self.confirm(f'Roll back {self.args.plan}, {where}?')
-        return self.output(self.carry_out(plan, count, backward=True), backward=True)
+        return _show_outcome(self, _carry_out(self, plan, count, backward=True), backward=True)
 
 
-class StatusReshape(_PlanCommand):
+class StatusReshape(base.Lister):
     """Show the state of each tree of a plan: pending, applied, rolled back, differs.
 
     A tree that was left alone differs, with the reason.
@@ -198,22 +128,22 @@ class StatusReshape(_PlanCommand):
     def execute(self) -> base.Output:
         from placementclient.runs import engines
 
-        plan = self.read()
+        plan = _read_plan(self)
         statuses = engines.status(
             self.client,
             plan,
             trees=self.args.tree,
-            journal_path=self.journal_path,
+            journal_path=_journal_path(self),
             workers=self.args.workers,
         )
         if any(tree.status is Status.DIFFERS for tree in statuses):
             self.exit_status = errors.ExitStatus.DIFFERS
-        self.advise(plan, [tree for tree in statuses if tree.is_left_alone])
+        advise(self, plan, [tree for tree in statuses if tree.is_left_alone])
         self.ending = tally((tree.root_provider_name, tree.status) for tree in statuses)
         return runs.statuses(statuses)
 
 
-class VerifyReshape(_PlanCommand):
+class VerifyReshape(base.Lister):
     """Verify that the cloud matches an applied plan.
 
     The command reads allocations, inventories and traits, and everything that the plan must not
@@ -229,14 +159,14 @@ class VerifyReshape(_PlanCommand):
     def execute(self) -> base.Output:
         from placementclient.runs import engines
 
-        plan = self.read()
+        plan = _read_plan(self)
         trees = plan.selected(self.args.tree)
         with progress.shown(self.app, self.log, len(trees)) as show:
             differences = engines.verify(
                 self.client,
                 plan,
                 trees=self.args.tree,
-                journal_path=self.journal_path,
+                journal_path=_journal_path(self),
                 workers=self.args.workers,
                 progress=show,
             )
@@ -244,3 +174,75 @@ class VerifyReshape(_PlanCommand):
             self.exit_status = errors.ExitStatus.DIFFERS
         self.ending = runs.verification_ending(trees, differences)
         return runs.verification(trees, differences)
+
+
+def _journal_path(command: base.Lister) -> str:
+    """Return the path of the journal of the plan."""
+    if command.args.plan == '-':
+        raise errors.UsageError('The plan has to be in a file: its journal is kept beside it')
+    return journal_of(command.args.plan)
+
+
+def _read_plan(command: base.Lister) -> Plan:
+    """Read the plan; turn the options that select trees into ``--tree``."""
+    from placementclient.runs import storage
+
+    plan = storage.read_plan(command.args.plan)
+    command.args.tree = selectors.trees_of(plan, command)
+    return plan
+
+
+def _describe_origin(plan: Plan, here: str) -> str:
+    """Return the time when a plan was read, and the service where that is another one."""
+    origin = plan.origin
+    if origin is None or origin.captured_at is None or origin.service is None:
+        return ''
+    elsewhere = f' of {origin.service}' if origin.service != here else ''
+    return f'The plan was made on what was there at {origin.captured_at}{elsewhere}. '
+
+
+def _count(command: base.Lister, trees: Sequence[Change]) -> int:
+    """Return how many trees a run will change at most."""
+    return min(len(trees), command.args.limit or len(trees))
+
+
+def _carry_out(command: base.Lister, plan: Plan, total: int, *, backward: bool = False) -> Outcome:
+    """Apply a plan or roll it back, and print the progress of so many trees."""
+    from placementclient.runs import engines
+
+    args = command.args
+    with progress.shown(command.app, command.log, total) as shown:
+        return engines.apply(
+            command.client,
+            plan,
+            _journal_path(command),
+            backward=backward,
+            trees=args.tree,
+            limit=args.limit,
+            workers=args.workers,
+            max_failures=args.max_failures,
+            other_service=args.other_service,
+            report=lambda tree: shown(tree.root_provider_name, tree.state, tree.reason),
+            warn=shown.warn,
+        )
+
+
+def _show_outcome(command: base.Lister, outcome: Outcome, *, backward: bool = False) -> base.Output:
+    """Return the results of all trees; they decide on the exit status."""
+    command.exit_status, command.ending = outcome.exit_status, runs.ending(outcome)
+    begun = outcome.of(State.DONE_IN_PART)
+    going_on = runs.completing(begun, command.args.plan, command.program, backward=backward)
+    command.next_steps = [*command.next_steps, *going_on]
+    if outcome.stopped is not None and command.app.options.debug:
+        command.log.error(str(outcome.stopped), exc_info=outcome.stopped)
+    return runs.outcome(outcome)
+
+
+def advise(command: base.Lister, plan: Plan, left_alone: Sequence[TreeResult | TreeStatus]) -> None:
+    """Print the command that plans the trees again that were left alone."""
+    if left_alone:
+        path = command.args.plan
+        command.next_steps = [
+            *runs.planning_anew(plan, path, left_alone, free_name(path), command.program),
+            *([f'If rows are undecided then, {failures.DECIDE}'] if plan.recipe else []),
+        ]

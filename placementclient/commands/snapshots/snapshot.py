@@ -19,7 +19,6 @@ from placementclient.commands.framework import (
     selectors,
 )
 from placementclient.commands.framework.changing import Changing
-from placementclient.commands.framework.document import LineLister
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ class ShowSnapshot(base.ShowOne):
         return ('file', *shown), (self.args.file, *shown.values())
 
 
-class DiffSnapshot(LineLister):
+class DiffSnapshot(base.Lister):
     """Compare two snapshots, or a snapshot with the live cloud.
 
     Generations are not compared. "live" stands for the present state. --kind provider leaves out
@@ -108,6 +107,7 @@ class DiffSnapshot(LineLister):
     """
 
     examples = ('before.json live --kind provider',)
+    formatter_namespace = base.LINES
     auth_required = False
     statuses = ((errors.ExitStatus.DIFFERS, 'there are differences'),)
     nothing = 'No differences'

@@ -25,37 +25,18 @@ _WITH = (
 _KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot'}
 
 
-class _Trees(DocumentCommand):
-    """A command that draws trees: with bars and colours on a terminal, plain in a pipe."""
-
-    auth_required = False
-
-    def trees(self) -> Iterator[Tree]:
-        """Return the trees to show, each as soon as it is known."""
-        return _read(self, traits=self.args.formatter != self.formatter_default)
-
-    def drawn(self, trees: Iterable[Tree], data: Mapping[str, Any]) -> Text:
-        is_terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
-        style = Style(bars=is_terminal, colours=is_terminal and not os.environ.get('NO_COLOR'))
-        shown = {'traits': self.args.traits, 'allocations': self.args.allocations}
-        lines = (line for tree in trees for line in render.detailed(tree, style, **shown))
-        return Text(data, lines, painted=style.colours)
-
-    def data(self, tree: Tree) -> dict[str, Any]:
-        return render.data(tree, allocations=self.args.allocations)
-
-
-class ShowTree(_Trees):
+class ShowTree(DocumentCommand):
     """Show the tree of a resource provider: used amount and capacity of each class.
 
     Sharing providers that serve the tree stand below it.
     """
 
     examples = ('compute1 --traits',)
+    auth_required = False
     options = (option.PROVIDER, *_WITH)
 
     def text(self) -> Text:
-        trees = list(self.trees())
+        trees = list(_trees_to_show(self))
         if not trees:
             raise errors.NoSuchProvider(f'{self.args.provider} has gone meanwhile')
         if len(trees) > 1:
@@ -63,19 +44,35 @@ class ShowTree(_Trees):
                 f'{self.args.provider} matches {len(trees)} trees: '
                 '"resource provider tree list --tree" shows several'
             )
-        return self.drawn(trees, self.data(trees[0]))
+        return _drawing(self, trees, render.data(trees[0], allocations=self.args.allocations))
 
 
-class ListTree(_Trees):
+class ListTree(DocumentCommand):
     """Show all provider trees, or some, each as soon as it has been read."""
 
     examples = ("--tree 'compute2*' --snapshot cloud.json.gz",)
+    auth_required = False
     options = (*selectors.TREES, *_WITH)
 
     def text(self) -> Text:
         if self.args.formatter == self.formatter_default:
-            return self.drawn(self.trees(), {})
-        return Text({'trees': list(map(self.data, self.trees()))}, ())
+            return _drawing(self, _trees_to_show(self), {})
+        shown = {'allocations': self.args.allocations}
+        return Text({'trees': [render.data(tree, **shown) for tree in _trees_to_show(self)]}, ())
+
+
+def _trees_to_show(command: DocumentCommand) -> Iterator[Tree]:
+    """Return the trees of the options, each as soon as it is known; data always has traits."""
+    return _read(command, traits=command.args.formatter != command.formatter_default)
+
+
+def _drawing(command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, Any]) -> Text:
+    """Return trees as text: with bars and colours on a terminal, plain in a pipe."""
+    is_terminal = command.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
+    style = Style(bars=is_terminal, colours=is_terminal and not os.environ.get('NO_COLOR'))
+    shown = {'traits': command.args.traits, 'allocations': command.args.allocations}
+    lines = (line for tree in trees for line in render.detailed(tree, style, **shown))
+    return Text(data, lines, painted=style.colours)
 
 
 class GraphTree(base.PlacementCommand):

@@ -24,8 +24,8 @@ NEVER = {
 NETWORK = {'keystoneauth1', 'requests', 'urllib3', 'ssl', 'socket'}
 #: No commands, but their bases and their options.
 BASES = {
-    'base', 'changing', 'document', 'editing', 'filters', 'fitting', 'option', 'placement_command',
-    'progress', 'selectors',
+    'base', 'changing', 'document', 'editing', 'filters', 'fitting', 'interruption', 'option',
+    'parser', 'placement_command', 'progress', 'selectors',
 }  # fmt: skip
 #: The modules of commands that ``resource provider list`` needs.
 LISTING = BASES - {'changing', 'document', 'editing', 'progress', 'selectors'} | {

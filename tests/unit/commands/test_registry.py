@@ -5,6 +5,7 @@ import argparse
 import inspect
 import re
 import shlex
+from collections import Counter
 from importlib.metadata import distribution
 
 import pytest
@@ -61,6 +62,23 @@ def test_a_command_that_stands_for_an_endpoint_names_its_row(point):
     command = point.load()
     assert command.endpoint is None or rows_of(command)
     assert (command.endpoint is not None) == (name(point) in ARGUMENTS)
+
+
+def bases_of(command):
+    """The classes of the package that a command stands on, from the nearest on."""
+    return [c for c in command.__mro__[1:] if c.__module__.startswith('placementclient.')]
+
+
+@every_command
+def test_at_most_three_classes_stand_between_a_command_and_osc_lib(point):
+    assert 1 <= len(bases_of(point.load())) <= 3
+
+
+def test_a_class_of_commands_has_several_and_is_none_itself():
+    commands = {point.load() for point in POINTS}
+    bases = Counter(kind for command in commands for kind in bases_of(command))
+    assert min(bases.values()) >= 3
+    assert commands.isdisjoint(bases)
 
 
 #: What two commands share, or one command has beside its own.

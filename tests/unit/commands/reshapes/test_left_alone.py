@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from placementclient.commands.reshapes.reshape_run import StatusReshape
+from placementclient.commands.reshapes.reshape_run import StatusReshape, advise
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.plans import Plan, PlanOptions, Recipe
 from placementclient.render import runs
@@ -23,7 +23,7 @@ def test_the_next_steps_are_named(tmp_path, number):
     names = [f'gpu{host:03}' for host in range(number)]
     trees = [TreeResult(name, name, State.LEFT_ALONE, 'a server came') for name in names]
     command.args = Namespace(plan=str(tmp_path / 'plan.json'))
-    command.advise(plan, trees)
+    advise(command, plan, trees)
     again, decide = command.next_steps
     assert again.count('--tree ') == number
     assert decide == (
