@@ -373,7 +373,7 @@ def _listed(
     try:
         return parse(ask(asking), 'Nova')
     except BadFile as reason:
-        raise NoCompute(str(reason)) from None
+        raise ServiceRefusal(str(reason)) from None
 
 
 def up_on(roots: Collection[str], services: Iterable[ComputeService]) -> dict[str, str]:

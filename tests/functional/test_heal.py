@@ -188,7 +188,8 @@ def test_hosts_of_a_cell_that_is_down_are_named_with_the_exit_status(
 ):
     loaded(client, cloud())
     down = {'host': 'compute7', 'binary': 'nova-compute', 'status': 'UNKNOWN'}
-    for name, records in (('servers', []), ('migrations', []), ('compute_services', [down])):
+    lists = {'servers': [], 'migrations': [], 'hypervisors': [], 'compute_services': [down]}
+    for name, records in lists.items():
         monkeypatch.setattr(compute, name, lambda client, records=records: records)
 
     result = placement(*HEAL, '--yes', '-f', 'json')
@@ -198,6 +199,29 @@ def test_hosts_of_a_cell_that_is_down_are_named_with_the_exit_status(
     assert result.stderr.startswith('A cell of Nova does not answer: 1 host (compute7)')
 
 
+@pytest.mark.parametrize('option', [[], ['--servers']])
+@pytest.mark.parametrize(
+    ('unusable', 'subject'),
+    [('compute_services', 'the cells of Nova'), ('hypervisors', 'the hosts of Nova')],
+)
+def test_a_list_of_nova_that_cannot_be_used_is_named_with_the_exit_status(
+    placement, client, tmp_path, monkeypatch, unusable, subject, option
+):
+    """Servers of cells that are down, and hosts of one name in two cells, would not be known."""
+    loaded(client, cloud())
+    healthy = SERVER | {'id': uuid_of('server0.0')}
+    lists = {'servers': [healthy], 'migrations': [], 'compute_services': [], 'hypervisors': []}
+    for name, records in (lists | {unusable: [{'maintenance': True}]}).items():
+        monkeypatch.setattr(compute, name, lambda client, records=records: records)
+    files = [*option, *(file(tmp_path, 's.json', [healthy]) for _ in option)]
+
+    result = placement(*HEAL, *files, '--yes', '-f', 'json')
+
+    [(state, reason)] = [states(result)[subject]]
+    assert (result.status, state) == (1, 'not known'), result
+    assert reason.startswith('Nova: ')
+
+
 @pytest.mark.parametrize('since', [None, {'OS-EXT-STS:task_state': 'deleting'}])
 def test_a_server_that_nova_has_deleted_since_the_list_gets_nothing(
     placement, client, monkeypatch, since
@@ -205,7 +229,8 @@ def test_a_server_that_nova_has_deleted_since_the_list_gets_nothing(
     """Nova removes the allocations of a server with the server: later ones would stay for ever."""
     loaded(client, cloud())
     monkeypatch.setattr(compute, 'servers', lambda client: [SERVER | {'id': LOST}])
-    monkeypatch.setattr(compute, 'migrations', lambda client: [])
+    for name in ('migrations', 'hypervisors', 'compute_services'):
+        monkeypatch.setattr(compute, name, lambda client: [])
     now = [] if since is None else [SERVER | {'id': LOST} | since]
     monkeypatch.setattr(compute, 'server', lambda client, uuid: now, raising=False)
     done = placement(*HEAL, '--yes', '-f', 'json')

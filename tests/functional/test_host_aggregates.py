@@ -115,3 +115,14 @@ def test_hosts_of_a_cell_that_is_down_are_named_with_the_exit_status(
     result = placement(*SYNC, '--yes', '-f', 'json')
     assert (result.status, rows(result)) == (1, [('compute7', None, 'not known')])
     assert 'A cell of Nova does not answer: 1 host (compute7) and their servers' in result.stderr
+
+
+def test_services_that_cannot_be_used_are_named_with_the_exit_status(
+    placement, client, hosts, monkeypatch
+):
+    """A host whose cell is down may be missing from its aggregate."""
+    monkeypatch.setattr(compute, 'aggregates', lambda client: [])
+    monkeypatch.setattr(compute, 'compute_services', lambda client: [{'maintenance': True}])
+    result = placement(*SYNC, '--yes', '-f', 'json')
+    assert (result.status, rows(result)) == (1, [('the cells of Nova', None, 'not known')])
+    assert 'Not known if all cells of Nova answer: Nova: services[0]' in result.stderr

@@ -15,6 +15,7 @@ from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.model.findings import Finding
 from placementclient.model.providers import normalized
 from placementclient.model.servers import Flavor, Server, join_servers
 from placementclient.model.services import COMPUTE_SERVICE, Port
@@ -76,9 +77,10 @@ class HealAllocation(Changing):
                 '--amounts needs the flavors of the servers: list the servers at compute API 2.47 '
                 'or above, or give --flavors'
             )
-        is_from_nova = set(self.args.servers) <= {NOVA}
-        shared = self._shared_names()
-        is_live = is_from_nova or shared is not None
+        shared, notes = self._shared_names()
+        is_live = shared is not None or bool(notes)
+        if is_live and not self.args.server:
+            notes += compute.notes_on_cells_down(self)
         healing = Healing(
             self.client,
             chosen,
@@ -88,25 +90,30 @@ class HealAllocation(Changing):
             ports=self._ports(),
             amounts=self.args.amounts,
             shared_names=shared or (),
-            notes=compute.notes_on_cells_down(self) if is_live and not self.args.server else (),
+            notes=notes,
         )
         return self.change(healing)
 
-    def _shared_names(self) -> set[str] | None:
-        """Return the names that several hosts of Nova have; ``None`` if it cannot be asked."""
+    def _shared_names(self) -> tuple[set[str] | None, list[Finding]]:
+        """Return the names that several hosts of Nova have, and a note if Nova does not say it.
+
+        Neither, if the servers are from files and Nova does not answer.
+        """
         from placementclient.model.services import names_of_several_hosts
         from placementclient.nova import service
 
         try:
-            return names_of_several_hosts(service.compute_nodes(self.client))
+            return names_of_several_hosts(service.compute_nodes(self.client)), []
         except service.NoCompute as reason:
+            if set(self.args.servers) <= {NOVA} or isinstance(reason, service.ServiceRefusal):
+                return None, [Finding('not known', 'the hosts of Nova', reason=str(reason))]
             paths = [*self.args.servers, *filter(None, [self.args.flavors])]
             if any(map(_is_old, paths)):
                 self.log.warning(
                     f'{reason}. The list is not new: a server that was deleted since gets '
                     'allocations, too. Audit afterwards with a new list'
                 )
-            return None
+            return None, []
 
     def _ports(self) -> list[Port]:
         """Return the ports that ask for something; none without --ports."""

@@ -128,21 +128,19 @@ def instead_of_nova(option: str) -> Iterator[None]:
         raise errors.BadArgument(f'{reason}: give {option}') from None
 
 
-def hosts_of_cells_down(command: PlacementCommand) -> list[str]:
-    """Ask Nova for the hosts whose cells do not answer, and warn of them."""
+def notes_on_cells_down(command: PlacementCommand) -> list[Finding]:
+    """Return a note on each host whose cell does not answer Nova, and warn of these hosts.
+
+    If Nova does not say which cells answer, the only note says that.
+    """
     from placementclient.model.services import hosts_of_cells_down
     from placementclient.nova import service
     from placementclient.render import findings
 
     try:
         hosts = hosts_of_cells_down(service.computes(command.client))
-    except service.NoCompute as reason:
-        command.log.warning(f'Not known if all cells of Nova answer: {reason}')
-        return []
+    except service.NoCompute as failure:
+        command.log.warning(f'Not known if all cells of Nova answer: {failure}')
+        return [Finding('not known', 'the cells of Nova', reason=str(failure))]
     command.warn(findings.cells_down(hosts))
-    return hosts
-
-
-def notes_on_cells_down(command: PlacementCommand) -> list[Finding]:
-    """Ask Nova for the hosts whose cells do not answer, warn of them, and return a note on each."""
-    return [Finding('not known', host, reason=_CELL_DOWN) for host in hosts_of_cells_down(command)]
+    return [Finding('not known', host, reason=_CELL_DOWN) for host in hosts]

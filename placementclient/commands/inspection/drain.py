@@ -16,6 +16,7 @@ from placementclient.commands.framework.option import Flag, Option
 if TYPE_CHECKING:
     from placementclient.insight.drain.cloud import DrainCloud, Knowledge
     from placementclient.insight.drain.plan import DrainVerdict
+    from placementclient.model.findings import Finding
     from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
     from placementclient.nova.images import Images
@@ -135,7 +136,8 @@ class PlanDrain(base.Lister):
         *reading.OPTIONS,
     )
 
-    _hosts_down: Sequence[str] = ()
+    #: On hosts of which nothing is known.
+    _notes: Sequence[Finding] = ()
 
     def printed(self) -> Sequence[str]:
         from placementclient.render import drains
@@ -170,9 +172,9 @@ class PlanDrain(base.Lister):
         return drains.rows(cloud, answer)
 
     def _end(self, verdict: DrainVerdict) -> None:
-        """Set the exit status; while a cell is down, a "yes" is not certain."""
+        """Set the exit status; a "yes" is not certain while a cell may be down."""
         self.exit_status = _ENDS[verdict]
-        if self._hosts_down:
+        if self._notes:
             self.exit_status = self.exit_status or errors.ExitStatus.ERROR
 
     def _check_combination(self) -> None:
@@ -210,7 +212,7 @@ class PlanDrain(base.Lister):
 
         source = self.args.requests
         if source == NOVA:
-            self._hosts_down = compute.hosts_of_cells_down(self)
+            self._notes = compute.notes_on_cells_down(self)
             lists = ('aggregates', 'server_groups', 'migrations')
             document: Any = {name: getattr(service, name)(self.client) for name in lists}
             document['servers'] = service.servers_with_zones(self.client)

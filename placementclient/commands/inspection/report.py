@@ -6,12 +6,15 @@ from datetime import UTC, datetime
 
 from placementclient import program
 from placementclient.basis import errors
+from placementclient.basis.errors import ExitStatus
 from placementclient.basis.wording import listed
 from placementclient.commands.framework import base, reading
 from placementclient.commands.framework.option import Option
 from placementclient.commands.inspection import audit, examination
 from placementclient.model.plans import Plan
 from placementclient.model.snapshots import Snapshot
+
+_UNUSABLE = 'the page is written without a list that cannot be used, and something is wrong'
 
 
 class ReportProvider(base.PlacementCommand):
@@ -25,6 +28,7 @@ class ReportProvider(base.PlacementCommand):
 
     examples = ('--snapshot cloud.json --plan plan.json -o report.html',)
     auth_required = False
+    statuses = ((ExitStatus.DIFFERS, _UNUSABLE),)
     options = (
         *reading.OPTIONS,
         Option('--plan', help='Show the effect of this plan file'),
@@ -70,7 +74,7 @@ class ReportProvider(base.PlacementCommand):
             disk.read_document(self.args.drain), self.args.drain, cloud.snapshot
         )
         # The page has the checks that were left out.
-        self.warn((*findings.failures(lists.failures), *findings.remarks(result)))
+        self.warn((*findings.failures(lists.failures), *lists.faults, *findings.remarks(result)))
         self.warn(findings.cells_down(cloud.hosts_of_cells_down))
         report = Report(
             cloud,
@@ -86,6 +90,9 @@ class ReportProvider(base.PlacementCommand):
             cloud_name='' if self.args.snapshot else self._cloud_name(),
         )
         disk.write_text(self.args.output, page.page(template, report))
+        if lists.refused or cloud.hosts_of_cells_down:
+            is_wrong = any(finding.is_wrong for finding in result.findings)
+            self.exit_status = ExitStatus.DIFFERS if is_wrong else ExitStatus.ERROR
 
     def _cloud_name(self) -> str:
         """Return the name of the cloud in clouds.yaml, and its region; empty if it has none."""

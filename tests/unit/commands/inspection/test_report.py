@@ -4,9 +4,12 @@
 import stat
 import sys
 
+import pytest
+
 from placementclient.runs import storage
 from tests.programs import Result
 from tests.unit.commands.clouds import save, small
+from tests.unit.insight.clouds import cloud, provider
 from tests.unit.render.report.reports import embedded, flat, plan
 
 REPORT = 'resource provider report'
@@ -87,6 +90,21 @@ def test_with_lists_the_audit_knows_of_orphans(placement, tmp_path):
         row for row in records['findings'] if records['texts'][row[1]] == 'orphan'
     ]
     assert (command, reason[:27]) == ('', 'no list has a record of it:')
+
+
+@pytest.mark.parametrize(
+    ('content', 'status'), [(cloud([provider('host1', VCPU=4)]), 1), (small(), 3)]
+)
+def test_the_page_is_written_without_a_list_that_cannot_be_used(
+    placement, tmp_path, content, status
+):
+    snapshot = save(tmp_path, 'cloud.json', content)
+    servers = save(tmp_path, 'servers.json', '<html>maintenance</html>')
+    target = tmp_path / 'report.html'
+    result = placement(f'{REPORT} --snapshot {snapshot} --servers {servers} -o {target}')
+    assert result.status == status
+    assert f'{servers}: not a list of servers, but plain text' in result.stderr
+    assert target.exists()
 
 
 def test_without_the_library_it_says_what_to_install_before_it_asks_for_anything(
