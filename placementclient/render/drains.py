@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from placementclient.basis import errors
 from placementclient.basis.wording import counted, listed
-from placementclient.insight.drain.cloud import DrainCloud, affinity, cell, zone
+from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.host_failure import HostFailures
 from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.nova_facts import affinity, cell, zone
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
 from placementclient.insight.drain.rolling import Rolling
@@ -53,7 +54,8 @@ def decided(
     cloud: DrainCloud, emptied: Sequence[str], decision: DrainDecision, remedies: Sequence[str]
 ) -> DrainAnswer:
     """Return the answer to a drain."""
-    strict, left = decision.strict, [server.server for server in decision.strict.left()]
+    strict = decision.strict
+    left = [server.server for server in strict.without_place()]
     is_told = cloud.knowledge.consumers is not None
     messages = [_summary(cloud.snapshot, emptied, decision), *_unsettled(decision.unsettled)]
     messages += [*_cold(cloud, decision.moves), *_unlike(cloud, decision.moves)]
@@ -265,14 +267,14 @@ def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
 
 def _left(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
     """Return the kinds of servers that have no place, in words."""
-    counts: dict[str, list[int]] = {}
-    problem = packing.problem
-    for request, total, placed in zip(problem.kinds, problem.counts, packing.placed, strict=True):
-        sums = counts.setdefault(_words(cloud, request), [0, 0])
-        sums[0], sums[1] = sums[0] + total, sums[1] + len(placed)
-    for kind, (total, room) in sorted(counts.items()):
-        if room < total:
-            yield f'{counted(total, "server")} of {kind}: room for {room}'
+    totals, rooms = Counter[str](), Counter[str]()
+    for kind, number in packing.problem.counts.items():
+        words = _words(cloud, packing.problem.requests[kind])
+        totals[words] += number
+        rooms[words] += len(packing.places[kind])
+    for words, total in sorted(totals.items()):
+        if rooms[words] < total:
+            yield f'{counted(total, "server")} of {words}: room for {rooms[words]}'
 
 
 def _words(cloud: DrainCloud, request: Request) -> str:

@@ -19,8 +19,10 @@ from placementclient.insight.candidates.matching import snapshot_index
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.exact import pack
 from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.packing import Packing
+from placementclient.insight.drain.problem import build_problem
+from placementclient.insight.drain.proof import pack
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
@@ -171,12 +173,13 @@ class _EveryOption(OptionSearch):
     _sorted = PartSearch._sorted
 
 
-def every_option(problem, request, host, room, pools):
+def every_option(problem, kind, host, room, pools):
     """Return all options to serve a request on a host, those that are alike too."""
-    suitable = problem.suitable(request, host.shape)
+    request, shape = problem.requests[kind], problem.shapes[host.shape]
+    suitable = shape.suitable(request)
     if suitable is None:
         return []
-    return list(_EveryOption(request, host.shape, suitable, room, pools).every())
+    return list(_EveryOption(request, shape, suitable, room, pools).every())
 
 
 def worked_out(snapshot, request):
@@ -187,11 +190,13 @@ def worked_out(snapshot, request):
     """
     cloud, parts = DrainCloud(snapshot), parsed(request)
     cloud.hosts = list(cloud.topology.trees)
-    problem = cloud.problem([(parts, ())], ())
-    for host in problem.hosts:
-        options = every_option(problem, parts, host, host.room, problem.pools)
-        is_admitted = problem.suitable(parts, host.shape) is not None
-        assert bool(options) == (is_admitted and problem.option(parts, host) is not None)
+    kind = cloud.number(parts)
+    problem = build_problem(cloud, {kind: ()}, ())
+    packing = Packing(problem)
+    for number, host in enumerate(problem.hosts):
+        options = every_option(problem, kind, host, host.room, problem.pools)
+        is_admitted = problem.fit(kind, host.shape) is not None
+        assert bool(options) == (is_admitted and packing.option(kind, number) is not None)
         for option in options:
             mappings: dict[str, list[str]] = {}
             for part, place in zip(parts.parts, option.places, strict=True):
@@ -284,23 +289,23 @@ def test_capacity_and_drain_count_as_many_servers_as_trying_all_options():
         for _ in range(8):
             request = random_request(chance, list(snapshot.providers), '1.39')
             counts = {item.name: item.count for item in fits.by_tree(topology, request)}
-            parts = parsed(request)
-            problem = cloud.problem([(parts, ())], ())
+            kind = cloud.number(parsed(request))
+            problem = build_problem(cloud, {kind: ()}, ())
             servers = [ServerMove('', '', {}, {})] * (counts[ALL] + 1)
-            packing = pack(cloud.problem([(parts, servers)], ()))
+            packing = pack(build_problem(cloud, {kind: servers}, ()))
             assert packing.count <= counts[ALL] <= packing.bound, (seed, request)
             for host in problem.hosts:
-                most = most_servers(problem, parts, host)
+                most = most_servers(problem, kind, host)
                 assert counts.get(snapshot.providers[host.uuid].name, 0) == most, (seed, request)
                 others = [uuid for uuid in cloud.hosts if uuid != host.uuid]
                 servers = [ServerMove('', '', {}, {})] * (most + 1)
-                packing = pack(cloud.problem([(parts, servers)], others))
+                packing = pack(build_problem(cloud, {kind: servers}, others))
                 assert packing.count <= most <= packing.bound, (seed, request)
                 compared += most > 0
     assert compared >= len(FEW)
 
 
-def most_servers(problem, request, host):
+def most_servers(problem, kind, host):
     """Return how many servers fit on a host, by trying all options for each of them."""
     best: dict[object, int] = {}
 
@@ -308,7 +313,7 @@ def most_servers(problem, request, host):
         key = tuple(room), tuple(pools.values())
         if key not in best:
             best[key] = 0
-            options = every_option(problem, request, host, room, pools)
+            options = every_option(problem, kind, host, room, pools)
             for local, shared in {(option.local, option.shared) for option in options}:
                 left, pooled = list(room), dict(pools)
                 for at, amount in local:

@@ -14,7 +14,8 @@ from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
-    from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+    from placementclient.insight.drain.cloud import DrainCloud
+    from placementclient.insight.drain.nova_facts import Knowledge
     from placementclient.insight.drain.plan import DrainVerdict
     from placementclient.model.findings import Finding
     from placementclient.model.servers import Server
@@ -202,7 +203,7 @@ class PlanDrain(base.Lister):
 
     def _knowledge(self, snapshot: Snapshot, placed: Collection[str]) -> Knowledge:
         """Return the facts of Nova about servers; those that are only assumed are ``placed``."""
-        from placementclient.insight.drain.cloud import Knowledge
+        from placementclient.insight.drain.nova_facts import Knowledge
 
         if not self.args.requests:
             return Knowledge()

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from math import ceil
 from typing import NamedTuple
@@ -19,54 +18,18 @@ from placementclient.insight.drain.departures import (
     Departure,
     MoveState,
     Obstacle,
-    Restriction,
     audit_of,
 )
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.packing import Load, PackingProblem, TargetHost
+from placementclient.insight.drain.nova_facts import Knowledge, cell
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.findings import Finding, Severity
-from placementclient.model.nova import COMPUTE_NODE, DISABLED, INSTANCE, MIGRATION
-from placementclient.model.servers import ServerMigration
+from placementclient.model.nova import COMPUTE_NODE, INSTANCE, MIGRATION
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.placing.providers import HostProvider, is_sharing
-from placementclient.placing.requests import Pool, Request
-from placementclient.placing.shapes import Shape
+from placementclient.placing.providers import is_sharing
+from placementclient.placing.requests import Request
 from placementclient.placing.topology import Topology
-
-
-@dataclass(frozen=True, slots=True)
-class Knowledge:
-    """Facts of Nova about servers that Placement does not have.
-
-    :param requests: the requests of servers, by their UUIDs; of the others only their allocations
-        are known
-    :param least: the same without uncertain parts, if that differs
-    :param states: the states of servers, in small letters, by their UUIDs
-    :param consumers: the UUIDs of all servers; ``None`` if they are not known
-    :param zones: the availability zones by the name of the host
-    :param limits: how many servers of a server group one host may have, by its name
-    :param groups: the server groups by the UUID of the server
-    :param restrictions: why Nova does not live-migrate servers whose flavor is known; ``None``: it
-        does
-    :param migrations: by the UUID of the consumer that holds the old host; ``None`` if they are
-        not known
-    :param cells: the cells of Nova by the name of the host; ``None``: all hosts are in one
-    :param aggregates: the names of aggregates by UUID
-    """
-
-    requests: Mapping[str, Request] = field(default_factory=dict)
-    least: Mapping[str, Request] = field(default_factory=dict)
-    states: Mapping[str, str] = field(default_factory=dict)
-    consumers: Collection[str] | None = None
-    zones: Mapping[str, str] = field(default_factory=dict)
-    limits: Mapping[str, int] = field(default_factory=dict)
-    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    restrictions: Mapping[str, Restriction | None] = field(default_factory=dict)
-    migrations: Mapping[str, ServerMigration] | None = None
-    cells: Mapping[str, str] | None = None
-    aggregates: Mapping[str, str] = field(default_factory=dict)
 
 
 class Occupants(NamedTuple):
@@ -83,21 +46,6 @@ class Occupants(NamedTuple):
     unsettled: list[Finding]
 
 
-def zone(name: str) -> str:
-    """Return the name for an availability zone among the aggregates of a host."""
-    return f'zone {name}'
-
-
-def cell(name: str) -> str:
-    """Return the name for a cell among the aggregates of a host."""
-    return f'cell {name}'
-
-
-def affinity(name: str) -> str:
-    """Return the name for an affinity group, which keeps its servers on their host."""
-    return f'affinity group {name}'
-
-
 class DrainCloud:
     """The hosts of a snapshot: the trees with a nova-compute, or all trees if there is none.
 
@@ -110,12 +58,15 @@ class DrainCloud:
         self.snapshot, self.topology = snapshot, Topology(snapshot)
         self.knowledge = knowledge or Knowledge()
         self._keep_free = keep_free
+        #: The requests of servers, by number; and the numbers.
+        self.requests: list[Request] = []
+        self._numbers: dict[Request, int] = {}
         roots = snapshot.roots()
         computes = [root for root in roots if COMPUTE_NODE in root.traits]
         #: The UUIDs of the roots of all hosts, in the order of their names.
         self.hosts = [root.uuid for root in computes or roots if self._is_host(root)]
-        #: Requests by themselves, and by their input.
-        self._distinct: dict[object, Request] = {}
+        #: The numbers of strict requests by the host and the allocations.
+        self._strict: dict[object, int] = {}
         self._departures: dict[str, Departure] = {}
 
     @cached_property
@@ -127,8 +78,10 @@ class DrainCloud:
         return frozenset().union(*sets) - frozenset.intersection(*sets) if sets else frozenset()
 
     def on(self, snapshot: Snapshot) -> DrainCloud:
-        """Return the cloud with another snapshot."""
-        return DrainCloud(snapshot, self.knowledge, self._keep_free)
+        """Return the cloud with another snapshot, and the same numbers of requests."""
+        cloud = DrainCloud(snapshot, self.knowledge, self._keep_free)
+        cloud.requests, cloud._numbers = self.requests, self._numbers
+        return cloud
 
     @cached_property
     def vacated(self) -> DrainCloud:
@@ -203,6 +156,13 @@ class DrainCloud:
                     unsettled.append(self._unsettled(obstacle, uuid))
         return occupants
 
+    def residents(self, hosts: Iterable[str]) -> dict[str, list[ServerMove]]:
+        """Return the servers of each of some hosts that need a place if they leave it."""
+        residents: dict[str, list[ServerMove]] = {uuid: [] for uuid in hosts}
+        for server in self.occupants(residents).servers:
+            residents[server.source].append(server)
+        return residents
+
     def departure(self, server_uuid: str) -> Departure:
         """Return how a server leaves its host."""
         if server_uuid not in self._departures:
@@ -255,120 +215,37 @@ class DrainCloud:
         is_gone = knowledge.states.get(consumer.uuid) in GONE
         return 'is on no host: a leaked allocation' if is_gone else ''
 
-    def strict(self, server: ServerMove) -> Request:
-        """Return a request that is certainly sufficient for a server; equal ones are one object."""
+    def strict(self, server: ServerMove) -> int:
+        """Return the number of a request that is certainly sufficient for a server."""
         if (requested := self.knowledge.requests.get(server.server)) is not None:
-            return self._in_cell(requested, server)
+            return self.number(requested, server.source)
         allocations = dict(sorted(server.before.items()))
         key = server.source, tuple((uuid, *part.items()) for uuid, part in allocations.items())
-        if key not in self._distinct:
+        if key not in self._strict:
             root = self.snapshot.providers[server.source]
             request = requests.strict(self.snapshot, root, allocations)
-            self._distinct[key] = self._in_cell(request, server)
-        return self._distinct[key]
+            self._strict[key] = self.number(request, server.source)
+        return self._strict[key]
 
-    def lax(self, server: ServerMove) -> Request:
-        """Return a request that is certainly necessary for a server; equal ones are one object."""
+    def lax(self, server: ServerMove) -> int:
+        """Return the number of a request that is certainly necessary for a server."""
         knowledge = self.knowledge
         request = knowledge.least.get(server.server) or knowledge.requests.get(server.server)
-        return self._in_cell(request or requests.lax(self.snapshot, server.before), server)
+        return self.number(request or requests.lax(self.snapshot, server.before), server.source)
 
-    def _in_cell(self, request: Request, server: ServerMove) -> Request:
-        """Return a request for the hosts of the server's cell; equal ones are one object."""
-        if (cells := self.knowledge.cells) is not None:
-            name = cells.get(self.snapshot.providers[server.source].name, '')
+    def number(self, request: Request, root_uuid: str | None = None) -> int:
+        """Return the number of a request, of which equal ones have the same.
+
+        :param root_uuid: a host, in whose cell the server stays
+        """
+        if root_uuid is not None and self.knowledge.cells is not None:
+            name = self.knowledge.cells.get(self.snapshot.providers[root_uuid].name, '')
             members = *request.root_member_of, frozenset({cell(name)})
             request = request._replace(root_member_of=members)
-        return self._distinct.setdefault(request, request)
-
-    def problem(
-        self, kinds: Sequence[Load], emptied: Collection[str], spare: Sequence[str] = ()
-    ) -> PackingProblem:
-        """Return the possible target hosts for servers.
-
-        :param spare: hosts, for each of which an empty one like it is added
-        """
-        out, requests = set(emptied), [request for request, _ in kinds]
-        targets = [uuid for uuid in self.hosts if uuid not in out]
-        is_lax = any(request.is_lax for request in requests)
-        pools = self._pools(targets, kinds if is_lax else ())
-        roots = [*((uuid, False) for uuid in targets), *((uuid, True) for uuid in spare)]
-        hosts = list(self._targets(roots, pools, requests))
-        return PackingProblem(kinds, hosts, pools, self.knowledge.limits)
-
-    def _pools(self, targets: Iterable[str], leaving: Iterable[Load]) -> dict[Pool, int]:
-        """Return the free amounts of sharing providers, with those that leaving servers free."""
-        pools = {
-            (state.uuid, name): state.free(name)
-            for state in self.snapshot.providers.values()
-            if is_sharing(state)
-            for name in state.inventories
-        }
-        left = [
-            (pool, amount * len(servers))
-            for request, servers in leaving
-            for pool, amount in request.shared
-        ]
-        if not left:
-            return pools
-        serving = defaultdict[str, set[str]](set)
-        for root in targets:
-            for state in self.topology.serving(root):
-                for name in state.inventories:
-                    serving[name].add(state.uuid)
-        for (uuid, name), amount in left:
-            if (uuid, name) in pools and serving[name] - {uuid}:
-                pools[uuid, name] += amount
-        return pools
-
-    def _targets(
-        self,
-        roots: Iterable[tuple[str, bool]],
-        pools: Mapping[Pool, int],
-        requests: Collection[Request],
-    ) -> Iterator[TargetHost]:
-        """Yield the hosts to move to: equal hosts share a shape, and new hosts are empty."""
-        topology, groups = self.topology, self.knowledge.groups
-        shapes: dict[tuple[HostProvider, ...], Shape] = {}
-        trees = {tree for request in requests for tree in request.trees}
-        # For lax requests only the traits and aggregates count that some request names.
-        is_lax = any(request.is_lax for request in requests)
-        named = frozenset({DISABLED, *_names(tuple(requests))}) if is_lax else None
-        for root_uuid, is_new in roots:
-            bins = tuple(self._bins(root_uuid, trees, named, is_new=is_new))
-            if bins not in shapes:
-                shapes[bins] = Shape(bins)
-            states = [state for state in self.tree(root_uuid) if not is_sharing(state)]
-            room = [free for state in states for free in self.room(state, is_new=is_new)]
-            members: Counter[str] = Counter()
-            if groups and not is_new:
-                for consumer in self.snapshot.consumers_in(root_uuid):
-                    members.update(groups.get(consumer.uuid, ()))
-            serving = tuple(state.uuid for state in topology.serving(root_uuid))
-            shape = shapes[bins]
-            yield TargetHost(root_uuid, shape, serving, shape.sums(room, pools), members)
-
-    def _bins(
-        self, root_uuid: str, trees: Collection[str], named: frozenset[str] | None, *, is_new: bool
-    ) -> list[HostProvider]:
-        """Return the providers of a host with the traits and aggregates that are named."""
-        root, *others = self.topology.host(root_uuid, trees)
-        name = self.snapshot.providers[root_uuid].name
-        zones, cells = self.knowledge.zones, self.knowledge.cells or {}
-        places = {zone(zones[name])} if name in zones else set()
-        places |= {cell(cells[name])} if name in cells else set()
-        if places:
-            root = root._replace(aggregates=root.aggregates | places)
-        if is_new:
-            root = root._replace(traits=root.traits - {DISABLED})
-        if named is None:
-            return [root, *others]
-        return [
-            provider._replace(
-                traits=provider.traits & named, aggregates=provider.aggregates & named
-            )
-            for provider in (root, *others)
-        ]
+        if request not in self._numbers:
+            self._numbers[request] = len(self.requests)
+            self.requests.append(request)
+        return self._numbers[request]
 
     def room(self, state: ProviderState, *, is_new: bool = False) -> list[int]:
         """Return the free amount of each class of a provider that a drain may use."""
@@ -378,12 +255,3 @@ class DrainCloud:
             - ceil(inventory.capacity * self._keep_free / 100)
             for name, inventory in sorted(state.inventories.items())
         ]
-
-
-def _names(request: object) -> Iterator[str]:
-    """Yield all names in a request."""
-    if isinstance(request, str):
-        yield request
-    elif isinstance(request, tuple | frozenset):
-        for part in request:
-            yield from _names(part)

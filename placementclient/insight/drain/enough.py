@@ -3,7 +3,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -11,9 +11,10 @@ from itertools import chain
 from msgspec.structs import replace
 
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.exact import pack
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.packing import Filler, Load, Packing, by_request
+from placementclient.insight.drain.packing import Packing
+from placementclient.insight.drain.problem import build_problem, by_kind
+from placementclient.insight.drain.proof import fill, pack
 from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -27,11 +28,13 @@ EFFORT, MOST_SEARCHED = 3.0, 1_000
 #: How many hosts are tried one by one.
 _TRIED = 5
 
+#: Servers by the number of their request.
+_Kinds = Mapping[int, Sequence[ServerMove]]
+
 
 def remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing) -> list[str]:
     """Return changes with which every server has a place, the simplest first, in words."""
-    kinds = list(zip(packing.problem.kinds, packing.problem.servers, strict=True))
-    search = _RemedySearch(cloud, set(emptied), kinds, packing.left())
+    search = _RemedySearch(cloud, set(emptied), packing.problem.servers, packing.without_place())
     return [*search.hosts(), *search.enabled(), *search.ratios(), *search.fewer()]
 
 
@@ -39,20 +42,20 @@ def remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing) -> l
 class _RemedySearch:
     _cloud: DrainCloud
     _emptied: set[str]
-    _kinds: Sequence[Load]
+    _kinds: _Kinds
     _left: Sequence[ServerMove]
 
     def hosts(self) -> Iterator[str]:
         """Return how many empty hosts would be enough, if they are like those to be emptied."""
         alike: dict[object, list[ServerMove]] = {}
         for server in self._left:
-            request = self._cloud.strict(server)
+            request = self._cloud.requests[self._cloud.strict(server)]
             key = request.root_required, request.root_member_of
             alike.setdefault(key, []).append(server)
         sentences: list[str] = []
         for servers in alike.values():
             root = Counter(server.source for server in servers).most_common(1)[0][0]
-            kinds: Sequence[Load] = by_request(servers, self._cloud.strict)
+            kinds: _Kinds = by_kind(servers, self._cloud.strict)
             emptied = set(self._cloud.hosts)
             if len(alike) == 1:
                 # With the other hosts, fewer may be enough.
@@ -64,7 +67,7 @@ class _RemedySearch:
             sentences.append(f'{number}{hosts} like {self._name(root)}')
         yield ' and '.join(sentences)
 
-    def _spare(self, kinds: Sequence[Load], emptied: set[str], root: str, number: int) -> bool:
+    def _spare(self, kinds: _Kinds, emptied: set[str], root: str, number: int) -> bool:
         """Return whether servers fit with so many empty hosts beside those not to be emptied."""
         return _fits(self._cloud, kinds, emptied, [root] * number)
 
@@ -105,10 +108,10 @@ class _RemedySearch:
         """Return a host that is enough to leave as it is."""
         hosts = Counter(server.source for server in self._left)
         for root, _ in hosts.most_common(_TRIED if len(self._emptied) > 1 else 0):
-            kinds = [
-                (request, [server for server in servers if server.source != root])
-                for request, servers in self._kinds
-            ]
+            kinds = {
+                kind: [server for server in servers if server.source != root]
+                for kind, servers in self._kinds.items()
+            }
             if _fits(self._cloud, kinds, self._emptied - {root}):
                 yield f'leave {self._name(root)} out'
                 return
@@ -123,14 +126,12 @@ class _RemedySearch:
 
 
 def _fits(
-    cloud: DrainCloud, kinds: Sequence[Load], emptied: Collection[str], spare: Sequence[str] = ()
+    cloud: DrainCloud, kinds: _Kinds, emptied: Collection[str], spare: Sequence[str] = ()
 ) -> bool:
     """Return whether every server has a place; not if that takes too long to find out."""
-    problem = cloud.problem(kinds, emptied, spare)
-    if len(problem.hosts) <= MOST_SEARCHED:
-        return pack(problem, EFFORT).is_complete
-    placed = Filler(problem).fill(problem.kinds, problem.counts)
-    return sum(map(len, placed)) == sum(problem.counts)
+    problem = build_problem(cloud, kinds, emptied, spare)
+    is_searched = len(problem.hosts) <= MOST_SEARCHED
+    return (pack(problem, EFFORT) if is_searched else fill(problem)).is_complete
 
 
 def _least(suffices: Callable[[int], bool], numbers: range) -> int | None:

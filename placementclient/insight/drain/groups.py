@@ -5,11 +5,11 @@ Only the room that the requests can use counts: then many hosts of a cloud are e
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from placementclient.insight.drain.packing import PackingProblem, TargetHost
+from placementclient.insight.drain.problem import Problem, TargetHost
 from placementclient.placing.shapes import HostOption, Shape
 
 #: The most options of one request on one host that are counted separately.
@@ -28,13 +28,14 @@ Room = tuple[int, ...]
 class Group:
     """Equal hosts.
 
+    :param shape: its number
     :param room: the room of each host that the requests can use; then the number of further servers
         of each server group
     :param needs: what each piece takes of the room
     :param is_relaxed: there are too many options of some kind, so that only the sums count for it
     """
 
-    shape: Shape
+    shape: int
     room: Room
     hosts: list[int] = field(default_factory=list)
     options: dict[Piece, HostOption] = field(default_factory=dict)
@@ -46,60 +47,66 @@ class Group:
         return min((self.room[at] // n for at, n in self.needs[piece] if n), default=1 << 31)
 
 
-def groups(problem: PackingProblem) -> list[Group]:
+def group_hosts(problem: Problem) -> list[Group]:
     """Return groups of the hosts that have room for at least one request."""
     trimmer = _Trimmer(problem)
-    names = sorted({name for request in problem.kinds for name in request.limits})
-    alike: dict[object, Group] = {}
+    names = sorted({name for kind in problem.servers for name in problem.requests[kind].limits})
+    groups: dict[object, Group] = {}
     for number, host in enumerate(problem.hosts):
-        _order_twins(host)
         room = trimmer.trimmed(host.shape, tuple(max(0, free) for free in host.room))
-        room += tuple(problem.limits[name] - host.members[name] for name in names)
-        key = host.shape, room
-        alike.setdefault(key, Group(host.shape, room)).hosts.append(number)
-    for group in alike.values():
-        places = {name: group.shape.width + at for at, name in enumerate(names)}
+        room += tuple(problem.limits[name] - host.members.get(name, 0) for name in names)
+        groups.setdefault((host.shape, room), Group(host.shape, room)).hosts.append(number)
+    for group in groups.values():
+        width = problem.shapes[group.shape].width
+        places = {name: width + at for at, name in enumerate(names)}
         for kind in trimmer.kinds[group.shape]:
             _add_options(problem, group, kind, places)
-    return [group for group in alike.values() if group.options]
+    return [group for group in groups.values() if group.options]
 
 
-def patterns(problem: PackingProblem, group: Group) -> list[Pattern] | None:
+def find_patterns(problem: Problem, group: Group) -> list[Pattern] | None:
     """Return the largest sets of servers that fit together on a host of a group.
 
     :return: ``None`` if there are too many
     """
+    if group.is_relaxed:
+        return None
     pieces = list(group.options)
     # The number of servers of each kind limits its pieces like a room.
     room = (*group.room, *(problem.counts[kind] for kind, _ in pieces))
     amounts = [(*group.needs[piece], (len(group.room) + at, 1)) for at, piece in enumerate(pieces)]
     full: list[Pattern] = []
+    for steps, chosen in enumerate(_fill_host(amounts, room), 1):
+        if chosen is not None:
+            full.append(Counter(pieces[number] for number in chosen))
+        if len(full) > MAX_PATTERNS or steps > MAX_PATTERNS * 50:
+            return None
+    return full
+
+
+def _fill_host(
+    amounts: Sequence[Sequence[tuple[int, int]]], room: Room
+) -> Iterator[Sequence[int] | None]:
+    """Yield the sets of pieces to which no further one fits, by number; ``None``: another step."""
     pending: list[tuple[Room, Room]] = [((), room)]
-    for _ in range(0 if group.is_relaxed else MAX_PATTERNS * 50):
+    while pending:
         chosen, room = pending.pop()
         fitting = [n for n, needed in enumerate(amounts) if all(room[at] >= k for at, k in needed)]
-        if not fitting:
-            full.append(Counter(pieces[number] for number in chosen))
+        yield None if fitting else chosen
         for number in reversed(fitting):
             if number >= max(chosen, default=0):
                 left = list(room)
                 for at, amount in amounts[number]:
                     left[at] -= amount
                 pending.append(((*chosen, number), tuple(left)))
-        if not pending or len(full) > MAX_PATTERNS:
-            break
-    return None if pending or len(full) > MAX_PATTERNS else full
 
 
-def _add_options(
-    problem: PackingProblem, group: Group, kind: int, places: Mapping[str, int]
-) -> None:
+def _add_options(problem: Problem, group: Group, kind: int, places: Mapping[str, int]) -> None:
     """Add the options of a kind on a host of a group; server groups have places in the room."""
-    request = problem.kinds[kind]
-    limits = tuple((places[name], 1) for name in request.limits)
+    limits = tuple((places[name], 1) for name in problem.requests[kind].limits)
     if any(group.room[at] < 1 for at, _ in limits):
         return
-    search = problem.option_search(request, group.shape, group.room)
+    search = problem.options(kind, group.shape, group.room)
     options: dict[object, HostOption] = {}
     for option in search.every():
         options.setdefault((option.local, option.shared), option)
@@ -107,7 +114,9 @@ def _add_options(
             break
     if len(options) > MAX_OPTIONS or search.left < 0:
         # Too many to count separately: only the sums count, which is a weaker condition.
-        options, group.is_relaxed = {None: group.shape.sum_of(request)}, True
+        fit = problem.fit(kind, group.shape)
+        assert fit is not None
+        options, group.is_relaxed = {None: fit.sums}, True
     for number, option in enumerate(options.values()):
         group.options[kind, number] = option
         group.needs[kind, number] = (*option.local, *limits)
@@ -116,33 +125,29 @@ def _add_options(
 class _Trimmer:
     """Cuts the room of hosts to the amounts that the requests can use."""
 
-    def __init__(self, problem: PackingProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self._problem = problem
         #: The kinds of servers that the hosts of a shape can serve.
         self.kinds = {
-            shape: [
-                number
-                for number, request in enumerate(problem.kinds)
-                if problem.counts[number] and problem.suitable(request, shape) is not None
-            ]
+            shape: [kind for kind in problem.servers if problem.fit(kind, shape) is not None]
             for shape in problem.by_shape
         }
         self.trimmed = cache(self._trim)
         self._fixed = cache(self._amounts)
 
-    def _amounts(self, shape: Shape, kind: int) -> Mapping[int, int] | None:
+    def _amounts(self, shape: int, kind: int) -> Mapping[int, int] | None:
         """Return the amount of each room for a server; ``None`` if it depends on the option."""
-        problem, request = self._problem, self._problem.kinds[kind]
-        is_fixed = request.is_lax or problem.is_only(request, shape)
-        return problem.fixed(request, shape) if is_fixed else None
+        fit = self._problem.fit(kind, shape)
+        assert fit is not None
+        return fit.fixed if self._problem.requests[kind].is_lax or fit.only else None
 
-    def _trim(self, shape: Shape, room: Room) -> Room:
+    def _trim(self, shape: int, room: Room) -> Room:
         """Return no more of each room than the servers can take that another room allows."""
-        kinds = [kind for kind in self.kinds[shape] if self._fits(shape, kind, room)]
+        kinds = [kind for kind in self.kinds[shape] if self._has_room(shape, kind, room)]
         if not kinds:
             return (0,) * len(room)
         fixed = [needed for kind in kinds if (needed := self._fixed(shape, kind)) is not None]
-        if shape.pooled or len(fixed) < len(kinds):
+        if self._problem.shapes[shape].pooled or len(fixed) < len(kinds):
             return room
         bounded = list(room)
         for other in range(len(room)):
@@ -154,19 +159,18 @@ class _Trimmer:
                     bounded[at] = min(bounded[at], most)
         return tuple(bounded)
 
-    def _fits(self, shape: Shape, kind: int, room: Room) -> bool:
+    def _has_room(self, shape: int, kind: int, room: Room) -> bool:
         fixed = self._fixed(shape, kind)
         if fixed is not None:
             return all(room[at] >= amount for at, amount in fixed.items())
-        search = self._problem.option_search(self._problem.kinds[kind], shape, room)
+        search = self._problem.options(kind, shape, room)
         return search.first() is not None or search.left < 0
 
 
-def _order_twins(host: TargetHost) -> None:
-    """Put providers that differ only in their room in the order of their room."""
-    shape = host.shape
+def sort_twins(host: TargetHost, shape: Shape) -> TargetHost:
+    """Return a host with providers that differ only in their room in the order of their room."""
     if not shape.twins:
-        return
+        return host
     twins: dict[int, list[int]] = {}
     for number, first in shape.twins.items():
         twins.setdefault(first, []).append(number)
@@ -178,4 +182,4 @@ def _order_twins(host: TargetHost) -> None:
             providers[numbers[to]] = host.providers[numbers[old]]
             for at, free in zip(rooms[to], frees, strict=True):
                 room[at] = free
-    host.providers, host.room = tuple(providers), room
+    return host._replace(providers=tuple(providers), room=tuple(room))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Failures of hosts, and whether the other hosts have room for their servers."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -9,9 +10,11 @@ from typing import NamedTuple
 
 from placementclient.insight.capacity import totals
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.exact import EFFORT
-from placementclient.insight.drain.fleet import Fleet
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.insight.drain.problem import build_problem, by_kind
+from placementclient.insight.drain.proof import EFFORT
 from placementclient.model.consumers import together
 
 #: The most failures of several hosts that are checked: the largest ones.
@@ -61,19 +64,19 @@ def check(
     :param effort: how long to search for what the packing by best fit does not find, for all
         failures, in seconds
     """
-    fleet = Fleet(cloud, hosts)
-    order = _largest_first(cloud, fleet, hosts)
+    residents = cloud.residents(hosts)
+    order = _largest_first(cloud, residents)
     possible = comb(len(order), number)
     if number > 1:
         few = max(n for n in range(number, len(order) + 1) if comb(n, number) <= MOST)
         order = order[:few]
     checked = list(combinations(order, number))
-    homeless = {lost: count for lost in checked if (count := len(fleet.without(lost)))}
+    homeless = _count_homeless(cloud, residents, checked)
     worst_first = sorted(homeless, key=lambda lost: -homeless[lost])
     share = effort / max(1, len(worst_first[:MOST_SEARCHED]))
     failures = []
     for place, lost in enumerate(worst_first):
-        total, verdict = len(fleet.servers(lost)), DrainVerdict.UNDETERMINED
+        total, verdict = sum(len(residents[host]) for host in lost), DrainVerdict.UNDETERMINED
         bounds = total - homeless[lost], total
         if place < MOST_SEARCHED:
             decision = decide(cloud, lost, effort=share)
@@ -81,19 +84,37 @@ def check(
         if verdict is not DrainVerdict.YES:
             failures.append(HostFailure(lost, total, *bounds, verdict))
     failures.sort(key=lambda loss: (loss.most - loss.servers, loss.least - loss.servers))
-    total = len(fleet.servers(checked[0]))
+    total = sum(len(residents[host]) for host in checked[0])
     largest = HostFailure(checked[0], total, total, total, DrainVerdict.YES)
     return HostFailures(failures, [*failures, largest][0], len(checked), possible)
 
 
-def _largest_first(cloud: DrainCloud, fleet: Fleet, hosts: Sequence[str]) -> list[str]:
+def _count_homeless(
+    cloud: DrainCloud,
+    residents: Mapping[str, Sequence[ServerMove]],
+    failures: Iterable[tuple[str, ...]],
+) -> dict[tuple[str, ...], int]:
+    """Return how many servers best fit leaves without a place, of each failure that has some."""
+    servers = [server for servers in residents.values() for server in servers]
+    packing = Packing(build_problem(cloud, by_kind(servers, cloud.strict), ()))
+    packing.rank(range(len(packing.problem.hosts)), packing.problem.servers)
+    homeless = {}
+    for lost in failures:
+        servers = [server for host in lost for server in residents[host]]
+        counts = Counter(map(cloud.strict, servers))
+        places = packing.attempt(counts, lost)
+        if missing := len(servers) - sum(map(len, places.values())):
+            homeless[lost] = missing
+    return homeless
+
+
+def _largest_first(cloud: DrainCloud, residents: Mapping[str, Sequence[ServerMove]]) -> list[str]:
     """Sort hosts by the share of the cloud's free amounts that their servers need."""
     free = {line.resource_class: line.free for line in totals.by_class(cloud.snapshot)}
     sizes = {}
-    for uuid in hosts:
-        servers = fleet.servers([uuid])
+    for uuid, servers in residents.items():
         needed = together(part for server in servers for part in server.before.values())
         sizes[uuid] = max(
             (n / max(1, free.get(name, 0)) for name, n in needed.items()), default=0.0
         )
-    return sorted(hosts, key=lambda uuid: (-sizes[uuid], uuid))
+    return sorted(residents, key=lambda uuid: (-sizes[uuid], uuid))

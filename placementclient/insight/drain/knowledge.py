@@ -12,12 +12,12 @@ from msgspec import UNSET
 from placementclient.basis.wording import counted, listed
 from placementclient.insight import owners
 from placementclient.insight.drain import requests
-from placementclient.insight.drain.cloud import Knowledge, affinity, zone
 from placementclient.insight.drain.departures import (
     Restriction,
     migrations_by_consumer,
     restriction,
 )
+from placementclient.insight.drain.nova_facts import Knowledge, affinity, zone
 from placementclient.model.consumers import Allocations, together
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.servers import HostAggregate, Image, Server, ServerGroup, same_host

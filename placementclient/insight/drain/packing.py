@@ -1,208 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers to pack into hosts, and best-fit decreasing."""
+"""The room of hosts while servers come to them and leave them, by best fit."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.model.consumers import Allocations
-from placementclient.placing.options import OptionSearch
-from placementclient.placing.requests import Request
-from placementclient.placing.shapes import HostOption, Pools, Shape
+from placementclient.insight.drain.problem import Fit, Placed, Problem
+from placementclient.placing.shapes import HostOption
 
-#: A request, and the servers that have it. Equal ones are one object: they take long to hash.
-Load = tuple[Request, Sequence[ServerMove]]
-
-
-def by_request(
-    servers: Iterable[ServerMove], request: Callable[[ServerMove], Request]
-) -> list[Load]:
-    """Return servers by their requests."""
-    kinds: dict[int, tuple[Request, list[ServerMove]]] = {}
-    for server in servers:
-        requested = request(server)
-        kinds.setdefault(id(requested), (requested, []))[1].append(server)
-    return list(kinds.values())
+#: The room of a class, the room of all classes in average hosts, and the host.
+_Rank = tuple[int, float, int]
+#: The places of the servers of each kind.
+Places = dict[int, list[Placed]]
 
 
-@dataclass(slots=True)
-class TargetHost:
-    """A host that may receive servers.
-
-    :param providers: the UUIDs of those that serve it, in the order of the shape
-    :param room: the free amounts, as :class:`Shape` counts them
-    :param members: the number of servers of each server group
-    """
-
-    uuid: str
-    shape: Shape
-    providers: tuple[str, ...]
-    room: list[int]
-    members: Counter[str] = field(default_factory=Counter)
-
-    def allocations(self, request: Request, option: HostOption) -> Allocations:
-        """Return the allocations of a server by an option."""
-        allocations: dict[str, dict[str, int]] = {}
-        for part, place in zip(request.parts, option.places, strict=True):
-            for name, amount in part.resources:
-                resources = allocations.setdefault(self.providers[place], {})
-                resources[name] = resources.get(name, 0) + amount
-        return {uuid: dict(sorted(allocations[uuid].items())) for uuid in sorted(allocations)}
-
-
-class Placed(NamedTuple):
-    """The place of a server: the number of its host, and the option there."""
-
-    host: int
-    option: HostOption
-
-
-class PackingProblem:
-    """Kinds of servers, and the hosts that each kind may use.
-
-    :param pools: the free amounts of sharing providers; a packing uses them up
-    :param limits: how many servers of a server group a host may have, by the group's name
-    """
-
-    def __init__(
-        self,
-        servers: Iterable[Load],
-        hosts: Sequence[TargetHost],
-        pools: Pools,
-        limits: Mapping[str, int],
-    ) -> None:
-        self.hosts, self.pools, self.limits = hosts, Counter(pools), limits
-        self._set(servers)
-        #: The numbers of the hosts of each shape.
-        self.by_shape: dict[Shape, list[int]] = {}
-        for number, host in enumerate(hosts):
-            self.by_shape.setdefault(host.shape, []).append(number)
-        # By identity: a strict request takes long to hash.
-        self._suitable: dict[tuple[int, int], list[list[int]] | None] = {}
-        self._only: dict[tuple[int, int], HostOption | None] = {}
-        self._retained: list[Request] = []
-        self._by_aggregate: dict[str, list[Shape]] = {}
-        for shape in self.by_shape:
-            for name in shape.bins[0].aggregates:
-                self._by_aggregate.setdefault(name, []).append(shape)
-
-    def _set(self, servers: Iterable[Load]) -> None:
-        pairs = list(servers)
-        self.kinds = [request for request, _ in pairs]
-        self.servers = [servers for _, servers in pairs]
-        self.counts = [len(servers) for servers in self.servers]
-
-    def of(self, servers: Iterable[Load]) -> PackingProblem:
-        """Return the problem of other servers, which takes the same room."""
-        problem = copy(self)
-        problem._set(servers)
-        return problem
-
-    def copy(self) -> PackingProblem:
-        """Return a copy with room of its own."""
-        problem = copy(self)
-        problem.hosts = [
-            replace(host, room=list(host.room), members=Counter(host.members))
-            for host in self.hosts
-        ]
-        problem.pools = Counter(self.pools)
-        return problem
-
-    def shapes(self, request: Request) -> list[Shape]:
-        """Return the shapes of the hosts that can serve a request."""
-        # Where each rack has an aggregate there are as many shapes as racks.
-        single = [name for names in request.root_member_of if len(names) == 1 for name in names]
-        few: list[Collection[Shape]] = [self._by_aggregate.get(name, []) for name in single]
-        candidates = min(few, key=len, default=self.by_shape)
-        return [shape for shape in candidates if self.suitable(request, shape) is not None]
-
-    def suitable(self, request: Request, shape: Shape) -> list[list[int]] | None:
-        """Return the result of :meth:`Shape.suitable`."""
-        key = id(request), id(shape)
-        if key not in self._suitable:
-            self._retained.append(request)
-            self._suitable[key] = shape.suitable(request)
-        return self._suitable[key]
-
-    def option_search(self, request: Request, shape: Shape, room: Sequence[int]) -> OptionSearch:
-        """Return the search for options on a host with some room."""
-        suitable = self.suitable(request, shape)
-        assert suitable is not None
-        return OptionSearch(request, shape, suitable, room, self.pools)
-
-    def option(self, request: Request, host: TargetHost) -> HostOption | None:
-        """Return an option to serve a request on a suitable host, with its present room."""
-        for name in request.limits:
-            if host.members[name] >= self.limits[name]:
-                return None
-        key = id(request), id(host.shape)
-        only = self._only.get(key)
-        if only is None:
-            option = self.option_search(request, host.shape, host.room).first()
-            if option and self.is_only(request, host.shape):
-                self._only[key] = option
-            return option
-        room = host.room
-        for place, amount in only.local:
-            if room[place] < amount:
-                return None
-        return only
-
-    def is_only(self, request: Request, shape: Shape) -> bool:
-        """Return whether the hosts of a shape have at most one option."""
-        suitable = self.suitable(request, shape) or []
-        if request.is_lax:
-            return not shape.pooled
-        return all(len(places) == 1 and shape.bins[places[0]].pool is None for places in suitable)
-
-    def fixed(self, request: Request, shape: Shape) -> dict[int, int]:
-        """Return the least amounts of each room that a server uses with any option."""
-        if request.is_lax:
-            return dict(shape.sum_of(request).local)
-        fixed: dict[int, int] = {}
-        for places, part in zip(self.suitable(request, shape) or (), request.parts, strict=True):
-            if len(places) == 1 and shape.bins[places[0]].pool is None:
-                for name, amount in part.resources:
-                    for at in {shape.rooms[places[0], name], shape.totals[name]}:
-                        fixed[at] = fixed.get(at, 0) + amount
-        return fixed
-
-    def place(
-        self, request: Request, host: TargetHost, option: HostOption, number: int = 1
-    ) -> None:
-        """Use the room of some servers on a host and on sharing providers; -1 frees it."""
-        for place, amount in option.local:
-            host.room[place] -= number * amount
-        for pool, amount in option.shared:
-            self.pools[pool] -= number * amount
-        for name in request.limits:
-            host.members[name] += number
-
-
-@dataclass(frozen=True, slots=True)
 class Packing:
-    """The places of servers, by kind, and the most servers that can have one.
+    """The places of servers, and the room that they leave.
 
-    :param problem: with the room that is left
+    :ivar places: those of the servers of the problem
+    :ivar bound: the most servers of the problem that can have a place
     """
 
-    problem: PackingProblem
-    placed: Sequence[Sequence[Placed]]
-    bound: int
-
-    @property
-    def count(self) -> int:
-        return sum(map(len, self.placed))
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.room = [list(host.room) for host in problem.hosts]
+        self.members = [Counter(host.members) for host in problem.hosts]
+        self.pools = Counter(problem.pools)
+        self.places: Places = defaultdict(list)
+        self.bound = self.total
+        #: The share of an average host that one unit is: of each class, of rooms of each shape.
+        self._scale: dict[str, float] = {}
+        self._weights: dict[int, list[tuple[int, float]]] = {}
+        #: The hosts of each shape and class, sorted by room; ``''``: the room of all classes.
+        self._ranks: dict[int, dict[str, list[_Rank]]] = {}
 
     @property
     def total(self) -> int:
-        return sum(self.problem.counts)
+        """The number of the servers of the problem."""
+        return sum(self.problem.counts.values())
+
+    @property
+    def count(self) -> int:
+        """The number of servers of the problem that have a place."""
+        return sum(map(len, self.places.values()))
 
     @property
     def is_exact(self) -> bool:
@@ -215,155 +59,174 @@ class Packing:
 
     def moves(self) -> Iterator[ServerMove]:
         """Return the move of each server that has a place."""
-        for kind, request in enumerate(self.problem.kinds):
-            for server, place in zip(self.problem.servers[kind], self.placed[kind], strict=False):
-                host = self.problem.hosts[place.host]
-                after = host.allocations(request, place.option)
-                yield server._replace(target=host.uuid, after=after)
+        return self.problem.moves(self.problem.servers, self.places)
 
-    def left(self) -> list[ServerMove]:
-        """Return the servers that have no place."""
-        pairs = zip(self.problem.servers, self.placed, strict=True)
-        return [server for servers, placed in pairs for server in servers[len(placed) :]]
+    def without_place(self) -> list[ServerMove]:
+        """Return the servers of the problem that have no place."""
+        servers, places = self.problem.servers, self.places
+        return [server for kind in servers for server in servers[kind][len(places[kind]) :]]
 
-
-class Filler:
-    """Packs servers by best fit: onto the host with the least room of the scarcest class."""
-
-    def __init__(self, problem: PackingProblem) -> None:
-        self.problem = problem
-        self._scale = _scale(problem)
-        #: The hosts of each shape and class, sorted by room; ``''``: the room of all classes.
-        self._lists: dict[Shape, dict[str, list[_Rank]]] = {}
-        for shape, numbers in problem.by_shape.items():
-            names = [
-                name
-                for name, place in shape.totals.items()
-                if name in self._scale and place not in shape.pooled
+    def rank(self, hosts: Iterable[int], kinds: Iterable[int]) -> None:
+        """Sort hosts by their room for some kinds of servers: :meth:`fill` uses these hosts."""
+        by_shape = defaultdict[int, list[int]](list)
+        for number in hosts:
+            by_shape[self.problem.hosts[number].shape].append(number)
+        self._scale = self._scaled(by_shape, kinds)
+        self._ranks, self._weights = {}, {}
+        for shape, numbers in by_shape.items():
+            totals, pooled = self.problem.shapes[shape].totals, self.problem.shapes[shape].pooled
+            rooms = self.problem.shapes[shape].rooms.items()
+            self._weights[shape] = [
+                (at, self._scale[name]) for (_, name), at in rooms if name in self._scale
             ]
-            self._lists[shape] = {
-                name: sorted(self._rank(name, number) for number in numbers)
-                for name in names or ['']
-            }
+            names = [
+                name for name, at in totals.items() if name in self._scale and at not in pooled
+            ]
+            self._ranks[shape] = {name: [] for name in names or ['']}
+            for number in numbers:
+                for ranks, rank in self._entries(number):
+                    ranks.append(rank)
+            for ranks in self._ranks[shape].values():
+                ranks.sort()
 
-    def take(self, number: int) -> None:
-        """Exclude a host until :meth:`give`."""
-        for name, ranks in self._lists[self.problem.hosts[number].shape].items():
-            del ranks[bisect_left(ranks, self._rank(name, number))]
+    def _scaled(
+        self, by_shape: Mapping[int, Iterable[int]], kinds: Iterable[int]
+    ) -> dict[str, float]:
+        """Return the share of an average host's room that one unit of each class is."""
+        classes = {name for kind in kinds for name in self.problem.requests[kind].totals}
+        sums, counts = dict.fromkeys(classes, 0), dict.fromkeys(classes, 0)
+        for shape, numbers in by_shape.items():
+            for (_, name), place in self.problem.shapes[shape].rooms.items():
+                if name in classes:
+                    rooms = [max(0, self.room[number][place]) for number in numbers]
+                    counts[name] += len(rooms)
+                    sums[name] += sum(rooms)
+        return {name: counts[name] / sums[name] if sums[name] else 1.0 for name in classes}
 
-    def give(self, number: int) -> None:
-        """Allow a host again."""
-        for name, ranks in self._lists[self.problem.hosts[number].shape].items():
-            insort(ranks, self._rank(name, number))
+    @contextmanager
+    def changing(self, hosts: Iterable[int]) -> Iterator[None]:
+        """Exclude hosts from :meth:`fill`; their room may change meanwhile."""
+        numbers = list(hosts)
+        for number in numbers:
+            for ranks, rank in self._entries(number):
+                del ranks[bisect_left(ranks, rank)]
+        yield
+        for number in numbers:
+            for ranks, rank in self._entries(number):
+                insort(ranks, rank)
 
-    def fill(self, kinds: Sequence[Request], counts: Sequence[int]) -> list[list[Placed]]:
-        """Put servers on hosts, the largest first.
+    def fill(self, counts: Mapping[int, int]) -> Places:
+        """Put servers on the ranked hosts, the largest first.
 
-        :return: the places of the servers of each kind; fewer if it finds none
+        :param counts: the number of servers of each kind
+        :return: their places; fewer if there is no room
         """
-        placed: list[list[Placed]] = [[] for _ in kinds]
-        for kind in sorted(range(len(kinds)), key=lambda kind: -self._size(kinds[kind])):
-            placed[kind] = self._fill(kinds[kind], counts[kind])
-        return placed
+        sizes = {kind: self._size(kind) for kind in counts}
+        places: Places = {kind: [] for kind in counts}
+        for kind in sorted(counts, key=lambda kind: -sizes[kind]):
+            places[kind] = self._fill(kind, counts[kind])
+        return places
 
-    def _size(self, request: Request) -> float:
+    def attempt(self, counts: Mapping[int, int], excluded: Iterable[str]) -> Places:
+        """Return places for servers that keep their present ones; use no room.
+
+        :param excluded: the UUIDs of hosts that receive none
+        """
+        with self.changing(self.problem.numbers(excluded)):
+            places = self.fill(counts)
+            with self.changing({place.host for placed in places.values() for place in placed}):
+                for kind, placed in places.items():
+                    for number, option in placed:
+                        self.place(kind, number, option, -1)
+        return places
+
+    def _size(self, kind: int) -> float:
         """Return the size of a server as its share of an average host, over all classes."""
-        return sum(n * self._scale.get(name, 0) for name, n in request.totals.items())
+        totals = self.problem.requests[kind].totals
+        return sum(n * self._scale.get(name, 0) for name, n in totals.items())
 
-    def _fill(self, request: Request, number: int) -> list[Placed]:
+    def _fill(self, kind: int, number: int) -> list[Placed]:
         placed: list[Placed] = []
-        scans = [self._candidates(request, shape) for shape in self.problem.shapes(request)]
+        if not number:
+            return placed
+        fits = self.problem.fits(kind, self._ranks)
+        scans = [self._candidates(kind, shape, fit) for shape, fit in fits]
         heads = {scan: head for scan in scans if (head := next(scan, None))}
         while heads and len(placed) < number:
             scan = min(heads, key=lambda scan: heads[scan][:2])
             _, (_, _, at), first = heads[scan]
-            host = self.problem.hosts[at]
             # Earlier servers may have used up the shared inventory.
-            option = self.problem.option(request, host) if first.shared else first
-            self.take(at)
-            while option is not None and len(placed) < number:
-                self.problem.place(request, host, option)
-                placed.append(Placed(at, option))
-                option = self.problem.option(request, host)
-            self.give(at)
+            option = self.option(kind, at) if first.shared else first
+            with self.changing([at]):
+                while option is not None and len(placed) < number:
+                    self.place(kind, at, option)
+                    placed.append(Placed(at, option))
+                    option = self.option(kind, at)
             if head := next(scan, None):
                 heads[scan] = head
             else:
                 del heads[scan]
         return placed
 
-    def free(self, request: Request, placed: Iterable[Placed]) -> None:
-        """Free the places of servers of one kind."""
-        for at, option in placed:
-            self.take(at)
-            self.problem.place(request, self.problem.hosts[at], option, -1)
-            self.give(at)
-
     def _candidates(
-        self, request: Request, shape: Shape
+        self, kind: int, shape: int, fit: Fit
     ) -> Iterator[tuple[int, _Rank, HostOption]]:
         """Yield the hosts of a shape with room for a server, the fullest first, each until full."""
-        needed = dict(shape.sum_of(request).local)
-        lists = self._lists[shape]
+        totals, lists = self.problem.shapes[shape].totals, self._ranks[shape]
+        needed = dict(fit.sums.local)
         starts = {
-            name: bisect_left(ranks, (needed.get(shape.totals.get(name, -1), 0), 0.0, -1))
+            name: bisect_left(ranks, (needed.get(totals.get(name, -1), 0), 0.0, -1))
             for name, ranks in lists.items()
         }
         # The fewest hosts have room for it.
         scarcest = max(starts, key=lambda name: (starts[name], name))
         ranks, place = lists[scarcest], starts[scarcest]
-        local = list(self.problem.fixed(request, shape).items())
-        strangeness = _strangeness(request, shape)
+        local = list(fit.fixed.items())
         while place < len(ranks):
-            host = self.problem.hosts[ranks[place][2]]
-            room = host.room
+            number = ranks[place][2]
+            room = self.room[number]
             for at, amount in local:
                 if room[at] < amount:
                     break
             else:
-                option = self.problem.option(request, host)
+                option = self.option(kind, number)
                 if option is not None:
-                    yield strangeness, ranks[place], option
+                    yield fit.surplus, ranks[place], option
                     continue
             place += 1
 
-    def _room(self, number: int) -> float:
-        """Return the room of a host in units of an average host, over all classes."""
-        host = self.problem.hosts[number]
-        room, scale, score = host.room, self._scale, 0.0
-        for (_, name), at in host.shape.rooms.items():
-            if name in scale and room[at] > 0:
-                score += room[at] * scale[name]
-        return score
+    def _entries(self, number: int) -> Iterator[tuple[list[_Rank], _Rank]]:
+        """Return the entry of a host in each list of its shape, with its present room."""
+        room, shape = self.room[number], self.problem.hosts[number].shape
+        totals, score = self.problem.shapes[shape].totals, 0.0
+        for at, weight in self._weights[shape]:
+            if room[at] > 0:
+                score += room[at] * weight
+        for name, ranks in self._ranks[shape].items():
+            yield ranks, (room[totals[name]] if name else 0, score, number)
 
-    def _rank(self, name: str, number: int) -> _Rank:
-        host = self.problem.hosts[number]
-        of_class = host.room[host.shape.totals[name]] if name else 0
-        return of_class, self._room(number), number
+    def option(self, kind: int, number: int) -> HostOption | None:
+        """Return an option to serve a kind on a suitable host, with its present room."""
+        problem = self.problem
+        for name in problem.requests[kind].limits:
+            if self.members[number][name] >= problem.limits[name]:
+                return None
+        room, shape = self.room[number], problem.hosts[number].shape
+        fit = problem.fit(kind, shape)
+        assert fit is not None
+        if fit.only is None:
+            return problem.options(kind, shape, room, self.pools).first()
+        for place, amount in fit.only.local:
+            if room[place] < amount:
+                return None
+        return fit.only
 
-
-#: The room of a class, the room of all classes in average hosts, and the host.
-_Rank = tuple[int, float, int]
-
-
-def _strangeness(request: Request, shape: Shape) -> int:
-    """Return how many traits and aggregates a root has that a request does not name."""
-    # A flavor may forbid them: a server prefers a host like its own.
-    if request.is_lax:
-        return 0
-    root = shape.bins[0]
-    named = frozenset().union(*request.root_required, *request.root_member_of)
-    return len(root.traits - named) + len(root.aggregates - named)
-
-
-def _scale(problem: PackingProblem) -> dict[str, float]:
-    """Return the share of an average host's room that one unit of each class is."""
-    classes = {name for request in problem.kinds for name in request.totals}
-    sums = dict.fromkeys(classes, 0)
-    counts = dict.fromkeys(classes, 0)
-    for shape, numbers in problem.by_shape.items():
-        for (_, name), place in shape.rooms.items():
-            if name in classes:
-                counts[name] += len(numbers)
-                sums[name] += sum(max(0, problem.hosts[at].room[place]) for at in numbers)
-    return {name: counts[name] / sums[name] if sums[name] else 1.0 for name in classes}
+    def place(self, kind: int, number: int, option: HostOption, servers: int = 1) -> None:
+        """Use the room of some servers on a host and on sharing providers; -1 frees it."""
+        room = self.room[number]
+        for at, amount in option.local:
+            room[at] -= servers * amount
+        for pool, amount in option.shared:
+            self.pools[pool] -= servers * amount
+        for name in self.problem.requests[kind].limits:
+            self.members[number][name] += servers

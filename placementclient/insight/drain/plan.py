@@ -6,9 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.exact import EFFORT, pack
 from placementclient.insight.drain.moves import PACE, Ledger, Pace, ServerMove, waves
-from placementclient.insight.drain.packing import Packing, by_request
+from placementclient.insight.drain.packing import Packing
+from placementclient.insight.drain.problem import build_problem, by_kind
+from placementclient.insight.drain.proof import EFFORT, pack
 from placementclient.model.findings import Finding
 
 
@@ -59,7 +60,8 @@ def decide(
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     servers, offloaded, unsettled = cloud.occupants(emptied)
-    strict = pack(cloud.problem(by_request(servers, cloud.strict), emptied), effort)
+    kinds = by_kind(servers, cloud.strict)
+    strict = pack(build_problem(cloud, kinds, emptied), effort)
     if strict.is_complete:
         moves = waves([*offloaded, *strict.moves()], Ledger(cloud.snapshot), pace)
         verdict = DrainVerdict.UNDETERMINED if moves is None else DrainVerdict.YES
@@ -67,8 +69,8 @@ def decide(
             verdict = DrainVerdict.DEPENDS
         return DrainDecision(verdict, moves or (), strict, None, unsettled)
     lax: Packing | None = None
-    if not is_certain and any(cloud.lax(server) is not cloud.strict(server) for server in servers):
-        lax = pack(cloud.problem(by_request(servers, cloud.lax), emptied), effort)
+    if not is_certain and (least := by_kind(servers, cloud.lax)) != kinds:
+        lax = pack(build_problem(cloud, least, emptied), effort)
     return DrainDecision(_verdict(strict, lax or strict), (), strict, lax, unsettled)
 
 

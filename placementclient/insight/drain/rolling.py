@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches of hosts that are emptied one after the other, and come back empty."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.exact import EFFORT, pack
-from placementclient.insight.drain.fleet import Fleet
 from placementclient.insight.drain.moves import PACE, Ledger, Pace, ServerMove, waves
-from placementclient.insight.drain.packing import by_request
+from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainVerdict
+from placementclient.insight.drain.problem import build_problem, by_kind
+from placementclient.insight.drain.proof import EFFORT, pack
+from placementclient.model.consumers import Allocations
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import DISABLED
@@ -76,14 +78,14 @@ def roll(
     """
     waiting = list(batches)
     hosts = dict.fromkeys(chain.from_iterable(waiting))
-    fleet, ledger = Fleet(cloud, {**hosts, **dict.fromkeys(cloud.hosts)}), Ledger(cloud.snapshot)
-    rolling = Rolling(unsettled=[f for f in fleet.unsettled if f.roots[0] in hosts])
+    search = _RollingSearch(cloud, hosts, pace)
+    rolling = Rolling(unsettled=[f for f in search.unsettled if f.roots[0] in hosts])
     limit = 0.0
     while waiting:
         blocked = []
         for batch in waiting:
             first = rolling.moves[-1].wave + 1 if rolling.moves else 1
-            moves = _moves(fleet, batch, ledger, pace, first, limit)
+            moves = search.empty(batch, first, limit)
             if moves is None:
                 blocked.append(batch)
             else:
@@ -97,64 +99,129 @@ def roll(
             # Only now: the packing by best fit is a thousand times faster.
             limit = effort
     for batch in waiting:
-        is_proved = is_never(cloud, batch, effort)
+        severity = Severity.ERROR if is_never(cloud, batch, effort) else Severity.WARNING
         names = ', '.join(cloud.snapshot.providers[uuid].name for uuid in batch)
-        facts = {'servers': [server.server for server in fleet.without(batch)]}
-        severity = Severity.ERROR if is_proved else Severity.WARNING
+        facts = {'servers': search.find_moves(batch, 0)[1]}
         rolling.blocked.append(Finding('blocked', names, facts, batch, severity=severity))
     return rolling
 
 
-def _moves(
-    fleet: Fleet, batch: HostBatch, ledger: Ledger, pace: Pace, first: int, effort: float
-) -> list[ServerMove] | None:
-    """Empty a batch, and return the moves from a first wave on; ``None`` if it is impossible."""
-    servers, moves = fleet.servers(batch), None
-    with fleet.excluding(batch):
-        packing = fleet.attempt(servers)
-        is_taken = packing.is_complete
-        if not is_taken:
-            fleet.undo(packing)
-            packing = fleet.search(servers, batch, effort) if effort else packing
-        if packing.is_complete:
-            offloaded = [server for uuid in batch for server in fleet.offloaded.get(uuid, ())]
-            moves = waves([*offloaded, *packing.moves()], ledger, pace, first)
-        if moves is not None:
-            fleet.commit(moves, is_taken=is_taken)
-        elif is_taken:
-            fleet.undo(packing)
-    return moves
+class _RollingSearch:
+    """The present places of all servers, and the room on all hosts, while batches are emptied."""
+
+    def __init__(self, cloud: DrainCloud, hosts: Iterable[str], pace: Pace) -> None:
+        self._cloud, self._pace, self._ledger = cloud, pace, Ledger(cloud.snapshot)
+        occupants = cloud.occupants(dict.fromkeys((*hosts, *cloud.hosts)))
+        self.unsettled = occupants.unsettled
+        #: The servers on each host, by its UUID and theirs; and those that are shelved.
+        self._on = defaultdict[str, dict[str, ServerMove]](dict)
+        self._offloaded = defaultdict[str, list[ServerMove]](list)
+        for server in occupants.offloaded:
+            self._offloaded[server.source].append(server)
+        for server in occupants.servers:
+            self._on[server.source][server.server] = server
+        self._kinds = {server.server: cloud.strict(server) for server in occupants.servers}
+        self._problem = build_problem(cloud, self._by_kind(occupants.servers), ())
+        self._packing = Packing(self._problem)
+        self._packing.rank(range(len(self._problem.hosts)), self._problem.servers)
+
+    def _by_kind(self, servers: Iterable[ServerMove]) -> dict[int, list[ServerMove]]:
+        return by_kind(servers, lambda server: self._kinds[server.server])
+
+    def find_moves(self, batch: HostBatch, effort: float) -> tuple[list[ServerMove], list[str]]:
+        """Return the moves of the servers of a batch, and the servers that find no place.
+
+        :param effort: how long to search beyond best fit; 0: not at all
+        """
+        leaving = (server for uuid in batch for server in self._on[uuid].values())
+        servers, packing = self._by_kind(leaving), self._packing
+        waiting = [server for kind in servers for server in servers[kind]]
+        places = packing.attempt({kind: len(servers[kind]) for kind in servers}, batch)
+        moves = list(self._problem.moves(servers, places))
+        if len(moves) < len(waiting) and effort:
+            hosts = [
+                host._replace(room=tuple(packing.room[number]), members=packing.members[number])
+                for number, host in enumerate(self._problem.hosts)
+                if host.uuid not in batch
+            ]
+            pools = dict(packing.pools)
+            problem = replace(self._problem, servers=servers, hosts=hosts, pools=pools)
+            moves = list(pack(problem, effort).moves())
+        moved = {move.server for move in moves}
+        return moves, [server.server for server in waiting if server.server not in moved]
+
+    def empty(self, batch: HostBatch, first: int, effort: float) -> list[ServerMove] | None:
+        """Empty a batch, and return the moves from a wave on; ``None`` if no way was found."""
+        moves, stuck = self.find_moves(batch, effort)
+        if stuck:
+            return None
+        moves = [*(server for uuid in batch for server in self._offloaded[uuid]), *moves]
+        planned = waves(moves, self._ledger, self._pace, first)
+        ends = {uuid for move in planned or () for uuid in (move.source, move.target) if uuid}
+        with self._packing.changing(self._problem.numbers(ends)):
+            for move in planned or ():
+                self._commit(move)
+        return planned
+
+    def _commit(self, move: ServerMove) -> None:
+        """Move a server off its host."""
+        kind = self._kinds.get(move.server)
+        groups = () if kind is None else self._cloud.requests[kind].limits
+        self._enter(move.source, move.before, groups, -1)
+        before, after = (
+            requests.shared(self._cloud.snapshot, side) for side in (move.before, move.after)
+        )
+        if before != after:
+            self._packing.pools.update(Counter(dict(before)) - Counter(dict(after)))
+        if move.target is None or kind is None:
+            return
+        self._enter(move.target, move.after, groups, 1)
+        if before != after:
+            self._packing.pools.subtract(Counter(dict(after)) - Counter(dict(before)))
+            request = self._cloud.requests[kind]._replace(shared=after)
+            self._kinds[move.server] = self._cloud.number(request)
+        del self._on[move.source][move.server]
+        moved = ServerMove(move.server, move.target, move.after, {})
+        self._on[move.target][move.server] = moved
+
+    def _enter(self, uuid: str, allocations: Allocations, groups: Iterable[str], sign: int) -> None:
+        """Take a server's amounts off the room of a host; -1 gives them back."""
+        for number in self._problem.numbers([uuid]):
+            host, room = self._problem.hosts[number], self._packing.room[number]
+            shape = self._problem.shapes[host.shape]
+            for place, provider in enumerate(host.providers):
+                for name, amount in allocations.get(provider, {}).items():
+                    if (place, name) in shape.rooms:
+                        for at in {shape.rooms[place, name], shape.totals[name]}:
+                            room[at] -= sign * amount
+            for name in groups:
+                self._packing.members[number][name] += sign
 
 
 def is_never(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
     """Return whether it is proved that hosts can never be empty, wherever all servers are."""
     servers = cloud.occupants(cloud.hosts).servers
     leaving = [server for server in servers if server.source in set(emptied)]
-
-    def amounts(server: ServerMove) -> Request:
-        return requests.lax(cloud.snapshot, server.before)
-
+    lax = [cloud.requests[cloud.lax(server)] for server in leaving]
+    amounts = [requests.lax(cloud.snapshot, server.before) for server in servers]
     return not (
-        _may_fit(cloud.vacated, leaving, cloud.lax, emptied, effort)
+        _may_fit(cloud.vacated, leaving, lax, emptied, effort)
         and _may_fit(_loosened(cloud), servers, amounts, emptied, effort)
     )
 
 
 def _may_fit(
     cloud: DrainCloud,
-    servers: Iterable[ServerMove],
-    request: Callable[[ServerMove], Request],
+    servers: Sequence[ServerMove],
+    requested: Sequence[Request],
     emptied: Collection[str],
     effort: float,
 ) -> bool:
     """Return False if it is proved that servers without allocations have no place."""
-    distinct: dict[Request, Request] = {}
-
-    def fresh(server: ServerMove) -> Request:
-        requested = request(server)._replace(shared=())
-        return distinct.setdefault(requested, requested)
-
-    packing = pack(cloud.problem(by_request(servers, fresh), emptied), effort)
+    kinds = defaultdict[int, list[ServerMove]](list)
+    for server, request in zip(servers, requested, strict=True):
+        kinds[cloud.number(request._replace(shared=()))].append(server)
+    packing = pack(build_problem(cloud, kinds, emptied), effort)
     return packing.bound >= packing.total
 
 
@@ -170,5 +237,7 @@ def _loosened(cloud: DrainCloud) -> DrainCloud:
             allocated = cloud.snapshot.providers[state.uuid].used(name) - used
             most = state.free(name) if is_sharing(state) else max(free, allocated)
             inventories[name] = Inventory(used + most, min_unit=0)
-        states.append(replace(state, inventories=inventories, traits=state.traits - {DISABLED}))
+        states.append(
+            structs.replace(state, inventories=inventories, traits=state.traits - {DISABLED})
+        )
     return DrainCloud(Snapshot(states, cloud.vacated.snapshot.consumers.values()))

@@ -15,6 +15,8 @@ from placementclient.changes.simulation import simulate
 from placementclient.changes.tree_rebase import rebase_change, unmade
 from placementclient.files.cursors import Cursor
 from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.packing import Packing
+from placementclient.insight.drain.problem import build_problem
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
@@ -146,18 +148,19 @@ def add_servers(
     drain.hosts = list(roots)
     nova = asks(cloud.snapshot)
     request = parsed(nova.first)
-    problem = drain.problem([(request, ())], ())
+    number = drain.number(request)
+    problem = build_problem(drain, {number: ()}, ())
+    packing = Packing(problem)
     servers: dict[str, Consumer] = {}
-    admitted = set(map(id, problem.shapes(request)))
-    hosts = deque(host for host in problem.hosts if id(host.shape) in admitted)
+    hosts = deque(n for n, host in enumerate(problem.hosts) if problem.fit(number, host.shape))
     while hosts and len(servers) < count:
-        host = hosts.popleft()
-        if option := problem.option(request, host):
-            problem.place(request, host, option)
+        target = hosts.popleft()
+        if option := packing.option(number, target):
+            packing.place(number, target, option)
             uuid = str(uuid5(_NAMESPACE, f'server {len(cloud.placed) + len(servers)}'))
-            allocations = host.allocations(request, option)
+            allocations = problem.hosts[target].allocations(request, option)
             servers[uuid] = Consumer(uuid, allocations, OWNER, OWNER, type=INSTANCE)
-            hosts.append(host)
+            hosts.append(target)
     states = dict(cloud.snapshot.providers)
     gains = gained(({}, consumer.allocations) for consumer in servers.values())
     for uuid, gain in gains.items():

@@ -256,7 +256,12 @@ def fault(seed):
         expected, possible = DrainVerdict.YES, total
     elif possible < total:
         expected = DrainVerdict.NO
-    answer = decision.strict.total, decision.strict.count, decision.bounds[1], decision.verdict
+    answer = (
+        decision.strict.total,
+        decision.strict.count,
+        decision.bounds[1],
+        decision.verdict,
+    )
     if answer != (total, certain, possible, expected):
         return f'{answer}, not {(total, certain, possible, str(expected))}'
     return next(_faults(snapshot, emptied, decision), None)

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from placementclient.insight.drain import exact, groups
+from placementclient.insight.drain import groups, proof
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.optimize import cpsat
@@ -24,9 +24,11 @@ def test_the_most_that_can_move_and_the_verdict(first):
 @pytest.mark.slow
 def test_the_cases_need_every_step(monkeypatch):
     calls: Counter[str] = Counter()
-    solve, patterns = cpsat.solve, groups.patterns
+    solve, patterns = cpsat.solve, groups.find_patterns
     monkeypatch.setattr(cpsat, 'solve', lambda *a: calls.update(['solve']) or solve(*a))
-    monkeypatch.setattr(groups, 'patterns', lambda *a: calls.update(['patterns']) or patterns(*a))
+    monkeypatch.setattr(
+        groups, 'find_patterns', lambda *a: calls.update(['patterns']) or patterns(*a)
+    )
     verdicts = Counter(
         decide(DrainCloud(snapshot), emptied).verdict
         for snapshot, emptied in map(oracle.case, range(CASES))
@@ -43,8 +45,8 @@ def test_the_cases_need_every_step(monkeypatch):
     [
         (groups, 'MAX_OPTIONS', 0),
         (groups, 'MAX_PATTERNS', 0),
-        (exact, 'LARGEST', 0),
-        (exact, 'MOST_PAIRS', 0),
+        (proof, 'LARGEST', 0),
+        (proof, 'MOST_PAIRS', 0),
     ],
 )
 def test_what_is_not_told_apart_is_no_proof(monkeypatch, module, name, value):

@@ -4,8 +4,9 @@
 import pytest
 from msgspec.structs import replace
 
-from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import Pace, ServerMove
+from placementclient.insight.drain.nova_facts import Knowledge
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import cloud, consumer, host, pool, provider

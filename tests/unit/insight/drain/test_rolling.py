@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.insight.drain import host_failure
-from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.nova_facts import Knowledge
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.insight.drain.requests import shared
 from placementclient.insight.drain.rolling import batches, is_never, roll

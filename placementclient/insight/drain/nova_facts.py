@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The facts of Nova that a drain counts, and the names of its places among aggregates."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from placementclient.insight.drain.departures import Restriction
+from placementclient.model.servers import ServerMigration
+from placementclient.placing.requests import Request
+
+
+def zone(name: str) -> str:
+    """Return the name for an availability zone among the aggregates of a host."""
+    return f'zone {name}'
+
+
+def cell(name: str) -> str:
+    """Return the name for a cell among the aggregates of a host."""
+    return f'cell {name}'
+
+
+def affinity(name: str) -> str:
+    """Return the name for an affinity group, which keeps its servers on their host."""
+    return f'affinity group {name}'
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """Facts of Nova about servers that Placement does not have.
+
+    :param requests: the requests of servers, by their UUIDs; of the others only their allocations
+        are known
+    :param least: the same without uncertain parts, if that differs
+    :param states: the states of servers, in small letters, by their UUIDs
+    :param consumers: the UUIDs of all servers; ``None`` if they are not known
+    :param zones: the availability zones by the name of the host
+    :param limits: how many servers of a server group one host may have, by its name
+    :param groups: the server groups by the UUID of the server
+    :param restrictions: why Nova does not live-migrate servers whose flavor is known; ``None``: it
+        does
+    :param migrations: by the UUID of the consumer that holds the old host; ``None`` if they are
+        not known
+    :param cells: the cells of Nova by the name of the host; ``None``: all hosts are in one
+    :param aggregates: the names of aggregates by UUID
+    """
+
+    requests: Mapping[str, Request] = field(default_factory=dict)
+    least: Mapping[str, Request] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
+    consumers: Collection[str] | None = None
+    zones: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    restrictions: Mapping[str, Restriction | None] = field(default_factory=dict)
+    migrations: Mapping[str, ServerMigration] | None = None
+    cells: Mapping[str, str] | None = None
+    aggregates: Mapping[str, str] = field(default_factory=dict)
+
+    def places(self, host: str) -> frozenset[str]:
+        """Return the names for the zone and the cell of a host."""
+        names = [zone(self.zones[host])] if host in self.zones else []
+        names += [cell(self.cells[host])] if self.cells and host in self.cells else []
+        return frozenset(names)

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers that need a place, and the hosts that may receive them.
+
+Kinds of servers and shapes of hosts have numbers: thousands of hosts have a handful of shapes, and
+facts about a kind on a shape are calculated once.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.model.consumers import Allocations
+from placementclient.model.nova import DISABLED
+from placementclient.placing.options import OptionSearch
+from placementclient.placing.providers import HostProvider, is_sharing
+from placementclient.placing.requests import Pool, Request
+from placementclient.placing.shapes import HostOption, Pools, Shape
+
+#: More than any host has.
+_UNLIMITED = 1 << 62
+
+
+class TargetHost(NamedTuple):
+    """A host that may receive servers.
+
+    :param shape: the number of its shape
+    :param providers: the UUIDs of those that serve it, in the order of the shape
+    :param room: the free amounts, as :class:`Shape` counts them
+    :param members: the number of servers of each server group
+    """
+
+    uuid: str
+    shape: int
+    providers: tuple[str, ...]
+    room: tuple[int, ...]
+    members: Mapping[str, int]
+
+    def allocations(self, request: Request, option: HostOption) -> Allocations:
+        """Return the allocations of a server by an option."""
+        allocations: dict[str, dict[str, int]] = {}
+        for part, place in zip(request.parts, option.places, strict=True):
+            for name, amount in part.resources:
+                resources = allocations.setdefault(self.providers[place], {})
+                resources[name] = resources.get(name, 0) + amount
+        return {uuid: dict(sorted(allocations[uuid].items())) for uuid in sorted(allocations)}
+
+
+class Placed(NamedTuple):
+    """The place of a server: the number of its host, and the option there."""
+
+    host: int
+    option: HostOption
+
+
+class Fit(NamedTuple):
+    """The facts about servers of a kind on hosts of a shape.
+
+    :param suitable: the providers that can serve each part, by number
+    :param only: the only option of such a host; ``None`` if there may be several
+    :param fixed: the amounts of rooms that a server takes with any option
+    :param sums: the least amounts of the sums that a server takes with any option
+    :param surplus: how many traits and aggregates the root has that the request does not name
+    """
+
+    suitable: Sequence[Sequence[int]]
+    only: HostOption | None
+    fixed: Mapping[int, int]
+    sums: HostOption
+    surplus: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Servers that need a place, and the hosts that may receive them.
+
+    :param requests: by the number of the kind
+    :param servers: those of each kind
+    :param pools: the free amounts of sharing providers
+    :param limits: how many servers of a server group a host may have, by the group's name
+    """
+
+    requests: Sequence[Request]
+    servers: Mapping[int, Sequence[ServerMove]]
+    shapes: Sequence[Shape]
+    hosts: Sequence[TargetHost]
+    pools: Pools
+    limits: Mapping[str, int]
+    _fits: dict[tuple[int, int], Fit | None] = field(default_factory=dict)
+
+    @cached_property
+    def counts(self) -> Mapping[int, int]:
+        """The number of servers of each kind."""
+        return {kind: len(servers) for kind, servers in self.servers.items()}
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        return {host.uuid: number for number, host in enumerate(self.hosts)}
+
+    def numbers(self, hosts: Iterable[str]) -> list[int]:
+        """Return the numbers of those of some hosts that may receive servers."""
+        return [self._numbers[uuid] for uuid in hosts if uuid in self._numbers]
+
+    @cached_property
+    def by_shape(self) -> Mapping[int, Sequence[int]]:
+        """The numbers of the hosts of each shape."""
+        numbers = defaultdict[int, list[int]](list)
+        for number, host in enumerate(self.hosts):
+            numbers[host.shape].append(number)
+        return numbers
+
+    @cached_property
+    def _by_aggregate(self) -> Mapping[str, Sequence[int]]:
+        shapes = defaultdict[str, list[int]](list)
+        for shape in self.by_shape:
+            for name in self.shapes[shape].bins[0].aggregates:
+                shapes[name].append(shape)
+        return shapes
+
+    def fits(self, kind: int, shapes: Collection[int]) -> Iterator[tuple[int, Fit]]:
+        """Yield those of some shapes that can serve a kind, with the facts about it."""
+        # Where each rack has an aggregate there are as many shapes as racks.
+        members = self.requests[kind].root_member_of
+        single = [name for names in members if len(names) == 1 for name in names]
+        few: list[Collection[int]] = [self._by_aggregate.get(name, ()) for name in single]
+        for shape in min((*few, shapes), key=len):
+            if shape in shapes and (fit := self.fit(kind, shape)) is not None:
+                yield shape, fit
+
+    def fit(self, kind: int, shape: int) -> Fit | None:
+        """Return the facts about a kind on a shape; ``None`` if that cannot serve it."""
+        key = kind, shape
+        if key not in self._fits:
+            self._fits[key] = _fit(self.requests[kind], self.shapes[shape])
+        return self._fits[key]
+
+    def options(
+        self, kind: int, shape: int, room: Sequence[int], pools: Pools | None = None
+    ) -> OptionSearch:
+        """Return the search for options of a kind on a host of a suitable shape with some room.
+
+        :param pools: by default the free amounts of the problem
+        """
+        fit = self.fit(kind, shape)
+        assert fit is not None
+        free = self.pools if pools is None else pools
+        return OptionSearch(self.requests[kind], self.shapes[shape], fit.suitable, room, free)
+
+    def moves(
+        self, servers: Mapping[int, Sequence[ServerMove]], places: Mapping[int, Sequence[Placed]]
+    ) -> Iterator[ServerMove]:
+        """Yield the move of each server that has a place."""
+        for kind, placed in places.items():
+            for server, place in zip(servers[kind], placed, strict=False):
+                host = self.hosts[place.host]
+                after = host.allocations(self.requests[kind], place.option)
+                yield server._replace(target=host.uuid, after=after)
+
+
+def by_kind(
+    servers: Iterable[ServerMove], kind: Callable[[ServerMove], int]
+) -> dict[int, list[ServerMove]]:
+    """Return servers by the number of their request."""
+    kinds = defaultdict[int, list[ServerMove]](list)
+    for server in servers:
+        kinds[kind(server)].append(server)
+    return dict(kinds)
+
+
+def _fit(request: Request, shape: Shape) -> Fit | None:
+    suitable = shape.suitable(request)
+    if suitable is None:
+        return None
+    sums, root = shape.sum_of(request), shape.bins[0]
+    if request.is_lax:
+        return Fit(suitable, None if shape.pooled else sums, dict(sums.local), sums, 0)
+    only, fixed = None, dict[int, int]()
+    single = [len(places) == 1 and shape.bins[places[0]].pool is None for places in suitable]
+    for is_single, places, part in zip(single, suitable, request.parts, strict=True):
+        for name, amount in part.resources if is_single else ():
+            for at in {shape.rooms[places[0], name], shape.totals[name]}:
+                fixed[at] = fixed.get(at, 0) + amount
+    if all(single):
+        only = OptionSearch(request, shape, suitable, [_UNLIMITED] * shape.width, {}).first()
+        if only is None:
+            return None
+    named = frozenset().union(*request.root_required, *request.root_member_of)
+    # A flavor may forbid them: a server prefers a host like its own.
+    surplus = len(root.traits - named) + len(root.aggregates - named)
+    return Fit(suitable, only, fixed, sums, surplus)
+
+
+def build_problem(
+    cloud: DrainCloud,
+    servers: Mapping[int, Sequence[ServerMove]],
+    emptied: Collection[str],
+    spare: Sequence[str] = (),
+) -> Problem:
+    """Return the problem to place servers on all hosts but those to be emptied.
+
+    :param servers: by the number of their request
+    :param spare: hosts, for each of which an empty one like it is added
+    """
+    requests, out = [cloud.requests[kind] for kind in servers], set(emptied)
+    targets = [uuid for uuid in cloud.hosts if uuid not in out]
+    # For lax requests only the traits and aggregates count that some request names.
+    is_lax = any(request.is_lax for request in requests)
+    named = frozenset({DISABLED, *_names_in(tuple(requests))}) if is_lax else None
+    trees = {tree for request in requests for tree in request.trees}
+    pools = _free_shared(cloud, targets, servers if is_lax else {})
+    numbers: dict[tuple[HostProvider, ...], int] = {}
+    shapes: list[Shape] = []
+    hosts = []
+    for uuid, is_new in (*((uuid, False) for uuid in targets), *((uuid, True) for uuid in spare)):
+        providers = tuple(_providers(cloud, uuid, trees, named, is_new=is_new))
+        if providers not in numbers:
+            numbers[providers] = len(shapes)
+            shapes.append(Shape(providers))
+        shape = numbers[providers]
+        own = [state for state in cloud.tree(uuid) if not is_sharing(state)]
+        free = [amount for state in own for amount in cloud.room(state, is_new=is_new)]
+        room = tuple(shapes[shape].sums(free, pools))
+        serving = tuple(state.uuid for state in cloud.topology.serving(uuid))
+        members = {} if is_new else _count_members(cloud, uuid)
+        hosts.append(TargetHost(uuid, shape, serving, room, members))
+    return Problem(cloud.requests, servers, shapes, hosts, pools, cloud.knowledge.limits)
+
+
+def _free_shared(
+    cloud: DrainCloud, targets: Iterable[str], leaving: Mapping[int, Sequence[ServerMove]]
+) -> dict[Pool, int]:
+    """Return the free amounts of sharing providers.
+
+    :param leaving: servers that free what they have there, if they may find it elsewhere
+    """
+    pools = {
+        (state.uuid, name): state.free(name)
+        for state in cloud.snapshot.providers.values()
+        if is_sharing(state)
+        for name in state.inventories
+    }
+    freed = [
+        (pool, amount * len(servers))
+        for kind, servers in leaving.items()
+        for pool, amount in cloud.requests[kind].shared
+        if pool in pools
+    ]
+    serving = defaultdict[str, set[str]](set)
+    for root in targets if freed else ():
+        for state in cloud.topology.serving(root):
+            for name in state.inventories:
+                serving[name].add(state.uuid)
+    for (uuid, name), amount in freed:
+        if serving[name] - {uuid}:
+            pools[uuid, name] += amount
+    return pools
+
+
+def _count_members(cloud: DrainCloud, root_uuid: str) -> Mapping[str, int]:
+    """Return the number of servers of each server group on a host."""
+    groups = cloud.knowledge.groups
+    consumers = cloud.snapshot.consumers_in(root_uuid) if groups else ()
+    return Counter(name for consumer in consumers for name in groups.get(consumer.uuid, ()))
+
+
+def _providers(
+    cloud: DrainCloud,
+    root_uuid: str,
+    trees: Collection[str],
+    named: frozenset[str] | None,
+    *,
+    is_new: bool,
+) -> Iterator[HostProvider]:
+    """Return the providers of a host with the traits and aggregates that are named."""
+    root, *others = cloud.topology.host(root_uuid, trees)
+    places = cloud.knowledge.places(cloud.snapshot.providers[root_uuid].name)
+    if places:
+        root = root._replace(aggregates=root.aggregates | places)
+    if is_new:
+        root = root._replace(traits=root.traits - {DISABLED})
+    for provider in (root, *others):
+        yield (
+            provider
+            if named is None
+            else provider._replace(
+                traits=provider.traits & named, aggregates=provider.aggregates & named
+            )
+        )
+
+
+def _names_in(request: object) -> Iterator[str]:
+    """Yield all names in a request."""
+    if isinstance(request, str):
+        yield request
+    elif isinstance(request, tuple | frozenset):
+        for part in request:
+            yield from _names_in(part)

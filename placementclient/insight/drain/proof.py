@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The largest number of servers that can be placed, with a proof.
+
+First the packing by best-fit decreasing. If it leaves a server, CP-SAT packs groups of hosts that
+are alike, each as one large host with rounding cuts: its bound is a proof. Then the servers of each
+group are distributed to its hosts. A group for which that fails gets the patterns of its hosts
+instead of the cuts.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from placementclient.insight.drain import groups
+from placementclient.insight.drain.groups import Group, Pattern, Piece
+from placementclient.insight.drain.packing import Packing
+from placementclient.insight.drain.problem import Placed, Problem
+from placementclient.optimize import cpsat
+from placementclient.placing.requests import Pool
+
+#: How long to search, in seconds.
+EFFORT = 60.0
+#: The largest model, in variables.
+LARGEST = 200_000
+#: The most hosts, times kinds of servers, that are examined one by one.
+MOST_PAIRS = 2_000_000
+
+
+def pack(problem: Problem, effort: float = EFFORT) -> Packing:
+    """Place as many servers as possible; the bound of the packing says how many that may be.
+
+    :raises errors.PlacementError: if OR-tools is needed and not installed
+    """
+    best = fill(problem)
+    if best.is_complete or not problem.hosts:
+        best.bound = best.count
+        return best
+    if len(problem.hosts) * len(problem.servers) > MOST_PAIRS:
+        single = [(host.shape, host.room, 1) for host in problem.hosts]
+        best.bound = _bound(problem, _possible(problem), single)
+        return best
+    hosts = [groups.sort_twins(host, problem.shapes[host.shape]) for host in problem.hosts]
+    problem = replace(problem, hosts=hosts)
+    alike = groups.group_hosts(problem)
+    possible = {kind for group in alike for kind, _ in group.options}
+    rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]
+    best.bound = _bound(problem, possible, rooms)
+    is_small = sum(len(group.options) for group in alike) <= LARGEST
+    return Proof(problem, alike).search(best, effort) if is_small and not best.is_exact else best
+
+
+def fill(problem: Problem) -> Packing:
+    """Return the packing by best-fit decreasing."""
+    packing = Packing(problem)
+    packing.rank(range(len(problem.hosts)), problem.servers)
+    packing.places = packing.fill(problem.counts)
+    return packing
+
+
+def _bound(
+    problem: Problem, possible: Collection[int], rooms: Sequence[tuple[int, Sequence[int], int]]
+) -> int:
+    """Return an upper bound by class for servers of possible kinds in so many rooms of a shape."""
+    sizes = {kind: problem.requests[kind].totals for kind in possible}
+    shapes = {number: problem.shapes[number] for number in problem.by_shape}
+    pooled = {
+        name
+        for shape in shapes.values()
+        for name, place in shape.totals.items()
+        if place in shape.pooled
+    }
+    least = sum(problem.counts[kind] for kind in possible)
+    for name in sorted({name for totals in sizes.values() for name in totals} - pooled):
+        free = sum(
+            number * max(0, room[shapes[shape].totals[name]])
+            for shape, room, number in rooms
+            if name in shapes[shape].totals
+        )
+        pairs = ((sizes[kind].get(name, 0), problem.counts[kind]) for kind in possible)
+        least = min(least, _most_in(free, sorted(pairs)))
+    return least
+
+
+def _most_in(free: int, sizes: Iterable[tuple[int, int]]) -> int:
+    """Return how many servers fit into a free amount.
+
+    :param sizes: sizes, the smallest first, with the number of servers
+    """
+    count = 0
+    for size, servers in sizes:
+        number = min(servers, free // size) if size else servers
+        count, free = count + number, free - number * size
+        if number < servers:
+            break
+    return count
+
+
+def _possible(problem: Problem) -> set[int]:
+    """Return the kinds that have a place if the hosts of a shape have the most room of any."""
+    most = {
+        shape: list(map(max, zip(*(problem.hosts[host].room for host in numbers), strict=True)))
+        for shape, numbers in problem.by_shape.items()
+    }
+    return {
+        kind
+        for kind in problem.servers
+        if any(
+            all(most[shape][at] >= amount for at, amount in fit.sums.local)
+            for shape, fit in problem.fits(kind, most)
+        )
+    }
+
+
+class _Share(NamedTuple):
+    """The number of servers of a group, and the patterns of its hosts where these decide."""
+
+    number: int
+    pieces: dict[Piece, int]
+    patterns: Sequence[Pattern] | None
+
+
+class Proof:
+    """The groups as large hosts, some of which are filled by patterns, as a model of CP-SAT."""
+
+    def __init__(self, problem: Problem, alike: Sequence[Group]) -> None:
+        self._problem, self._groups = problem, alike
+        #: The patterns of groups whose cuts are too loose, by number; ``None``: there are too many.
+        self._patterns: dict[int, list[Pattern] | None] = {}
+        self._model: Any = None
+        #: The number of servers of each piece of each group.
+        self._counts: list[dict[Piece, Any]] = []
+        #: The patterns of each group that is filled by patterns, with their numbers of hosts.
+        self._repeats: dict[int, list[tuple[Pattern, Any]]] = {}
+
+    def search(self, best: Packing, effort: float) -> Packing:
+        """Pack groups until the servers of each group fit on its hosts.
+
+        :param best: a packing, which is returned with a better bound if there is no better packing
+        """
+        budget = cpsat.Budget(effort)
+        while True:
+            self._build()
+            solved = budget.solve(self._model)
+            if not solved.is_feasible:
+                return best
+            bound = min(best.bound, int(solved.solver.best_objective_bound + 1e-6))
+            packing, failed = self._deal(list(self._shares(solved.solver)))
+            best = packing if packing.count > best.count else best
+            best.bound = bound
+            fresh = [number for number in failed if number not in self._patterns]
+            if best.is_exact or solved.status != 'OPTIMAL' or not fresh:
+                return best
+            for number in fresh:
+                self._patterns[number] = groups.find_patterns(self._problem, self._groups[number])
+
+    def _build(self) -> None:
+        """Build the model, with the patterns that are known."""
+        problem = self._problem
+        self._model = cpsat.load('Where not every server has a place, how many have one').CpModel()
+        self._counts, self._repeats = [], {}
+        by_kind, pools = defaultdict[int, list[Any]](list), defaultdict[Pool, list[Any]](list)
+        for number, group in enumerate(self._groups):
+            counts = {}
+            for piece, option in group.options.items():
+                most = min(problem.counts[piece[0]], len(group.hosts) * group.most(piece))
+                count = counts[piece] = self._model.new_int_var(0, most, '')
+                by_kind[piece[0]].append(count)
+                for pool, amount in option.shared:
+                    pools[pool].append(amount * count)
+            self._counts.append(counts)
+            self._fit(group, counts)
+            if patterns := self._patterns.get(number):
+                self._follow(number, patterns)
+        for kind, terms in by_kind.items():
+            self._model.add(sum(terms) <= problem.counts[kind])
+        for pool, terms in pools.items():
+            self._model.add(sum(terms) <= max(0, problem.pools[pool]))
+        self._model.maximize(sum(count for counts in self._counts for count in counts.values()))
+
+    def _fit(self, group: Group, counts: Mapping[Piece, Any]) -> None:
+        """Limit the servers to the free amounts of the hosts, with a rounding cut for each size."""
+        hosts, by_room = len(group.hosts), defaultdict[int, list[tuple[int, Any]]](list)
+        for piece, count in counts.items():
+            for at, amount in group.needs[piece]:
+                if amount:
+                    by_room[at].append((amount, count))
+        for at, terms in by_room.items():
+            free = group.room[at]
+            self._model.add(sum(amount * count for amount, count in terms) <= hosts * free)
+            for size in {amount for amount, _ in terms}:
+                if free % size or size > 1:
+                    whole = [(amount // size, count) for amount, count in terms if amount >= size]
+                    self._model.add(sum(n * count for n, count in whole) <= hosts * (free // size))
+
+    def _follow(self, number: int, patterns: Sequence[Pattern]) -> None:
+        """Fill each host of a group by one of its patterns."""
+        hosts = len(self._groups[number].hosts)
+        repeats = [(pattern, self._model.new_int_var(0, hosts, '')) for pattern in patterns]
+        self._repeats[number] = repeats
+        self._model.add(sum(count for _, count in repeats) <= hosts)
+        for piece, count in self._counts[number].items():
+            most = sum(pattern[piece] * n for pattern, n in repeats if piece in pattern)
+            self._model.add(count <= most)
+
+    def _shares(self, solver: Any) -> Iterator[_Share]:
+        """Return the servers of each group that gets some."""
+        for number, (group, counts) in enumerate(zip(self._groups, self._counts, strict=True)):
+            pieces = {
+                piece: n for piece, count in counts.items() if (n := int(solver.value(count)))
+            }
+            patterns = None
+            if number in self._repeats:
+                patterns = [
+                    pattern
+                    for pattern, repeats in self._repeats[number]
+                    for _ in range(int(solver.value(repeats)))
+                ]
+            elif len(group.hosts) == 1 and not group.is_relaxed:
+                patterns = [pieces]
+            if pieces:
+                yield _Share(number, pieces, patterns)
+
+    def _deal(self, shares: Iterable[_Share]) -> tuple[Packing, list[int]]:
+        """Distribute the servers of each group to its hosts; return the groups where that fails."""
+        problem, failed = self._problem, []
+        packing = Packing(problem)
+        for share in shares:
+            if share.patterns is not None:
+                self._place(packing, share)
+            elif not self._spread(packing, share):
+                failed.append(share.number)
+        missing = {kind: n - len(packing.places[kind]) for kind, n in problem.counts.items()}
+        packing.rank(range(len(problem.hosts)), problem.servers)
+        for kind, placed in packing.fill(missing).items():
+            packing.places[kind] += placed
+        return packing, failed
+
+    def _place(self, packing: Packing, share: _Share) -> None:
+        """Put servers on the hosts of a group as the patterns say."""
+        group, left = self._groups[share.number], dict(share.pieces)
+        for at, pattern in zip(group.hosts, share.patterns or (), strict=False):
+            for piece, most in pattern.items():
+                kind, option = piece[0], group.options[piece]
+                # Another group may have drawn on a pool where this one was to.
+                free = [packing.pools[pool] // amount for pool, amount in option.shared]
+                count = max(0, min(most, left.get(piece, 0), *free))
+                if count:
+                    packing.place(kind, at, option, count)
+                    packing.places[kind] += [Placed(at, option)] * count
+                    left[piece] -= count
+
+    def _spread(self, packing: Packing, share: _Share) -> bool:
+        """Put servers on the hosts of a group by best fit; return True if each has a place."""
+        counts = Counter[int]()
+        for (kind, _), number in share.pieces.items():
+            counts[kind] += number
+        packing.rank(self._groups[share.number].hosts, counts)
+        for kind, placed in packing.fill(counts).items():
+            packing.places[kind] += placed
+            counts[kind] -= len(placed)
+        return not counts.total()
