@@ -200,7 +200,7 @@ class Snapshot:
         states = [state for root_uuid in self.root_uuids(names) for state in self.tree(root_uuid)]
         consumers = (consumer for state in states for consumer in self.consumers_on(state.uuid))
         unsteady = self.unsteady & {state.uuid for state in states}
-        return Snapshot(states, consumers, unsteady=unsteady)
+        return Snapshot(states, consumers, self.origin, unsteady)
 
     def unsteady_names(self) -> list[str]:
         """Return the names of the roots of the trees that are as read last."""

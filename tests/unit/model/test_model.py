@@ -5,7 +5,8 @@ import pytest
 
 from placementclient.basis import errors
 from placementclient.model.inventories import FIELDS, Inventory
-from placementclient.model.providers import is_uuid, normalized, normalized_body
+from placementclient.model.providers import Provider, is_uuid, normalized, normalized_body
+from placementclient.model.snapshots import Origin, ProviderState, Snapshot
 from tests.unit.dialogue import RP
 
 
@@ -74,3 +75,11 @@ def test_uuids_are_read_in_small_letters():
     assert normalized_body(body) == small
     with pytest.raises(errors.BadArgument, match='there twice'):
         normalized_body({capitals: 1, capitals.lower(): 2})
+
+
+def test_a_part_of_a_snapshot_keeps_its_origin_and_the_unsteady_trees_of_it():
+    origin = Origin('2026-11-28T00:00:00Z', 'http://placement')
+    states = [ProviderState(Provider(name, name, 1, None, name)) for name in ('one', 'other')]
+    snapshot = Snapshot(states, (), origin, unsteady=['one', 'other'])
+    part = snapshot.only(['one'])
+    assert (part.origin, part.unsteady, [*part.providers]) == (origin, {'one'}, ['one'])
