@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from placementclient.model.consumers import Consumer, Resources, together
 from placementclient.model.servers import Server, ServerMigration, moment
-from placementclient.model.services import Hypervisor
+from placementclient.model.services import BaremetalNode, Hypervisor
 from placementclient.nova.server_parts import Refusal
 from placementclient.nova.server_request import resources
 from placementclient.placing.topology import Topology
@@ -58,14 +58,14 @@ class Records(NamedTuple):
     :param migrations: ``None`` if they are not known, as ``hypervisors``
     :param gone: the UUIDs of consumers that are gone by the word of the operator, as ``ignored``
         those that have nothing to do with Nova
-    :param on_nodes: the UUIDs of the servers that nodes of Ironic have
+    :param nodes: those of Ironic, which name their servers
     """
 
     migrations: Sequence[ServerMigration] | None = None
     hypervisors: Sequence[Hypervisor] | None = None
     gone: Collection[str] = ()
     ignored: Collection[str] = ()
-    on_nodes: Collection[str] = ()
+    nodes: Sequence[BaremetalNode] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,7 @@ class Evidence:
         for hypervisor in hypervisors:
             self._by_node[hypervisor.node].append(hypervisor)
             self._by_host[hypervisor.host or hypervisor.node].append(hypervisor)
+        self._on_nodes = {node.instance_uuid for node in records.nodes or ()}
         self._providers: dict[str, Set[str]] = {}
 
     def migration_of(self, consumer_uuid: str) -> ServerMigration | None:
@@ -161,8 +162,7 @@ class Evidence:
         if server is None:
             return Verdict(everything) if self._is_presumed else Verdict(reason=UNKNOWN)
         if server.is_deleted:
-            is_on_node = uuid in self._records.on_nodes
-            return Verdict(reason=_NODE) if is_on_node else Verdict(everything)
+            return Verdict(reason=_NODE) if uuid in self._on_nodes else Verdict(everything)
         if reason := self.under_way(server):
             return Verdict(reason=reason, is_under_way=True)
         if reason := self._unsettled(server, changed(server.uuid)):

@@ -184,6 +184,33 @@ def test_purge_frees_all_of_a_server_that_is_deleted(client, placement, tmp_path
     assert not allocation.show(client, SERVER.uuid).value.allocations
 
 
+@pytest.mark.parametrize('is_live', [False, True])
+def test_purge_keeps_a_deleted_server_that_a_node_of_ironic_still_has(
+    client, placement, tmp_path, monkeypatch, is_live
+):
+    build(client, SERVER)
+    node = {
+        'uuid': uuid_of('compute0'), 'instance_uuid': SERVER.uuid, 'maintenance': False,
+        'power_state': 'power on', 'resource_class': 'gold', 'provision_state': 'error',
+    }  # fmt: skip
+    (tmp_path / 'nodes.json').write_text(json.dumps({'nodes': [node]}))
+    options = lists(tmp_path, uuids=[SERVER.uuid], server_status='DELETED')
+    if is_live:
+        deleted = Server(SERVER.uuid, status='DELETED')
+        monkeypatch.setattr(service, 'has_nova', lambda client: True)
+        monkeypatch.setattr(service, 'server_record', lambda client, uuid: deleted)
+        for name in ('server', 'migrations', 'hypervisors', 'nodes'):
+            records = [node] if name == 'nodes' else []
+            monkeypatch.setattr(service, name, lambda *_, records=records: records)
+        options = ''
+    else:
+        options += f' --nodes {tmp_path}/nodes.json'
+    refused = placement(f'{PURGE} {options} --yes')
+    assert (refused.status, 'a node of Ironic still has it' in refused.stderr) == (1, True), refused
+    assert allocation.show(client, SERVER.uuid).value.allocations
+    assert placement(f'{PURGE} {options} --gone {SERVER.uuid} --yes').status == 0
+
+
 def test_a_dry_run_says_it_and_does_nothing(client, placement, tmp_path):
     build(client, EVACUATED)
     before = content(clouds.captured(client))
@@ -354,6 +381,7 @@ def test_purge_asks_nova_for_each_consumer(client, placement, monkeypatch, answe
     monkeypatch.setattr(service, 'server_record', server_record)
     monkeypatch.setattr(service, 'migrations', lambda client: [])
     monkeypatch.setattr(service, 'hypervisors', lambda client: [])
+    monkeypatch.setattr(service, 'nodes', lambda client: [])
     before = content(clouds.captured(client))
     result = placement(f'{PURGE} --yes')
     assert result.status == status, result
@@ -371,7 +399,7 @@ def test_purge_goes_on_without_a_list_that_nova_does_not_give(client, placement,
         raise service.ServiceSilence('Nova cannot be asked: no answer')
 
     monkeypatch.setattr(service, 'has_nova', lambda client: True)
-    for name in ('migrations', 'hypervisors', 'server_record'):
+    for name in ('migrations', 'hypervisors', 'nodes', 'server_record'):
         monkeypatch.setattr(service, name, lambda client, *uuid: silent(client))
     refused = placement(f'{PURGE} --yes')
     assert refused.status == 1

@@ -37,6 +37,7 @@ class PurgeProvider(Changing):
         compute.migrations_option('as their holds are freed only when they are over'),
         Option('--hypervisors <file>|nova', help='All hypervisors, which have the UUIDs of hosts'),
         Option('--flavors <file>', help='All flavors, for servers of compute API 2.46 or below'),
+        Option('--nodes <file>|ironic', help='All bare metal nodes, which name their servers'),
         consumers.GONE,
         *changing.OPTIONS,
     )
@@ -71,15 +72,15 @@ class PurgeProvider(Changing):
         is_nova_asked = service.has_nova(self.client)
         servers = self._servers()
         gone = consumers.uuids(consumers.GONE, self.args.gone)
-        migrations, hypervisors = (
-            self._listed(name, is_nova_asked) for name in ('migrations', 'hypervisors')
+        migrations, hypervisors, nodes = (
+            self._listed(name, is_nova_asked) for name in ('migrations', 'hypervisors', 'nodes')
         )
         if self.args.force and migrations is None:
             self.log.warning(
                 'The migrations are not known: --force also frees what a migration under way '
                 'needs. Give --migrations FILE'
             )
-        records = Records(migrations, hypervisors, gone)
+        records = Records(migrations, hypervisors, gone, nodes=nodes)
 
         def proof_on(topology: Topology) -> Proof:
             proof = Proof(self.client, topology, servers, records, is_nova_asked=is_nova_asked)
@@ -102,15 +103,21 @@ class PurgeProvider(Changing):
         servers: Mapping[str, Server] = source.read(self, *self.args.servers)
         return servers
 
-    def _listed(self, name: str, is_nova_asked: bool) -> Any:
-        """Return a list of Nova; ``None`` if there is no file, and Nova does not give it."""
+    def _listed(self, name: str, is_catalog: bool) -> Any:
+        """Return a list; ``None`` if there is no file, and the catalog's service gives none.
+
+        :param is_catalog: whether there is a catalog, whose services are asked without a file
+        """
         from placementclient.nova import service
 
-        option = getattr(self.args, name)
+        option, source = getattr(self.args, name), compute.sources()[name]
+        if not (option or is_catalog):
+            return None
         try:
-            return compute.records(self, name, option or (compute.NOVA if is_nova_asked else None))
+            return source.read(self, option or source.service)
         except service.NoCompute as reason:
             if option:
                 raise
-            self.log.warning(f'{reason}. Give the list as a file: --{name} FILE')
+            if not isinstance(reason, service.NoService):
+                self.log.warning(f'{reason}. Give the list as a file: --{name} FILE')
             return None

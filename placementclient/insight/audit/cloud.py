@@ -119,9 +119,8 @@ class Cloud:
     def records(self) -> Records:
         """The records that prove something, beside those of servers."""
         answers = self.answers
-        on_nodes = {node.instance_uuid for node in answers.nodes or () if node.instance_uuid}
         return Records(
-            answers.migrations, answers.hypervisors, answers.gone, answers.ignored, on_nodes
+            answers.migrations, answers.hypervisors, answers.gone, answers.ignored, answers.nodes
         )
 
     @cached_property

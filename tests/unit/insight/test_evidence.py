@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from placementclient.insight.evidence import Evidence, Records, Verdict
 from placementclient.model.servers import Flavor, Server, ServerImage, ServerMigration
-from placementclient.model.services import Hypervisor, HypervisorService
+from placementclient.model.services import BaremetalNode, Hypervisor, HypervisorService
 from placementclient.placing.topology import Topology
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
@@ -55,7 +55,7 @@ def test_evidence_frees_everything_of_a_deleted_server(flavor):
     deleted = Server('s', 'a', 'a', None, 'DELETED', flavor=flavor)
     assert judged(BOTH, deleted, changed=None).freed == ('a', 'b')
     # Ironic has not finished with its node.
-    assert not judged(BOTH, deleted, on_nodes={'s'}).freed
+    assert not judged(BOTH, deleted, nodes=[BaremetalNode('n', instance_uuid='s')]).freed
 
 
 def test_evidence_frees_nothing_because_a_record_lacks():
