@@ -2,7 +2,8 @@
 """Names of providers, resource classes and traits for completion, cached for a minute.
 
 ``placement complete --values KIND WORD`` prints those that begin with a word; the command line so
-far, a word a line, comes on stdin, where no list of processes shows a password.
+far, a word a line, comes on stdin, where no list of processes shows a password. Without a word it
+asks the service, caches the names, and prints all.
 """
 
 import contextlib
@@ -17,8 +18,8 @@ from typing import Any
 
 #: How long values are good, and after how long without use they are removed, in seconds.
 FRESH, FORGOTTEN = 60.0, 86_400.0
-#: How long a key press waits for the service, in seconds.
-TIMEOUT = 2.0
+#: How long a key press waits for the names, and after how long the service is given up, in seconds.
+TIMEOUT, GIVEN_UP = 2.0, 30.0
 
 COMMANDS = {
     'providers': 'resource provider list',
@@ -37,13 +38,14 @@ _MOST = 1 << 24
 
 
 def main(argv: list[str]) -> int:
-    """Print values; the arguments are ``KIND WORD``."""
-    if len(argv) != 2 or argv[0] not in COMMANDS:
+    """Print values; the arguments are ``KIND WORD``, or ``KIND``: without the cache."""
+    if len(argv) not in (1, 2) or argv[0] not in COMMANDS:
         return 2
     settings, flags = _settings(sys.stdin.read().split('\n'))
     os.environ.update(settings)
-    for value in _values(argv[0], flags):
-        if value.startswith(argv[1]):
+    kind, word = argv[0], ''.join(argv[1:])
+    for value in _values(kind, flags) if argv[1:] else _renewed(kind, flags):
+        if value.startswith(word):
             print(value)
     return 0
 
@@ -85,20 +87,33 @@ def _path(kind: str, flags: Sequence[str] = ()) -> str:
 
 
 def _values(kind: str, flags: Sequence[str]) -> list[str]:
-    """Return the values; ask the service if they are older than a minute."""
-    path, cached, is_fresh = _path(kind, flags), list[str](), False
+    """Return the values; ask for them if they are older than a minute."""
+    path, cached = _path(kind, flags), list[str]()
     with contextlib.suppress(OSError, ValueError):
         cached, age = _read(path)
-        is_fresh = 0 <= age < FRESH
-    if not is_fresh:
-        answer = _ask(kind, flags)
-        cached = [*_standard(kind), *(cached if answer is None else answer)]
-    # A name with control characters could not be typed.
-    values = sorted({name for name in cached if name.isprintable()})
-    if not is_fresh:
-        with contextlib.suppress(OSError):
-            _write(path, values)
+        if 0 <= age < FRESH:
+            return _printable(cached)
+    # Where the service is silent, one key press a minute waits for it.
+    known = [*_standard(kind), *cached]
+    with contextlib.suppress(OSError):
+        _write(path, _printable(known))
+    return _printable(_answer(kind, flags) or known)
+
+
+def _renewed(kind: str, flags: Sequence[str]) -> list[str]:
+    """Return the values that the service has now, and cache them; none without its answer."""
+    answer = _ask(kind, flags)
+    if answer is None:
+        return []
+    values = _printable([*_standard(kind), *answer])
+    with contextlib.suppress(OSError):
+        _write(_path(kind, flags), values)
     return values
+
+
+def _printable(names: Iterable[str]) -> list[str]:
+    """Return names in order; one with control characters could not be typed."""
+    return sorted({name for name in names if name.isprintable()})
 
 
 def _read(path: str) -> tuple[list[str], float]:
@@ -126,8 +141,30 @@ def _write(path: str, values: Iterable[str]) -> None:
                 os.unlink(entry)
 
 
+def _answer(kind: str, flags: Sequence[str]) -> list[str]:
+    """Return the values that another process renews; none if that takes too long.
+
+    The process goes on, so that the next key press has them: with a database in the process, a busy
+    machine takes longer than a key press may.
+    """
+    import subprocess
+
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, '-P', '-m', 'placementclient', 'complete', '--values', kind],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        return process.communicate('\n'.join(flags), timeout=TIMEOUT)[0].splitlines()
+    except subprocess.TimeoutExpired:
+        return []
+
+
 def _ask(kind: str, flags: Sequence[str]) -> list[str] | None:
-    """Return the names that the service has; ``None`` without an answer in time."""
+    """Return the names that the service has; ``None`` without an answer."""
     import subprocess
 
     try:
@@ -137,7 +174,7 @@ def _ask(kind: str, flags: Sequence[str]) -> list[str] | None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=TIMEOUT,
+            timeout=GIVEN_UP,
         )  # fmt: skip
         document = json.loads(listed.stdout)
         return _consumers(document) if kind == 'consumers' else [row['name'] for row in document]
