@@ -26,13 +26,16 @@ class BatchRunner:
     """Runs commands on the connection of a program, and continues after errors.
 
     Each thread has its own ``sys.stdout`` and ``sys.stderr`` meanwhile.
+
+    :param is_data: whether the output is for a program, also on a terminal
     """
 
-    def __init__(self, program: Any) -> None:
+    def __init__(self, program: Any, *, is_data: bool = False) -> None:
         shell = type(program)(existing=program.client_manager)
         self._program, self._shell = program, shell
         actions = command_help.actions(shell.parser)
         self._options = {_option(text) for action in actions for text in action.option_strings}
+        self._is_for_terminal = not is_data and program.stdout.isatty()
         self._stdout, self._stderr = _OfThread(sys.stdout), _OfThread(sys.stderr)
         shell.stdin, shell.stdout, shell.stderr = sys.stdin, self._stdout, self._stderr
         shell.parser.set_defaults(**vars(program.options))
@@ -83,7 +86,8 @@ class BatchRunner:
         return self._output_of(lambda: shell.run_subcommand(list(words)))
 
     def _output_of(self, run: Callable[[], int]) -> CommandOutput:
-        stdout, stderr = _Captured(), _Captured()
+        stdout = _Captured(is_for_terminal=self._is_for_terminal)
+        stderr = _Captured(is_for_terminal=False)
         with self._stdout.redirected(stdout), self._stderr.redirected(stderr):
             status = _status_of(run)
         return CommandOutput(status, stdout.text(), stderr.text())
@@ -95,12 +99,16 @@ class BatchRunner:
 
 
 class _Captured(io.TextIOWrapper):
-    """A stream that stores its text, and the bytes that are written to its ``buffer``."""
+    """A stream that stores its text, and the bytes that are written to its ``buffer``.
 
-    def __init__(self) -> None:
+    :ivar is_for_terminal: whether the text will be shown on a terminal
+    """
+
+    def __init__(self, *, is_for_terminal: bool) -> None:
         super().__init__(
             io.BytesIO(), 'utf-8', 'backslashreplace', newline='\n', write_through=True
         )
+        self.is_for_terminal = is_for_terminal
 
     def text(self) -> str:
         content: bytes = self.buffer.getvalue()  # type: ignore[attr-defined]

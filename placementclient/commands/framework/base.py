@@ -113,10 +113,7 @@ class Lister(PlacementCommand, command.Lister):
         """Return the formatter of a table that a terminal of this width can show."""
         if self.args.wide:
             self.args.max_width = fitting.UNLIMITED
-        if self.args.columns or self.args.max_width > 0 or self.args.fit_width:
-            return formatter
-        width = shutil.get_terminal_size().columns
-        return fitting.Fitted(formatter, width, self.log.warning)
+        return _fit(self, formatter, hides=not self.args.columns)
 
     def dated(self, output: Output, read: Read[Any]) -> Output:
         """Return the table; with ``--long``, ``last_modified`` is its last column."""
@@ -145,7 +142,7 @@ class ShowOne(PlacementCommand, command.ShowOne):
         self, parsed_args: argparse.Namespace, names: Sequence[str], values: Any
     ) -> int:
         """Print the fields."""
-        _prepare_formatter(self, names)
+        _prepare_formatter(self, names, lambda formatter: _fit(self, formatter, hides=False))
         with self.printing():
             status: int = super().produce_output(parsed_args, names, values)
         return status
@@ -158,8 +155,16 @@ class ShowOne(PlacementCommand, command.ShowOne):
         return (*names, 'last_modified'), (*values, read.last_modified)
 
 
+def _fit(command: Lister | ShowOne, formatter: Any, *, hides: bool) -> Any:
+    """Return the formatter of a table that this terminal can show, unless the user has a width."""
+    if command.args.max_width > 0 or command.args.fit_width:
+        return formatter
+    width = shutil.get_terminal_size().columns
+    return fitting.Fitted(formatter, width, command.log.warning, hides=hides)
+
+
 def _prepare_formatter(
-    command: Lister | ShowOne, names: Sequence[str], fit: Callable[[Any], Any] = lambda table: table
+    command: Lister | ShowOne, names: Sequence[str], fit: Callable[[Any], Any]
 ) -> None:
     """Let a command print printable text for people, and unchanged data for programs.
 
@@ -168,7 +173,9 @@ def _prepare_formatter(
     if not command.prints:
         command.check_columns(names)
     formatter: Any = command.formatter
-    name, is_seen = command.args.formatter, command.app.stdout.isatty()
+    name, stdout = command.args.formatter, command.app.stdout
+    # The output of a command in a batch is captured before it is shown.
+    is_seen = stdout.isatty() or getattr(stdout, 'is_for_terminal', False)
     if name == 'table':
         formatter.ALIGNMENTS = {**formatter.ALIGNMENTS, RightAligned: 'r'}
         if is_seen:

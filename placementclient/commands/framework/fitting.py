@@ -1,64 +1,127 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as wide as the terminal: columns that do not fit are left out, words are not broken."""
+"""Tables as wide as the terminal.
+
+Columns that people act on are always there, and UUIDs are whole. Other columns are hidden until the
+rest fits, and long texts are cut; a sentence says so.
+"""
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-#: The columns that are left out after the empty ones, in this order, until the others fit.
-LEFT_OUT = (
+#: The columns that are hidden on every terminal: they are for programs.
+_FOR_PROGRAMS = ('generation', 'is_damage')
+#: The columns that are hidden after the empty ones, in this order; then those on the right.
+_HIDDEN_FIRST = (
     'root_provider_uuid',
     'parent_provider_uuid',
-    'generation',
     'step_size',
     'min_unit',
     'max_unit',
     'reserved',
     'last_modified',
-    'command',
+    'user_id',
+    'project_id',
+    'consumer_type',
     'allocations',
     'providers',
 )
+#: The columns that people act on.
+_NEEDED = ('command', 'uuid', 'name', 'resource provider', 'resource_provider', 'consumer', 'state')
+#: The column whose texts are never cut, as they are typed.
+_COMMAND = 'command'
 #: A width that no table has: cliff wraps nothing.
 UNLIMITED = 1 << 20
+#: The width of a word from which on it may be cut, and the lines of a cell from which on it is.
+_LONG, _MOST_LINES = 24, 3
 #: The parts of a cell that are never broken: dates, amounts with units, words.
 _PART = re.compile(
     r'[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} [\d: GMT]+|[\d.,]+ [KMGTPE]iB\b,?|[^ ,]+,?| +|,'
 )
+_UUID = re.compile('[0-9a-f-]{36}', re.IGNORECASE)
+
+
+class _Column(NamedTuple):
+    """A column of a table, with its cells."""
+
+    name: str
+    cells: Sequence[Any]
+
+    @property
+    def longest(self) -> int:
+        return max(len(str(cell)) for cell in (self.name, *self.cells))
+
+    @property
+    def least(self) -> int:
+        """The width that its longest word needs, as far as words are not cut."""
+        parts = (part for cell in self.cells for part in _PART.findall(str(cell)))
+        return max((len(self.name), *(self._least_of(part) for part in parts)))
+
+    def _least_of(self, part: str) -> int:
+        is_whole = self.name == _COMMAND or _UUID.search(part)
+        return len(part) if is_whole else min(len(part), _LONG)
+
+    @property
+    def is_empty(self) -> bool:
+        return bool(self.cells) and all(cell in ('', None) for cell in self.cells)
+
+    def is_within(self, other: '_Column') -> bool:
+        """Return whether each cell is also part of the other column, as a UUID of a command."""
+        pairs = zip(self.cells, other.cells, strict=True)
+        return all(str(cell) in str(text).split() for cell, text in pairs)
 
 
 class Fitted:
-    """A formatter of cliff that prints rows no wider than a terminal, if words allow that."""
+    """A formatter of cliff that prints tables no wider than a terminal.
 
-    def __init__(self, formatter: Any, width: int, warn: Callable[[str], None]) -> None:
-        self._formatter, self._width, self._warn = formatter, width, warn
+    :param hides: whether columns may be hidden: not those that the user has chosen
+    """
+
+    def __init__(
+        self, formatter: Any, width: int, warn: Callable[[str], None], *, hides: bool = True
+    ) -> None:
+        self._formatter, self._width, self._warn, self._hides = formatter, width, warn, hides
+        self._is_cut = False
 
     def emit_list(
         self, names: Sequence[str], rows: Any, stdout: Any, parsed_args: argparse.Namespace
     ) -> None:
         listed = [tuple(row) for row in rows]
-        least = [_least(column) for column in zip(names, *listed, strict=True)]
-        shown, left_out = list(range(len(names))), []
-        columns = zip(names, *listed, strict=True)
-        empty = [name for name, *cells in columns if cells and all(cell == '' for cell in cells)]
-        for name in dict.fromkeys((*empty, *LEFT_OUT)):
-            if _table_width([least[place] for place in shown]) > self._width and name in names:
-                shown.remove(names.index(name))
-                left_out.append(name)
-        if left_out:
-            self._warn(f'No room for {", ".join(left_out)}: --wide prints all columns')
-        longest = [
-            max(len(str(cell)) for cell in (names[n], *(r[n] for r in listed))) for n in shown
+        cells = zip(*listed, strict=True) if listed else ((),) * len(names)
+        columns = [_Column(name, of_rows) for name, of_rows in zip(names, cells, strict=True)]
+        shown = self._fitting(columns) if self._hides else columns
+        widths = self._widths([column.longest for column in shown], [c.least for c in shown])
+        wrapped = [
+            [self._wrapped(column, cell, width) for cell in column.cells]
+            for column, width in zip(shown, widths, strict=True)
         ]
-        widths = self._widths(longest, [least[place] for place in shown])
-        cells = [
-            tuple(_wrapped(row[place], width) for place, width in zip(shown, widths, strict=True))
-            for row in listed
-        ]
+        self._say([column.name for column in columns if column not in shown])
         # The table has its width: it is not wrapped again, within words.
         parsed_args.max_width = UNLIMITED
-        self._formatter.emit_list([names[place] for place in shown], cells, stdout, parsed_args)
+        self._formatter.emit_list(
+            [column.name for column in shown], zip(*wrapped, strict=True), stdout, parsed_args
+        )
+
+    def emit_one(
+        self, names: Sequence[str], fields: Any, stdout: Any, parsed_args: argparse.Namespace
+    ) -> None:
+        """Print the fields with line ends between their words; nothing is hidden or cut."""
+        width = self._width - _table_width([max(map(len, names), default=0), 0])
+        lines = [
+            '\n'.join(_lines(cell, width)) if isinstance(cell, str) else cell for cell in fields
+        ]
+        parsed_args.max_width = UNLIMITED
+        self._formatter.emit_one(names, lines, stdout, parsed_args)
+
+    def _fitting(self, columns: Sequence[_Column]) -> list[_Column]:
+        """Return the columns that have room, in their order."""
+        shown = [column for column in columns if column.name not in _FOR_PROGRAMS]
+        for column in _hidden_in_turn(shown):
+            if _table_width([other.least for other in shown]) <= self._width:
+                break
+            shown.remove(column)
+        return shown
 
     def _widths(self, longest: Sequence[int], least: Sequence[int]) -> list[int]:
         """Return the widths of columns: the widest give way, down to their longest words."""
@@ -70,23 +133,55 @@ class Fitted:
             widths[max(slack, key=widths.__getitem__)] -= 1
         return widths
 
+    def _wrapped(self, column: _Column, cell: Any, width: int) -> Any:
+        """Return a text with line ends between its words; other cells as they are."""
+        if not isinstance(cell, str) or len(cell) <= width:
+            return cell
+        lines = list(_lines(cell, width))
+        if column.name == _COMMAND:
+            return '\n'.join(lines)
+        shown = [
+            line if len(line) <= width or _UUID.search(line) else f'{line[: width - 1]}…'
+            for line in lines[:_MOST_LINES]
+        ]
+        if lines[_MOST_LINES:]:
+            shown[-1] = f'{shown[-1][: width - 1]}…'
+        self._is_cut |= shown != lines
+        return '\n'.join(shown)
+
+    def _say(self, hidden: Sequence[str]) -> None:
+        """Say which columns are hidden, and that texts are cut."""
+        names = f'Hidden columns: {", ".join(hidden)}' if hidden else ''
+        cut = 'Some texts are cut' if self._is_cut else ''
+        if names or cut:
+            them = 'it' if len(hidden) == 1 and not cut else 'them'
+            self._warn(f'{"; ".join(filter(None, (names, cut)))} (--wide shows {them})')
+
+
+def _hidden_in_turn(columns: Sequence[_Column]) -> Iterator[_Column]:
+    """Return the columns that may be hidden, the least needed first."""
+    by_name = {column.name: column for column in columns}
+    commands = by_name.get(_COMMAND)
+    repeated = [c for c in columns if commands and c is not commands and c.is_within(commands)]
+    turn = [
+        *(column for column in columns if column.is_empty),
+        *(by_name[name] for name in _HIDDEN_FIRST if name in by_name),
+        *(column for column in repeated if any(map(_UUID.search, map(str, column.cells)))),
+        *(column for column in reversed(columns[1:]) if column.name not in _NEEDED),
+    ]
+    yield from {id(column): column for column in turn}.values()
+
 
 def _table_width(widths: Sequence[int]) -> int:
     return sum(widths) + 3 * len(widths) + 1
 
 
-def _least(cells: Sequence[Any]) -> int:
-    """Return the width of the longest part of a column."""
-    return max((len(part) for cell in cells for part in _PART.findall(str(cell))), default=0)
-
-
-def _wrapped(cell: Any, width: int) -> Any:
-    """Return a text with line ends between its parts; other cells as they are."""
-    if not isinstance(cell, str) or len(cell) <= width:
-        return cell
-    lines = ['']
-    for part in _PART.findall(cell):
-        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
-            lines.append('')
-        lines[-1] += part if lines[-1] else part.lstrip()
-    return '\n'.join(line.rstrip() for line in lines)
+def _lines(text: str, width: int) -> Iterator[str]:
+    """Return a text in lines that end between its words."""
+    line = ''
+    for part in _PART.findall(text):
+        if line and len(line) + len(part.rstrip()) > width:
+            yield line.rstrip()
+            line = ''
+        line += part if line else part.lstrip()
+    yield line.rstrip()

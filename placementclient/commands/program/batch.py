@@ -76,7 +76,7 @@ class Batch(base.PlacementCommand):
     def execute(self) -> int:
         if self.app.is_typed:
             raise errors.UsageError('A batch cannot run a batch')
-        runner = BatchRunner(self.app)
+        runner = BatchRunner(self.app, is_data=self.args.json_lines)
         show = self._show_json if self.args.json_lines else self._show
         # A program that writes to stdin may wait for the answer before its next line.
         path = self.args.file

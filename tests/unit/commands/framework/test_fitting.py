@@ -36,11 +36,11 @@ def listed(placement, service, monkeypatch):
 def test_columns_that_have_no_room_are_left_out_and_named(listed):
     result = listed()
     assert result.stdout.splitlines()[1:4:2] == [
-        '| uuid                                 | name     | generation |',
-        f'| {UUID} | compute1 |          7 |',
+        '| uuid                                 | name     |',
+        f'| {UUID} | compute1 |',
     ]
     assert result.stderr == (
-        'No room for root_provider_uuid, parent_provider_uuid: --wide prints all columns\n'
+        'Hidden columns: generation, root_provider_uuid, parent_provider_uuid (--wide shows them)\n'
     )
 
 
@@ -56,10 +56,10 @@ def test_chosen_columns_are_not_left_out(listed):
 
 
 def test_texts_are_wrapped_between_words(listed):
-    result = listed(name='one host with a name of many words')
+    result = listed(name='one host with a name of very many words')
     assert result.stdout.splitlines()[3:5] == [
-        f'| {UUID} | one host with a name of |          7 |',
-        '|                                      | many words              |            |',
+        f'| {UUID} | one host with a name of very many |',
+        '|                                      | words                             |',
     ]
 
 
@@ -73,8 +73,8 @@ def test_texts_are_wrapped_between_words(listed):
         ),
         (
             ('wave', 'server', 'from', 'to', 'allocations', 'command'),
-            (1, UUID, 'compute1', 'compute2', 'MEMORY_MB 8 GiB, VCPU 4', f'migrate {UUID}'),
-            ['wave', 'server', 'from', 'to'],
+            (1, UUID, 'compute1', 'compute2', 'MEMORY_MB 8 GiB, VCPU 4', f'migrate --live {UUID}'),
+            ['wave', 'from', 'to', 'command'],
         ),
     ],
 )
@@ -92,3 +92,78 @@ def test_amounts_stay_with_their_units():
     row = 'a name of some words that has no room here', '95.1 GiB', '1,024 MiB, 2 TiB', UUID
     Fitted(TableFormatter(), 80, print).emit_list(('a', 'b', 'c', 'd'), [row], printed, OPTIONS)
     assert re.search(r'95\.1 GiB +\| 1,024 MiB, +\|', printed.getvalue())
+
+
+def fitted(width, names, *rows, hides=True):
+    """Return the lines of a table on a terminal of this width, and the sentence about them."""
+    printed, warnings = io.StringIO(), list[str]()
+    formatter = Fitted(TableFormatter(), width, warnings.append, hides=hides)
+    formatter.emit_list(names, rows, printed, OPTIONS)
+    return printed.getvalue().splitlines(), ''.join(warnings)
+
+
+def test_a_command_is_whole_on_any_terminal():
+    command = f'openstack server migrate --live-migration --host compute2 {UUID}'
+    names = ('wave', 'server', 'from', 'to', 'command')
+    lines, sentence = fitted(80, names, (1, UUID, 'compute1', 'compute2', command))
+    cells = [line.split('|')[4].strip() for line in lines[3:-1]]
+    assert ' '.join(cells) == command
+    assert sentence == 'Hidden columns: server (--wide shows it)'
+
+
+@pytest.mark.parametrize('width', [40, 60, 80, 132])
+def test_a_uuid_is_whole_on_any_terminal(width):
+    names = ('resource_provider', 'generation', 'resources', 'project_id', 'user_id')
+    lines, sentence = fitted(width, names, (UUID, 3, "{'VCPU': 2, 'MEMORY_MB': 4096}", UUID, UUID))
+    assert max(map(len, lines)) <= max(width, len(UUID) + 4)
+    assert UUID in lines[3]
+    assert sentence.startswith('Hidden columns: generation')
+    assert sentence.endswith('(--wide shows them)')
+
+
+def test_a_long_text_is_cut_and_the_table_says_so():
+    lines, sentence = fitted(80, ('uuid', 'traits'), (UUID, 'HW_CPU_X86_AVX2,' * 20))
+    assert len(lines) == 4 + 3
+    assert lines[-2].rstrip(' |').endswith('…')
+    assert max(map(len, lines)) <= 80
+    assert sentence == 'Some texts are cut (--wide shows them)'
+
+
+def test_columns_on_the_right_are_hidden_where_no_other_rule_helps():
+    names = ('tree', 'resource_class', 'capacity', 'used', 'free', 'largest_fit')
+    lines, sentence = fitted(60, names, ('compute1', 'MEMORY_MB', *['1,023.5 GiB'] * 4))
+    assert lines[1].replace('|', '').split() == ['tree', 'resource_class', 'capacity', 'used']
+    assert sentence == 'Hidden columns: free, largest_fit (--wide shows them)'
+
+
+def test_chosen_columns_are_wrapped_and_not_hidden():
+    lines, sentence = fitted(60, ('generation', 'reason'), (1, 'word ' * 30), hides=False)
+    assert max(map(len, lines)) <= 60
+    assert 'generation' in lines[1]
+    assert sentence == 'Some texts are cut (--wide shows them)'
+
+
+def test_the_fields_of_one_object_are_wrapped_and_not_cut():
+    printed = io.StringIO()
+    fields = Fitted(TableFormatter(), 40, print)
+    fields.emit_one(('uuid', 'text'), (UUID, 'word ' * 30), printed, OPTIONS)
+    assert printed.getvalue().count('word') == 30
+    assert max(map(len, printed.getvalue().splitlines()[3:])) <= 48
+
+
+def test_tables_in_a_batch_fit_the_terminal(placement, service, tmp_path, monkeypatch):
+    service.answer(get('/resource_providers', {'resource_providers': [PROVIDER | {'name': 'c'}]}))
+    (tmp_path / 'commands').write_text('resource provider list\n')
+    monkeypatch.setenv('COLUMNS', '80')
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    result = placement(f'batch {tmp_path}/commands', version='1.14')
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert 'Hidden columns: generation' in result.stderr
+
+
+def test_a_batch_of_json_lines_hides_no_columns(placement, service, tmp_path, monkeypatch):
+    service.answer(get('/resource_providers', {'resource_providers': [PROVIDER | {'name': 'c'}]}))
+    (tmp_path / 'commands').write_text('resource provider list\n')
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    result = placement(f'batch {tmp_path}/commands --json-lines', version='1.14')
+    assert 'root_provider_uuid' in result.stdout
