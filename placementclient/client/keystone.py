@@ -39,6 +39,9 @@ def translated(session: Any = None) -> Iterator[None]:
             # Keystone's answer to a token that it does not know is no 401.
             sentence = f'Keystone does not accept the token: {decoding.REMEDY}'
         raise errors.AuthenticationFailed(sentence) from failure
+    except exceptions.InvalidResponse as failure:
+        # What answers is no Keystone.
+        raise errors.AuthenticationFailed(_unreadable(session, failure)) from failure
     except exceptions.ClientException as failure:
         refusal = errors.AuthenticationFailed(unreachable.sentence(failure))
         refusal.url = unreachable.url(failure)

@@ -92,6 +92,14 @@ def _with_a_url_that_is_none(body):
         service['endpoints'][0]['url'] = 'http://[::1/placement'
 
 
+@pytest.mark.parametrize('body', [[{'token': {}}], {'a': 1}, 'text', b'<html>maintenance</html>'])
+def test_an_answer_of_something_else_than_keystone_is_told_with_what_was_expected(service, body):
+    service.answer(Reply(201, body))
+    with pytest.raises(errors.AuthenticationFailed) as refusal:
+        trait.list(client_of('project'))
+    assert str(refusal.value) == EXPECTED
+
+
 @pytest.mark.parametrize(
     ('change', 'found'),
     [
