@@ -4,10 +4,12 @@
 import json
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
 from placementclient.api import allocation, resource_provider
+from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.functional.hosts import build, holder
 
@@ -143,3 +145,157 @@ def test_the_advice_of_a_refused_purge_ends_the_refusal(client, placement, consu
     if options == '--force' and consumer is LEAK:
         assert left == {uuid_of('storage'): {'DISK_GB': 1}}
         assert placement(f'resource provider allocation delete {consumer.uuid}').status == 0
+
+
+NEW = uuid_of('the new host')
+REPLACE = 'resource provider replace compute0'
+ON_BOTH = holder('s', {'compute0': {'VCPU': 2}, 'compute1': {'VCPU': 1}})
+ELSEWHERE = holder('t', {'compute1': {'VCPU': 1}})
+#: What a message has in capitals, for the operator to fill in.
+PLACES = {'CONSUMER': ON_BOTH.uuid, 'PROVIDER': 'compute1', 'FILE': 'plan.json', 'AMOUNT': '2'}
+
+
+def last_command(reason):
+    """Return the words of the command at the end of a reason."""
+    return shlex.split(f'resource provider{reason.rpartition("resource provider")[2]}')
+
+
+def advised(message, start='"resource provider'):
+    """Return the words of the command that a message names in quotes, without its places."""
+    command = message.partition(start)[2].partition('"')[0]
+    words = shlex.split(f'{start.strip(chr(34))}{command}')
+    return [PLACES.get(word, word) for word in words]
+
+
+@pytest.mark.parametrize(
+    ('consumers', 'options', 'advice'),
+    [
+        ([LEAK], f'--uuid {NEW} --name compute1', ['--name', 'compute7']),
+        ([LEAK, ELSEWHERE], '--with compute1 --name compute1', ['--merge']),
+        ([LEAK], f'--uuid {NEW} --hypervisors FILE', ['--compute-node-exists']),
+    ],
+)
+def test_the_option_that_a_refused_replacement_names_lets_it_go_on(
+    client, placement, tmp_path, consumers, options, advice
+):
+    build(client, *consumers)
+    listed = tmp_path / 'hypervisors.json'
+    listed.write_text(json.dumps([{'id': uuid_of('compute0'), 'hypervisor_hostname': 'compute0'}]))
+    command = f'{REPLACE} {options.replace("FILE", str(listed))} --yes'.split()
+    refused = placement(*command)
+    assert (refused.status, advice[0] in refused.stderr) == (1, True), refused
+    assert placement(*command, *advice).status == 0
+    assert uuid_of('compute0') not in clouds.captured(client).providers
+
+
+def test_a_consumer_on_both_hosts_gives_one_away_and_the_replacement_goes_on(client, placement):
+    build(client, ON_BOTH)
+    replacement = f'{REPLACE} --with compute1 --name compute1 --merge --yes'
+    refused = placement(replacement)
+    assert (refused.status, 'holds VCPU on compute0 and on compute1' in refused.stderr) == (1, True)
+    assert placement(*advised(refused.stderr)).status == 0
+    assert placement(replacement).status == 0
+
+
+def test_a_new_host_that_grants_less_is_raised_and_the_replacement_goes_on(client, placement):
+    build(client, LEAK)
+    smaller = 'resource provider inventory class set compute1 VCPU --total 8 --max_unit 8'
+    assert placement(smaller).status == 0
+    replacement = f'{REPLACE} --with compute1 --name compute1 --yes'
+    refused = placement(replacement)
+    assert (refused.status, 'compute1 grants less VCPU than compute0' in refused.stderr) == (
+        1,
+        True,
+    )
+    raised = ['--total', '16', '--max_unit', '16', '--allocation_ratio', '4']
+    assert placement(*advised(refused.stderr), *raised).status == 0
+    assert placement(replacement).status == 0
+
+
+def test_what_another_tree_would_not_grant_is_mended_and_the_replacement_goes_on(client, placement):
+    build(client, LEAK)
+    stepped = 'resource provider inventory class set storage DISK_GB --total 1000 --step_size 100'
+    assert placement(stepped).status == 0
+    replacement = f'{REPLACE} --uuid {NEW} --yes'
+    refused = placement(replacement)
+    assert (refused.status, 'min_unit, max_unit or step_size' in refused.stderr) == (1, True)
+    audit = placement(*advised(refused.stderr), '-f', 'json')
+    [finding] = json.loads(audit.stdout)
+    assert placement(*last_command(finding['reason'])).status == 0
+    assert placement(replacement).status == 0
+
+
+def test_a_replacement_that_needs_a_plan_is_applied_as_one(
+    client, placement, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    build(client, LEAK)
+    full = 'resource provider inventory class set compute0 VCPU --total 1 --max_unit 1'
+    assert placement(full).status == 0
+    refused = placement(f'{REPLACE} --uuid {NEW} --yes')
+    assert (refused.status, 'Write a plan with --plan FILE' in refused.stderr) == (1, True)
+    assert placement(f'{REPLACE} --uuid {NEW} --plan plan.json').status == 0
+    assert placement(*advised(refused.stderr), '--yes').status == 0
+    assert uuid_of('compute0') not in clouds.captured(client).providers
+
+
+def test_a_host_is_never_joined_with_the_provider_of_another_service(
+    client, placement, audit, tmp_path
+):
+    """Cyborg has a root of another name: its device goes below the host, and that root goes."""
+    build(client, holder('s', {'compute0': HELD}))
+    device = {'name': 'compute0.x', 'inventories': {'FPGA': {'total': 1}}}
+    (tmp_path / 'root.json').write_text(json.dumps(device))
+    assert placement(f'resource provider tree apply {tmp_path}/root.json --yes').status == 0
+    listed = tmp_path / 'hypervisors.json'
+    listed.write_text(json.dumps([{'id': uuid_of('compute0'), 'hypervisor_hostname': 'compute0'}]))
+    finding = audit([], [], '--hypervisors', str(listed))['twin']
+    assert (finding['subject'], finding['command']) == ('compute0.x', '')
+    assert placement(*last_command(finding['reason'])).status == 0
+    assert 'twin' not in audit([], [], '--hypervisors', str(listed))
+
+
+def test_a_server_whose_devices_are_not_known_gets_what_the_operator_has_seen(
+    client, placement, audit
+):
+    build(client)
+    flavor = {
+        'original_name': 'g', 'vcpus': 1, 'ram': 512, 'disk': 0, 'ephemeral': 0, 'swap': 0,
+        'extra_specs': {'resources:VGPU': '1'},
+    }  # fmt: skip
+    gpu = server('s', 'compute0', flavor=flavor, image='', tenant_id='p', user_id='u', updated=None)
+    gpu['OS-EXT-STS:vm_state'] = 'active'
+    finding = audit([gpu], [])['without-allocations']
+    assert (finding['command'], 'which devices it has: VGPU' in finding['reason']) == ('', True)
+    *words, own = last_command(finding['reason'])
+    own = own.replace('CLASS=AMOUNT', 'VCPU=1,MEMORY_MB=512')
+    assert placement(*words, own, '--allocation', 'rp=compute0_gpu0,VGPU=1').status == 0
+    assert 'without-allocations' not in audit([gpu], [])
+
+
+def test_the_option_that_a_refused_declaration_names_moves_the_host(client, placement, tmp_path):
+    build(client, ELSEWHERE)
+    trees = tmp_path / 'trees.json'
+    trees.write_text(json.dumps({'name': 'compute0', 'children': [{'name': 'compute1'}]}))
+    apply = f'resource provider tree apply {trees} --yes'
+    refused = placement(apply)
+    assert (refused.status, '--reparent moves it' in refused.stderr) == (1, True)
+    assert placement(f'{apply} --reparent').status == 0
+
+
+def test_the_reshape_that_a_refused_declaration_names_frees_the_inventory(
+    client, placement, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    build(client, holder('s', {'compute0': HELD}))
+    declared = {'name': 'compute0', 'inventories': {'MEMORY_MB': {'total': 65536}}}
+    Path('trees.json').write_text(json.dumps(declared))
+    refused = placement('resource provider tree apply trees.json --yes')
+    assert (refused.status, '2 VCPU of compute0 is in use' in refused.stderr) == (1, True)
+    rows = refused.stderr.partition('"')[2].partition('"')[0]
+    rows = rows.replace('NAME', 'compute0_cpus').replace('AMOUNT', '16')
+    Path('spec.yaml').write_text(f'{rows}\n')
+    reshape = 'resource provider reshape'
+    assert placement(f'{reshape} plan --spec spec.yaml -o plan.json').status == 0
+    assert placement(f'{reshape} apply plan.json --yes').status == 0
+    assert placement('resource provider tree apply trees.json --yes').status == 0

@@ -8,6 +8,7 @@ from typing import Any
 import os_resource_classes
 
 from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.servers import by_hand
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import HealServer, amending
 from placementclient.model.services import BaremetalNode
@@ -92,9 +93,9 @@ def _state(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[F
         server = node.instance_uuid or ''
         if any(inventory.capacity > 0 for inventory in root.inventories.values()):
             facts: dict[str, Any] = {'holds': [], 'instance_uuid': node.instance_uuid}
-            heal = HealServer(server) if server in cloud.servers else None
-            reason = '' if heal else _NO_SERVER
-            yield cloud.finding(root, facts, heal, reason, cloud.passed_over(server))
+            reason = by_hand(cloud, server) if server in cloud.servers else _NO_SERVER
+            remedy = None if reason else HealServer(server)
+            yield cloud.finding(root, facts, remedy, reason, cloud.passed_over(server))
 
 
 def _reserved(cloud: Cloud, root: ProviderState) -> Iterator[Finding]:

@@ -224,6 +224,12 @@ class Cloud:
             heals[heal.lacks].append(heal)
         return heals
 
+    @cached_property
+    def unhealable(self) -> Mapping[str, healing.Heal]:
+        """The servers without allocations whose amounts are not known, by UUID."""
+        heals = self.heals['allocations']
+        return {heal.server.uuid: heal for heal in heals if heal.state == healing.UNKNOWN}
+
     def host_roots(self, names: Sequence[str]) -> list[str]:
         """Return the roots of all trees with one of a host's names; see :meth:`named`."""
         shorts = dict.fromkeys(name.partition('.')[0] for name in names)

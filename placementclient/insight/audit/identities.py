@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
+from placementclient.insight.owners import is_foreign
 from placementclient.model.findings import Finding
 from placementclient.model.providers import original
 from placementclient.model.repairs import advice
@@ -19,6 +20,10 @@ _UNKNOWN = 'it is not known if Nova has servers on {}: audit again with --server
 _STILL = (
     'Nova has servers on {}: give nova-compute this name again, with host in its nova.conf. If the '
     'new name is to stay'
+)
+_FOREIGN = (
+    'it is a provider of another service, which calls this host so: give that service the name {} '
+    'for it, and when no server holds anything on the provider, resource provider delete {}'
 )
 _BY_SERVERS = 'only the hosts of its servers show that {} is the same host. If that is true'
 
@@ -57,6 +62,9 @@ def twin(cloud: Cloud) -> Iterator[Finding]:
                 'consumers': {root.name: consumers(cloud, root) for root in (other, live)},
             }
             roots = (other.uuid, live.uuid)
+            if reason := foreign_reason(cloud, other, node.node):
+                yield fault(other.name, facts, roots, None, reason)
+                continue
             if not consumers(cloud, other):
                 yield fault(other.name, facts, roots, advice('purge', other.reference))
                 continue
@@ -91,10 +99,20 @@ def renamed(cloud: Cloud) -> Iterator[Finding]:
             yield fault(live.name, facts, (live.uuid,), remedy, _STOP)
         for other in (*dead, *by_servers)[:1] if live is None else ():
             facts |= {'provider': other.uuid, 'consumers': consumers(cloud, other)}
+            if reason := foreign_reason(cloud, other, node.node):
+                yield fault(other.name, facts, (other.uuid,), None, reason)
+                continue
             named = () if _name(other) == node.node else ('--name', node.node)
             made = advice('replace', other.reference, '--uuid', str(node.uuid), *named)
             reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
             yield fault(other.name, facts, (other.uuid,), made, reason)
+
+
+def foreign_reason(cloud: Cloud, root: ProviderState, host: str) -> str:
+    """Return why a root of another service cannot be joined with its host; else nothing."""
+    if not is_foreign(cloud.snapshot, root):
+        return ''
+    return _FOREIGN.format(host, root.reference)
 
 
 def identities(

@@ -82,7 +82,8 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
                 'full_name': full.name,
                 'consumers': {r.name: identities.consumers(cloud, r) for r in (short, full)},
             }
-            yield fault(short.name, facts, (short.uuid, full.uuid), None, _TWINS)
+            reason = identities.foreign_reason(cloud, short, full.name) or _TWINS
+            yield fault(short.name, facts, (short.uuid, full.uuid), None, reason)
 
 
 def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:

@@ -15,6 +15,10 @@ from placementclient.model.servers import Server
 
 _NO_FLAVORS = 'what it should hold: the list of servers has no flavors'
 _HIDDEN = 'its host has usage that no consumer answers for'
+_SET = (
+    'resource provider allocation set {} --project-id {} --user-id {} --allocation '
+    'rp={},CLASS=AMOUNT'
+)
 _ELSEWHERE = (
     'it is not known which of the two is right: if openstack server show still names this host, '
     'move what the server holds there with resource provider allocation move'
@@ -32,7 +36,7 @@ def without_allocations(cloud: Cloud) -> Iterator[Finding]:
 
     Safe to fix: yes. ``allocation heal`` writes the amounts that Nova computes from the flavor, and
     asks Nova for the server again just before. If it cannot know an amount, such as the virtual GPU
-    of a server, it writes nothing and says so.
+    of a server, the finding says so instead of the command: look on the host.
 
     Look yourself: ``openstack server show SERVER`` and ``openstack resource provider allocation
     show SERVER``
@@ -52,8 +56,25 @@ def without_allocations(cloud: Cloud) -> Iterator[Finding]:
     # That usage is reported first; a server may be behind it.
     hidden = {state.provider.root_uuid for state, _ in cloud.unlisted}
     for server, facts in faults:
-        reason = '' if hidden.isdisjoint(cloud.host_roots(server.hosts)) else _HIDDEN
-        yield _fault(cloud, server, facts, HealServer(server.uuid), passed_over=reason)
+        reason = by_hand(cloud, server.uuid)
+        passed_over = '' if hidden.isdisjoint(cloud.host_roots(server.hosts)) else _HIDDEN
+        remedy = None if reason else HealServer(server.uuid)
+        yield _fault(cloud, server, facts, remedy, reason, passed_over)
+
+
+def by_hand(cloud: Cloud, server_uuid: str) -> str:
+    """Return why ``allocation heal`` cannot heal a server, and what a person can do.
+
+    An empty string if it can.
+    """
+    heal = cloud.unhealable.get(server_uuid)
+    if heal is None:
+        return ''
+    server = heal.server
+    if not cloud.host_roots(server.hosts):
+        return f'{heal.reason}: nova-compute makes it at its start, so see its log'
+    command = _SET.format(server.uuid, server.project_id, server.user_id, server.node)
+    return f'{heal.reason}. If you know what it holds: {command}'
 
 
 def foreign_owner(cloud: Cloud) -> Iterator[Finding]:

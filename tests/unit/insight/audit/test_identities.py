@@ -117,6 +117,28 @@ def test_a_command_that_is_not_safe_yet_is_in_the_reason(cloud, kind, message):
     assert (finding.kind, typed(finding), reason(finding)) == (kind, '', message)
 
 
+#: The root that Cyborg makes for a host by its short name.
+OF_CYBORG = [provider('host', FPGA=1), provider('host.x', VCPU=8)]
+OF_NEUTRON = [provider('host'), provider('host:br', 'host', NET_BW_EGR_KILOBIT_PER_SEC=1), TWINS[1]]
+
+
+@pytest.mark.parametrize(
+    ('cloud', 'kind'),
+    [
+        ((OF_CYBORG, [node('host.x')], [consumer('s', host={'FPGA': 1})]), 'twin'),
+        ((OF_CYBORG, [node('host.x')]), 'twin'),
+        ((OF_NEUTRON, [node('host.x')]), 'twin'),
+        ((OF_CYBORG, None), 'doubled-host'),
+        ((OF_CYBORG[:1], [node('uuid', 'host.x')]), 'renamed'),
+    ],
+)
+def test_no_advice_joins_a_host_with_a_provider_of_another_service(cloud, kind):
+    [finding] = findings(*cloud)
+    assert (finding.kind, finding.subject, typed(finding)) == (kind, 'host', '')
+    assert finding.remedy is None
+    assert reason(finding).startswith('it is a provider of another service, which calls this host')
+
+
 def test_the_facts_of_twins():
     [finding] = findings(TWINS, [node('host.x')], SERVED, {'s': 'host.x'})
     assert finding.facts == {

@@ -38,22 +38,31 @@ def detailed(**changes):
     return replace(DETAILED, **changes)
 
 
+#: What a person does who has looked on the host.
+BY_HAND = (
+    '. If you know what it holds: resource provider allocation set s --project-id p --user-id u '
+    '--allocation rp=a,CLASS=AMOUNT'
+)
+
+
 @pytest.mark.parametrize(
-    ('server', 'evidence'),
+    ('server', 'evidence', 'by_hand'),
     [
-        (detailed(), {'host': 'a', 'should_hold': {'VCPU': 4, 'MEMORY_MB': 2048}}),
+        (detailed(), {'host': 'a', 'should_hold': {'VCPU': 4, 'MEMORY_MB': 2048}}, ''),
         (
             detailed(flavor=Flavor('g', 1, 0, extra_specs={'resources:VGPU': '1'})),
             {'host': 'a', 'unknown': 'which devices it has: VGPU'},
+            f'which devices it has: VGPU{BY_HAND}',
         ),
         (
             Server('s', 'a'),
             {'host': 'a', 'unknown': 'what it should hold: the list of servers has no flavors'},
+            '',
         ),
     ],
 )
 @pytest.mark.parametrize('allocated', [(), (Consumer('s', {}),)])
-def test_a_server_that_holds_nothing(server, evidence, allocated):
+def test_a_server_that_holds_nothing(server, evidence, by_hand, allocated):
     [result] = findings(server, *allocated)
     assert (result.kind, result.severity.value, result.subject) == (
         'without-allocations',
@@ -61,7 +70,7 @@ def test_a_server_that_holds_nothing(server, evidence, allocated):
         's',
     )
     assert (result.roots, result.facts) == (('a',), evidence)
-    assert typed(result) == HEAL
+    assert (typed(result), reason(result)) == ('' if by_hand else HEAL, by_hand)
     assert result.repair is None
 
 
@@ -69,6 +78,9 @@ def test_a_host_that_placement_does_not_know():
     [result] = findings(detailed(host='z', node='z'))
     assert result.roots == ()
     assert result.facts == {'host': 'z', 'unknown': 'there is no resource provider z'}
+    assert reason(result) == (
+        'there is no resource provider z: nova-compute makes it at its start, so see its log'
+    )
 
 
 def test_usage_that_nobody_answers_for_may_be_a_servers():
