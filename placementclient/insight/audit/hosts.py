@@ -129,8 +129,10 @@ def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iter
             differences.append(('total', total, reported))
         # Nova rounds MiB of disk down to GiB, and up for Placement.
         same = (reserved[name], reserved[name] - (name == 'DISK_GB'))
-        if is_empty and inventories and used.get(name, same[0]) not in same:
-            differences.append(('reserved', reserved[name], used[name]))
+        counted = used.get(name, same[0])
+        # Below zero Nova has subtracted a server twice, and the figure says nothing.
+        if is_empty and inventories and counted >= 0 and counted not in same:
+            differences.append(('reserved', reserved[name], counted))
         for field, recorded, present in differences:
             facts = {'resource_class': name, field: recorded, 'hypervisor': present}
             remedy, reason = None, _CAUSE

@@ -135,6 +135,8 @@ COUNTED = {'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 1}
         ([host()], {'running_vms': 1, 'used': {'VCPU': 9, 'MEMORY_MB': 9000, 'DISK_GB': 90}}),
         ([host()], {'used': COUNTED}),
         ([host()], {'used': COUNTED | {'DISK_GB': 21}}),
+        # Nova has subtracted a server twice.
+        ([host()], {'used': {'VCPU': 2, 'MEMORY_MB': 512, 'DISK_GB': -3}}),
         # An inventory that is reserved as a whole.
         ([host(VCPU=Inventory(16, reserved=16))], {}),
         # The totals of a tree count together.
