@@ -120,11 +120,17 @@ class Compute:
         nodes = self.call('GET', '/os-hypervisors')['hypervisors']
         return next((str(n['id']) for n in nodes if n['hypervisor_hostname'] == host), None)
 
-    def create(self, name: str, flavor: str = 'small', **more: Any) -> str:
-        """Start a server, and return its UUID without waiting."""
+    def create(
+        self, name: str, flavor: str = 'small', hints: Mapping[str, Any] = {}, **more: Any
+    ) -> str:
+        """Start a server, and return its UUID without waiting.
+
+        :param hints: for the scheduler
+        """
         image = self.make_image('cirros')
-        body = {'name': name, 'flavorRef': flavor, 'imageRef': image, 'networks': 'none', **more}
-        return str(self.call('POST', '/servers', {'server': body})['server']['id'])
+        server = {'name': name, 'flavorRef': flavor, 'imageRef': image, 'networks': 'none', **more}
+        body = {'server': server, 'os:scheduler_hints': hints}
+        return str(self.call('POST', '/servers', body)['server']['id'])
 
     def boot(self, name: str, flavor: str = 'small', **more: Any) -> str:
         """Start a server, and return its UUID once it is active."""

@@ -6,7 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.cloud import hosts, layout
+from tests.cloud import control, hosts, layout
 from tests.cloud.compute import Compute
 
 FIRST, SECOND, THIRD = layout.HOSTS
@@ -30,6 +30,18 @@ def _come_and_go(host, over):
         compute.delete(uuid)
         number += 1
     return number
+
+
+def test_usage_below_zero_in_nova_ends_no_audit(compute, placement):
+    hosts.settle(compute)
+    used = 'local_gb_used = {}, free_disk_gb = local_gb - ({})'
+    row = f"WHERE hypervisor_hostname = '{FIRST}' AND deleted = 0"
+    control.sql(f'UPDATE nova.compute_nodes SET {used.format(-3, -3)} {row};')
+
+    audited = placement('resource', 'provider', 'audit', *LISTS, '-f', 'json')
+
+    control.sql(f'UPDATE nova.compute_nodes SET {used.format(0, 0)} {row};')
+    assert audited.json() == [], audited.stderr
 
 
 def test_no_fault_is_found_while_servers_come_and_go(compute, placement):

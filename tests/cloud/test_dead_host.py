@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A host that dies, from the evacuation of its servers to its return as another one."""
 
+import shlex
 import uuid
 
 import pytest
@@ -74,7 +75,7 @@ def test_the_source_of_an_evacuation_frees_what_it_holds_once_it_is_back(
     assert _audit(placement) == {}
 
 
-def _leak(compute):
+def _leak(compute, kind='UNKNOWN_TO_NOVA'):
     """Make a consumer on the dead host that Nova does not know."""
     leaked = str(uuid.uuid4())
     body = {
@@ -82,7 +83,7 @@ def _leak(compute):
         'project_id': 'demo',
         'user_id': 'alice',
         'consumer_generation': None,
-        'consumer_type': 'UNKNOWN_TO_NOVA',
+        'consumer_type': kind,
     }
     compute.call('PUT', f'/allocations/{leaked}', body, service='placement')
     return leaked
@@ -155,6 +156,36 @@ def test_audit_frees_what_evacuated_servers_hold_and_purge_takes_the_host_out(
     placement(f'resource provider create {DEAD} --uuid {node} -f json').json()
     compute.call('DELETE', service)
     assert (_node(compute), compute.service(DEAD), _audit(placement)) == (None, None, {})
+
+
+def test_a_removed_host_with_a_leak_is_found_and_goes_by_the_word_of_the_operator(
+    compute, placement
+):
+    hosts.settle(compute)
+    hosts.kill(compute, DEAD)
+    leaked = _leak(compute, 'INSTANCE')
+    # Nova keeps the provider for what is allocated there.
+    compute.call('DELETE', f'/os-services/{compute.service(DEAD)["id"]}')
+    found = {row['id']: row for row in _with_hosts(placement)}
+    command = 'resource provider audit --fix --yes -f json --gone'
+    refused = placement('resource provider audit --id orphan --fix --yes -f json').json(3)
+
+    fixed = placement(f'{command} {leaked}')
+    [emptied] = _with_hosts(placement)
+    purged = placement(*shlex.split(emptied['command'].removeprefix('placement '))[:-1], '--yes')
+
+    assert {id: row['subject'] for id, row in found.items()} == {
+        'orphan': leaked,
+        'provider-without-host': DEAD,
+    }
+    assert found['provider-without-host']['command'] == ''
+    assert [row['fix'] for row in refused] == ['left to you']
+    assert fixed.status in (0, 6), fixed.stderr
+    assert compute.allocations(leaked) == {}
+    assert (emptied['id'], emptied['subject']) == ('provider-without-host', DEAD)
+    assert emptied['command'].endswith(f'purge {DEAD} --dry-run')
+    assert purged.status == 0, purged.stderr
+    assert _with_hosts(placement) == []
 
 
 def test_a_host_that_was_purged_comes_back(compute, placement, evacuated):

@@ -11,7 +11,7 @@ import pytest
 from keystoneauth1.identity import v3
 from keystoneauth1.session import Session
 
-from tests.cloud import accounts, layout
+from tests.cloud import accounts, layout, settings
 from tests.cloud.conftest import started, variables
 
 PROGRAMS = ('placement', 'openstack')
@@ -259,6 +259,50 @@ def test_roles(user):
         for result in results
     ]
     assert reshaper == [is_allowed, is_allowed]
+
+
+@pytest.mark.parametrize('user', ROLES)
+def test_the_user_of_a_nova_conf_is_checked_before_an_upgrade(tmp_path, user):
+    status, is_allowed = ROLES[user]
+    file = tmp_path / 'nova.conf'
+    settings.save(file, {'placement': {**settings.account(user), 'project_name': 'demo'}})
+    command = ('resource', 'api', 'check', '--for', '2026.1', '--service-conf', str(file))
+
+    results = both(*command, '-f', 'json', environment=variables())
+
+    for result in results:
+        rows = {row['need']: row for row in result.json(0 if is_allowed else 3)}
+        assert {need: row['is_met'] for need, row in rows.items()} == {
+            'authentication': True,
+            'endpoint': True,
+            'version': True,
+            'read': status == 0,
+            'reshape': is_allowed,
+            'clock': True,
+        }
+        assert user in rows['authentication']['has']
+        assert layout.url('placement') in rows['endpoint']['has']
+        assert layout.PASSWORD not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ('values', 'need', 'reason'),
+    [
+        ({'password': 'never-printed'}, 'authentication', '401'),
+        ({'region_name': 'Elsewhere'}, 'endpoint', 'Elsewhere'),
+        ({'region_name': layout.SHORT_REGION, 'valid_interfaces': 'admin'}, 'endpoint', 'endpoint'),
+    ],
+)
+def test_a_nova_conf_that_does_not_find_placement_is_named(tmp_path, values, need, reason):
+    file = tmp_path / 'nova.conf'
+    settings.save(file, {'placement': {**settings.account('nova'), **values}})
+    command = ('resource', 'api', 'check', '--service-conf', str(file), '-f', 'json')
+
+    for result in both(*command, environment=variables()):
+        last = result.json(3)[-1]
+        assert (last['need'], last['is_met']) == (need, False)
+        assert reason in last['has']
+        assert 'never-printed' not in result.stdout + result.stderr
 
 
 @pytest.mark.usefixtures('clouds')

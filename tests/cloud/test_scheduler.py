@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Capacity and candidates, beside what Nova's scheduler really does."""
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -26,9 +27,23 @@ DRIVERS = {
     },
     THIRD: {'memory_mb': 1536, 'local_gb': 20},
 }
+#: Hosts with the CPUs of cpu_dedicated_set, of cpu_shared_set alone, and of neither.
+PINNED = {
+    FIRST: {
+        'vcpus': 2,
+        'inventories': {'PCPU': 4},
+        'cpus': {'shared': [0, 1], 'dedicated': [2, 3, 4, 5]},
+    },
+    SECOND: {'vcpus': 4, 'cpus': {'shared': [0, 1, 2, 3], 'dedicated': []}},
+    THIRD: {'vcpus': 4, 'cpus': {'shared': [0, 1, 2, 3], 'dedicated': [0, 1, 2, 3]}},
+}
 ZONE, ZONED = 'cloud-zone', (SECOND, THIRD)
 #: The options of the commands for what the scheduler does here.
 SCHEDULER = ('--nova-conf', str(settings.path('nova/nova.conf')), '--aggregates', 'nova')
+
+
+#: Nova finds no host, or each one that it has tried refuses.
+NO_HOST = 'No valid host|Exceeded maximum number of retries'
 
 
 class Sized(NamedTuple):
@@ -68,7 +83,7 @@ def _booted(compute, flavor, **more):
         uuid = compute.create(f'{flavor}-{number}', flavor, **more)
         server = compute.wait(uuid, 'ACTIVE', 'ERROR')
         if server['status'] == 'ERROR':
-            assert 'No valid host' in server['fault']['message']
+            assert re.search(NO_HOST, server['fault']['message'])
             return number
     raise AssertionError(f'{flavor} has room for more than 10')
 
@@ -153,6 +168,24 @@ def test_a_host_without_the_owner_of_nova_gets_no_server(compute, placement):
 
     assert (before, fits, server['status']) == (6, 5, 'ERROR')
     assert f'requires the trait OWNER_NOVA, which other hosts have: {THIRD}' in warning
+
+
+def test_servers_with_dedicated_cpus_count_where_nova_compute_has_them_for_sure(compute, placement):
+    hosts.settle(compute, PINNED)
+    compute.make_flavor('pinned', 2, 64, 1, {'hw:cpu_policy': 'dedicated'})
+    shown = placement('resource capacity show --flavors nova -f json')
+    fits = {row['tree']: row['fits'] for row in shown.json() if row['flavor'] == 'pinned'}
+
+    booted = {host: _booted(compute, 'pinned', host=host) for host in layout.HOSTS}
+
+    assert fits == {FIRST: 2, '(all)': 2}
+    # Placement grants the others VCPU, with an allocation ratio of 4.
+    assert 'flavor pinned: up to 16 more servers on 2 hosts without PCPU' in shown.stderr
+    # The resource tracker of the second host refuses all; the third one has no option for CPUs.
+    assert booted == {FIRST: 2, SECOND: 0, THIRD: 2}
+    full = placement('allocation candidate explain --flavor pinned -f json').json(4)
+    assert [[need['value'] for need in conflict] for conflict in full['conflicts']] == [['PCPU']]
+    assert full['fallback']['trees_with_candidates'] == 2
 
 
 @pytest.mark.usefixtures('zone')

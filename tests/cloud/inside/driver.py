@@ -12,6 +12,9 @@ The file is ``driver.json`` in the state folder of nova-compute, read at each re
     a reshape, as with the libvirt driver
 ``traits``
     traits of the root
+``cpus``
+    the numbers of ``shared`` and ``dedicated`` CPUs of its only NUMA cell, as the libvirt driver
+    has them by ``cpu_shared_set`` and ``cpu_dedicated_set``
 ``devices``
     PCI devices, as ``pci_passthrough_devices`` has them
 """
@@ -21,7 +24,7 @@ import os
 from typing import ClassVar
 
 import nova.conf
-from nova import exception
+from nova import exception, objects
 from nova.compute import power_state
 from nova.servicegroup import api
 from nova.virt import fake, node
@@ -97,6 +100,8 @@ class Driver(fake.FakeDriver):
             settings = _read('driver.json', {})
             for name in ('vcpus', 'memory_mb', 'local_gb'):
                 resources[name] = settings.get(name, resources[name])
+            if cpus := settings.get('cpus'):
+                resources['numa_topology'] = _topology(cpus, resources['memory_mb'])
             resources['pci_passthrough_devices'] = json.dumps(settings.get('devices', []))
         return resources
 
@@ -131,6 +136,25 @@ class Driver(fake.FakeDriver):
                 name, {kind: _inventory(total) for kind, total in inventory.items()}
             )
             provider_tree.add_traits(name, 'OWNER_NOVA')
+
+
+def _topology(cpus, memory):
+    """A NUMA cell with CPUs, and memory in MiB of small pages, as Nova's database has it."""
+    pages = objects.NUMAPagesTopology(size_kb=4, total=memory * 256, used=0, reserved=0)
+    cell = objects.NUMACell(
+        id=0,
+        cpuset=set(cpus['shared']),
+        pcpuset=set(cpus['dedicated']),
+        memory=memory,
+        cpu_usage=0,
+        memory_usage=0,
+        mempages=[pages],
+        pinned_cpus=set(),
+        siblings=[{cpu} for cpu in {*cpus['shared'], *cpus['dedicated']}],
+        socket=0,
+        network_metadata=objects.NetworkMetadata(physnets=set(), tunneled=False),
+    )
+    return objects.NUMATopology(cells=[cell])._to_json()
 
 
 def _inventory(total):
