@@ -204,6 +204,11 @@ class Explorer:
         in_window = is_before and (is_moved or is_unguarded)
         end = Moment.now(self._world)
         violations = self._judged(trace, outcome, start, orders, in_window)
+        if trace.act is None and trace.fate == LOST:
+            is_guarded = not self.base.exchanges[trace.number or 0].is_read and (
+                self._scenario.is_guarded
+            )
+            violations += judging.of_lost_answer(outcome, self.base, is_guarded=is_guarded)
         kinds = {violation.kind for violation in violations}
         if 'order' in kinds and self._scenario.is_reviewed:
             orders = [*orders, *self._begun_again(trace)]

@@ -42,6 +42,18 @@ def of_run(
             )
 
 
+def of_lost_answer(outcome: Outcome, base: Outcome, *, is_guarded: bool) -> Iterator[Violation]:
+    """Return what is wrong with a run that has lost one answer, while nobody else acted.
+
+    :param is_guarded: whether the generation is the operator's: then nobody can tell what happened
+    """
+    expected = ExitStatus.ERROR if is_guarded else base.status
+    if outcome.status != expected:
+        yield Violation('lost answer', f'ends with {outcome.status}, not {expected}')
+    elif is_guarded and 'whether it was done is not known' not in outcome.output:
+        yield Violation('lost answer', 'does not say that it is not known whether it was done')
+
+
 def of_any(outcome: Outcome, end: State, uneven: set[str]) -> Iterator[Violation]:
     """Return what is wrong with any run, whatever has happened before.
 

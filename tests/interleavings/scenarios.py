@@ -49,6 +49,7 @@ class Scenario:
     :param back: the command line that takes it back, if there is one
     :param is_reviewed: whether an operator sees and confirms what changes
     :param status: with which it ends where nobody disturbs it
+    :param is_guarded: whether the operator gives the generation at which it writes
     """
 
     name: str
@@ -57,6 +58,7 @@ class Scenario:
     back: str = ''
     is_reviewed: bool = False
     status: int = 0
+    is_guarded: bool = False
 
     @property
     def words(self) -> list[str]:
@@ -162,6 +164,11 @@ _PLAIN = {
     'resource provider allocation replace': '--file consumers.json',
     'resource provider reshape submit': '--file body.json',
 }
+_GUARDED = (
+    'resource provider aggregate set',
+    'resource provider allocation replace',
+    'resource provider reshape submit',
+)
 #: Of commands that are reviewed, and of which all can be written as a plan; by the kind.
 _REVIEWED = {
     'purge': 'resource provider purge host --force',
@@ -210,7 +217,10 @@ def _both(kind: str, *before: str) -> list[Scenario]:
 
 def scenarios() -> dict[str, Scenario]:
     """Return all, by name."""
-    made = [Scenario(name, f'{name} {rest}') for name, rest in _PLAIN.items()]
+    made = [
+        Scenario(name, f'{name} {rest}', is_guarded=name in _GUARDED)
+        for name, rest in _PLAIN.items()
+    ]
     made += [
         Scenario(kind, f'{line} {_TABLE}', is_reviewed=True) for kind, line in _REVIEWED.items()
     ]
