@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-TESTS = 'tests/functional/test_releases.py'
+TESTS = 'tests/functional/main_jobs.py'
 #: Placement up to Antelope needs a SQLAlchemy of its time, and pkg_resources.
 _OF_THE_TIME = ('SQLAlchemy<1.4', 'setuptools<81', 'oslo.policy<4')
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans of changes on the real service: killed anywhere, beside others, taken back."""
 
-import dataclasses
 import json
 from contextlib import contextmanager, suppress
 from random import Random
@@ -15,15 +14,14 @@ from placementclient.basis.errors import ExitStatus, PlacementError
 from placementclient.changes.diff import operations_of
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.records import journals
-from placementclient.changes.tree_queue import OtherService
 from placementclient.client import http, microversion
 from placementclient.embedded import Direct
 from placementclient.model.outcomes import State, Status
-from placementclient.model.snapshots import Origin, Snapshot
+from placementclient.model.snapshots import Snapshot
 from placementclient.render import runs
 from placementclient.runs import engines
 from tests.functional import clouds
-from tests.functional.lifecycles import Killed, killed_at
+from tests.functional.killing import Killed, killed_at
 from tests.snapshot_pairs import content, pair, with_types_of
 
 
@@ -131,25 +129,6 @@ def test_a_part_that_others_have_changed_is_left_alone(client, tmp_path):
     assert content(clouds.captured(client)) == content(before)
     (deviation,) = engines.verify(client, made, journal_path=path)
     assert runs.verdict(deviation) == runs.CHANGED_LATER
-
-
-def test_where_none_of_its_providers_is_the_plan_is_refused(client, tmp_path):
-    made, path = ratio_plan(client), tmp_path / 'journal'
-    client.session.auth.close()
-    with over_requests() as elsewhere:
-        for act in (engines.apply, engines.rollback):
-            with pytest.raises(OtherService):
-                act(elsewhere, made, str(path))
-        assert not path.exists()
-        outcome = engines.apply(elsewhere, made, str(path), other_service=True)
-    assert outcome.trees[0].state is State.LEFT_ALONE
-
-
-def test_a_plan_of_another_url_goes_there_and_back_where_its_providers_are(client, tmp_path):
-    origin = Origin('2026-11-01T22:00:00+00:00', 'https://elsewhere/placement', 'test')
-    made, path = dataclasses.replace(ratio_plan(client), origin=origin), str(tmp_path / 'journal')
-    assert engines.apply(client, made, path).trees[0].state is State.APPLIED
-    assert engines.rollback(client, made, path).trees[0].state is State.ROLLED_BACK
 
 
 def test_a_plan_that_was_never_applied_is_not_taken_back(client, tmp_path):

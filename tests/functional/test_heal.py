@@ -10,9 +10,7 @@ from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
 from placementclient.nova import service as compute
-from tests.functional import clouds
-from tests.functional.clouds import cloud, content, loaded, uuid_of
-from tests.functional.lifecycles import lifecycle
+from tests.functional.clouds import cloud, loaded, uuid_of
 
 HEAL = ('resource', 'provider', 'allocation', 'heal')
 FLAVOR = {
@@ -149,16 +147,6 @@ def test_what_belongs_to_another_becomes_the_servers(placement, client, source):
     assert (healed.allocations, healed.type) == (mine.allocations, mine.type)
     again = placement(*HEAL, *source, '--server', mine.uuid, '--yes', '-f', 'json')
     assert (again.status, states(again)) == (0, {})
-
-
-def test_a_plan_is_applied_verified_and_taken_back(placement, client, source, tmp_path):
-    loaded(client, cloud())
-    before = content(clouds.captured(client))
-    path = str(tmp_path / 'plan.json')
-    planned = placement(*HEAL, *source, '--plan', path, '-f', 'json')
-    assert (planned.status, states(planned)) == (0, {LOST: ('planned', '')} | STATES)
-    assert content(clouds.captured(client)) == before
-    lifecycle(placement, client, path)
 
 
 def test_an_audit_finds_what_is_mended(placement, client, tmp_path):

@@ -8,9 +8,7 @@ import pytest
 
 from placementclient.api import aggregate, resource_provider, trait
 from placementclient.nova import service as compute
-from tests.functional import clouds
-from tests.functional.clouds import content, uuid_of
-from tests.functional.lifecycles import lifecycle
+from tests.functional.clouds import uuid_of
 
 SYNC = ('resource', 'provider', 'aggregate', 'sync')
 AZ, EMPTY, FOREIGN = map(uuid_of, ('az', 'empty', 'foreign'))
@@ -87,15 +85,6 @@ def test_hosts_are_put_in_and_taken_out_once(
     }  # fmt: skip
     again = placement(*SYNC, *source, '--remove', '--yes', '-f', 'json')
     assert (again.status, rows(again)) == (0, [])
-
-
-def test_a_plan_is_applied_verified_and_taken_back(placement, client, hosts, tmp_path):
-    before = content(clouds.captured(client))
-    path = str(tmp_path / 'plan.json')
-    planned = placement(*SYNC, *written(tmp_path), '--plan', path, '-f', 'json')
-    assert (planned.status, rows(planned)) == (0, [('short.a.b', [AZ], 'planned'), UNKNOWN])
-    assert content(clouds.captured(client)) == before
-    lifecycle(placement, client, path)
 
 
 def test_without_a_compute_service(placement):

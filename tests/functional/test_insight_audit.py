@@ -30,7 +30,6 @@ from placementclient.nova import service
 from tests.functional import clouds, planted_services
 from tests.functional.bulk import Database
 from tests.functional.clouds import content, disturbed, uuid_of, watched
-from tests.functional.lifecycles import lifecycle
 from tests.functional.planted import SERVER, Planted, planted
 from tests.numbers import few_quick
 
@@ -212,19 +211,6 @@ def test_a_dry_run_prints_the_changes_of_the_fixes_and_nothing_is_fixed_without_
     small.audit(placement, *small.files, '--fix', '--yes')
     again = small.audit(placement, *small.lists, '--dry-run')
     assert (again.status, json.loads(again.stdout)) == (0, [])
-
-
-def test_a_plan_is_applied_verified_and_taken_back(small, placement, tmp_path):
-    before = clouds.captured(small.client)
-    path = str(tmp_path / 'plan.json')
-    # Placement refuses to reserve more than the total again.
-    ignored = 'reserved-above-total'
-    planned = small.audit(placement, *small.files, '--plan', path, '--ignore', ignored)
-    assert planned.status == 0
-    fixes = {id: row['fix'] for id, row in by_id(planned).items()}
-    assert {id for id, fix in fixes.items() if fix == 'planned'} == SAFE - {ignored}
-    assert content(clouds.captured(small.client)) == content(before)
-    lifecycle(placement, small.client, path, kill_at=3)
 
 
 @pytest.mark.parametrize('count', few_quick([3, 0, 12], quick=1))

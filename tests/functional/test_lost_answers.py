@@ -15,8 +15,8 @@ from tests.numbers import few_quick
 
 SCENARIOS = scenarios()
 PAGE = Path(__file__).parents[2] / 'doc' / 'source' / 'lost-answers.rst'
-#: Those that write once, and the reshape; the others write more often, and take longer.
-QUICK = [name for name in SCENARIOS if name.startswith(('resource ', 'trait ', 'apply a reshape'))]
+#: Those that write once, and plans; the others write more often, and take longer.
+QUICK = [name for name in SCENARIOS if name.startswith(('resource ', 'trait ', 'apply '))]
 SLOW = [name for name in SCENARIOS if name not in QUICK]
 
 

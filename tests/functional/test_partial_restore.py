@@ -18,7 +18,7 @@ from placementclient.nova import service
 from placementclient.producers import restore
 from tests.functional import clouds
 from tests.functional.clouds import content, server, uuid_of
-from tests.functional.lifecycles import Killed, killed_at
+from tests.functional.killing import Killed, killed_at
 
 COMMAND = 'resource provider snapshot restore cloud.json'
 LEFT = '-f value -c object -c state -c reason'

@@ -14,7 +14,6 @@ from placementclient.nova import service
 from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.hosts import build, holder
-from tests.functional.lifecycles import lifecycle
 from tests.logged import without_request_id
 
 PURGE = 'resource provider purge compute0'
@@ -302,15 +301,6 @@ def test_purge_takes_nothing_that_a_server_uses(client, placement, tmp_path, pro
     assert placement(f'{command} --force --yes').status == 0
     assert provider not in names(client)
     assert allocation.show(client, consumer.uuid).value.allocations
-
-
-def test_a_plan_is_applied_verified_and_taken_back(client, placement, tmp_path):
-    """Providers come back with all that they had, and consumers with their owners and types."""
-    build(client, EVACUATED, UNTYPED, RESIZED)
-    path = str(tmp_path / 'plan.json')
-    assert placement(f'{PURGE} --force --plan {path}').status == 0
-    assert 'compute0' in names(client)
-    lifecycle(placement, client, path)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.deadline import ends_within
 from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.hosts import build, holder, provider
-from tests.functional.lifecycles import Killed, killed_at, lifecycle
+from tests.functional.killing import Killed, killed_at
 
 REPLACE, NEW = 'resource provider replace compute0', uuid_of('the new one')
 SERVER = holder(
@@ -135,32 +135,38 @@ def _listed(monkeypatch, path, source, *nodes):
     return f'--hypervisors {path}' if source == 'file' else ''
 
 
-@pytest.mark.parametrize('source', ['nova', 'file'])
 @pytest.mark.parametrize(
-    ('nodes', 'message'),
+    ('source', 'nodes', 'message'),
     [
         # nova-compute does not start with another UUID.
-        ([node(OLD)], f'Nova has the compute node compute0 with the UUID {OLD}: '),
-        ([node(OLD, 'down')], f'Write {OLD} into its file compute_id'),
+        ('nova', [node(OLD)], f'Nova has the compute node compute0 with the UUID {OLD}: '),
+        ('file', [node(OLD, 'down')], f'Write {OLD} into its file compute_id'),
         # Two hosts that are up; one of them may be.
         (
+            'file',
             [node(OLD, name='compute0.site-a'), node(NEW)],
             f'Nova has the compute node compute0.site-a with the UUID {OLD}, which is up: it is '
             'another host than compute0. If it is not, stop the nova-compute of compute0.site-a',
         ),
-        ([node(OLD, None, 'former'), node(NEW)], 'which may be up (the list has no state)'),
+        ('file', [node(OLD, None, 'former'), node(NEW)], 'which may be up (the list has no state)'),
         # The UUID of another host, typed by mistake.
         (
+            'file',
             [node(NEW, name='compute9')],
             f'Nova has the UUID {NEW} as compute9, not as compute0: check that both are the same '
             'host, then give --name compute9',
         ),
         # Each cell may have a host of one name.
         (
+            'file',
             [node(OLD, 'down'), node(NEW)],
             f'Nova has two compute nodes called compute0, {OLD} and {NEW}: two hosts',
         ),
-        ([node(7), node(8)], 'The IDs of the hypervisors are numbers, which do not tell hosts'),
+        (
+            'file',
+            [node(7), node(8)],
+            'The IDs of the hypervisors are numbers, which do not tell hosts',
+        ),
     ],
 )
 def test_replace_joins_no_two_hosts_of_nova(
@@ -170,7 +176,7 @@ def test_replace_joins_no_two_hosts_of_nova(
     before = content(clouds.captured(client))
     listed = _listed(monkeypatch, tmp_path / 'hypervisors.json', source, *nodes)
 
-    for option in ('', '--merge', f'--plan {tmp_path / "plan.json"}'):
+    for option in ('--merge', f'--plan {tmp_path / "plan.json"}'):
         refused = placement(f'{REPLACE} --uuid {NEW} --yes {listed} {option}')
         assert (refused.status, refused.stdout) == (1, '')
         assert message in refused.stderr
@@ -179,14 +185,13 @@ def test_replace_joins_no_two_hosts_of_nova(
     assert placement(f'{REPLACE} --uuid {NEW} --yes {listed} --compute-node-exists').status == 0
 
 
-@pytest.mark.parametrize('source', ['nova', 'file'])
 @pytest.mark.parametrize(
-    'nodes',
+    ('source', 'nodes'),
     [
-        [],
-        [node(NEW)],
-        [node(OLD, 'down', 'former'), node(NEW)],
-        [node(OLD, 'down', host='former'), node(NEW, host='compute0')],
+        ('nova', []),
+        ('file', [node(NEW)]),
+        ('nova', [node(OLD, 'down', 'former'), node(NEW)]),
+        ('file', [node(OLD, 'down', host='former'), node(NEW, host='compute0')]),
     ],
 )
 def test_replace_goes_ahead_where_nova_has_the_new_host_alone(
@@ -215,15 +220,6 @@ def test_replace_does_not_go_ahead_where_nova_cannot_be_asked(client, placement,
             'goes on without it\n',
         )
     assert placement(f'{REPLACE} --uuid {NEW} --dry-run --compute-node-exists').status == 3
-
-
-@pytest.mark.parametrize(('new', 'kill_at'), [(f'--uuid {NEW}', 2), ('--with compute1', 3)])
-def test_a_plan_is_applied_verified_and_taken_back(client, placement, tmp_path, new, kill_at):
-    build(client, SERVER)
-    path = str(tmp_path / 'plan.json')
-    planned = placement(f'{REPLACE} {new} --plan {path}')
-    assert (planned.status, f'The plan is in {path}\n' in planned.stderr) == (0, True)
-    lifecycle(placement, client, path, kill_at=kill_at)
 
 
 def test_what_is_over_committed_needs_a_journal(client, placement, tmp_path):

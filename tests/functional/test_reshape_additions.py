@@ -47,31 +47,6 @@ def plan_of(before, count):
     return planner.make(before, spec)
 
 
-def allocations_of(client, number):
-    snapshot = clouds.captured(client)
-    consumer = snapshot.consumers[uuid_of(f'vm{number}')]
-    return {
-        snapshot.providers[uuid].name: dict(resources)
-        for uuid, resources in consumer.allocations.items()
-    }
-
-
-def test_there_and_back(client, path):
-    before = hosts(client, 1)
-    plan = plan_of(before, 1)
-    assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
-    assert engines.verify(client, plan) == []
-    after = clouds.captured(client)
-    child = after.find('compute0_0000:81:00.0')
-    assert child is not None
-    assert child.traits == {'COMPUTE_MANAGED_PCI_DEVICE', 'CUSTOM_NIC'}
-    assert child.inventories[DEVICE].total == 2
-    assert allocations_of(client, 0) == {'compute0': {'VCPU': 2}, child.name: {DEVICE: 1}}
-    assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
-    assert allocations_of(client, 0) == {'compute0': {'VCPU': 2}}
-    assert clouds.captured(client).providers.keys() == before.providers.keys()
-
-
 def test_a_device_that_was_taken_since_is_not_taken_away(client, path):
     plan = plan_of(hosts(client, 1), 1)
     engines.apply(client, plan, path)

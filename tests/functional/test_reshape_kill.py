@@ -9,18 +9,6 @@ from placementclient.changes.records import plans
 from placementclient.runs import engines, storage
 from tests.functional import clouds, stopping
 from tests.functional.applying import client_of
-from tests.functional.lifecycles import Killed, killed_at
-
-
-@pytest.mark.parametrize('write', [1, 3])
-def test_killed_while_rolling_back(client, path, write):
-    before = clouds.loaded(client, clouds.cloud(hosts=1))
-    plan = clouds.plan_of(before, moved_trait=True)
-    engines.apply(client, plan, path)
-    with pytest.raises(Killed), killed_at(client, write):
-        engines.rollback(client, plan, path)
-    assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
-    assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
 @pytest.mark.slow

@@ -59,7 +59,8 @@ def test_a_service_that_the_release_cannot_use_is_not_met(placement, tmp_path, u
     assert (result.status, [r['need'] for r in rows if not r['is_met']]) == (3, ['version'])
 
 
-def test_an_endpoint_that_nobody_serves_is_a_row(placement, tmp_path):
+def test_an_endpoint_that_nobody_serves_is_a_row(placement, tmp_path, monkeypatch):
+    monkeypatch.setattr('time.sleep', lambda seconds: None)
     path = conf(tmp_path, 'http://operator:secret@127.0.0.1:9', 'admin')
     result, rows = checked(placement, path)
     assert result.status == 3

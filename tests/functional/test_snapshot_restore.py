@@ -19,7 +19,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers import restore
 from tests.functional import clouds
 from tests.functional.clouds import content, disturbed, uuid_of, watched
-from tests.functional.lifecycles import Killed, killed_at
+from tests.functional.killing import Killed, killed_at
 
 COMMAND = 'resource provider snapshot restore'
 #: What is left alone, and why.

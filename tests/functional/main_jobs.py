@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The main jobs over HTTP, on the release of Placement that ``tests/releases.py`` has set up.
 
-Without it, on the release that is installed here.
+Without it, on the release that is installed here: other tests try the same on that one. So pytest
+does not collect this file by itself.
 """
 
 from pathlib import Path
