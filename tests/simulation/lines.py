@@ -35,6 +35,7 @@ READING = {
     'resource provider tree list': '--allocations',
     'resource provider tree show': '{host}',
     'resource provider usage show': '{provider}',
+    'resource usage list': '',
     'resource usage show': '{project}',
     'trait list': '--associated',
     'trait show': '{trait}',
