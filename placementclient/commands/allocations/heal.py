@@ -72,11 +72,8 @@ class HealAllocation(Changing):
             servers = source.read(self, *(self.args.servers or [NOVA]))
             migrations = compute.records(self, 'migrations', moving) or ()
         chosen = _chosen(servers, self.args.server)
-        if self.args.amounts and chosen and not any(server.flavor for server in chosen):
-            raise errors.BadArgument(
-                '--amounts needs the flavors of the servers: list the servers at compute API 2.47 '
-                'or above, or give --flavors'
-            )
+        if self.args.amounts:
+            _check_flavors(chosen)
         shared, notes = self._shared_names()
         is_live = shared is not None or bool(notes)
         if is_live and not self.args.server:
@@ -140,6 +137,15 @@ class HealAllocation(Changing):
         document = service.server(self.client, server.uuid)
         live = records.server_details(document, COMPUTE_SERVICE, flavors)
         return list(map(_deciding, live)) == [_deciding(server)]
+
+
+def _check_flavors(servers: list[Server]) -> None:
+    """Refuse servers of which no flavor is known: it has the amounts."""
+    if servers and not any(server.flavor for server in servers):
+        raise errors.BadArgument(
+            '--amounts needs the flavors of the servers: list the servers at compute API 2.47 '
+            'or above, or give --flavors'
+        )
 
 
 def _deciding(server: Server) -> tuple[object, ...]:

@@ -155,15 +155,7 @@ class AuditProvider(Changing):
         is_steady = self._mends
         cloud, audit, lists = examination.examine(self, judged, chosen, told, is_steady=is_steady)
         self.nothing = tables.nothing(len(chosen) - len(audit.left_out), cloud, roots(cloud))
-        down = cloud.hosts_of_cells_down
-        refused = [id for id, names in audit.left_out.items() if lists.refused & set(names)]
-        self.warn(tables.failures(lists.failures))
-        self.warn(lists.faults)
-        self._name_left_out(audit)
-        self.warn(tables.remarks(audit))
-        self.warn(tables.cells_down(down))
-        if refused:
-            self.log.warning(f'Not clean: {len(refused)} of {len(chosen)} checks not made')
+        self._name_gaps(cloud, audit, lists, len(chosen))
         findings = audit.findings
         self._check_subjects(cloud, findings)
         done, proof = None, None
@@ -179,7 +171,9 @@ class AuditProvider(Changing):
                 repairing.note(findings, unproved)
                 return self.change(repairing)
             done = self._fix(repairing) | unproved
-        is_unasked = bool(lists.refused or down or (proof and proof.is_unasked))
+        is_unasked = bool(
+            lists.refused or cloud.hosts_of_cells_down or (proof and proof.is_unasked)
+        )
         self._end(findings, done, is_unasked=is_unasked)
         if 'servers' in lists.absent:
             self.next_steps = (_NOT_LOOKED_FOR,)
@@ -269,6 +263,18 @@ class AuditProvider(Changing):
 
         self.args.lines = lambda names, rows, width: audit_checks.lines(check, width)
         return audit_checks.rows([check])
+
+    def _name_gaps(self, cloud: Cloud, audit: Audit, lists: examination.Lists, number: int) -> None:
+        """Say what of so many checks was not made, and why; with it, the remarks of the audit."""
+        from placementclient.render import findings as tables
+
+        self.warn(tables.failures(lists.failures))
+        self.warn(lists.faults)
+        self._name_left_out(audit)
+        self.warn(tables.remarks(audit))
+        self.warn(tables.cells_down(cloud.hosts_of_cells_down))
+        if refused := sum(not lists.refused.isdisjoint(n) for n in audit.left_out.values()):
+            self.log.warning(f'Not clean: {refused} of {number} checks not made')
 
     def _name_left_out(self, audit: Audit) -> None:
         """Say how many checks were not made, and with -v which; refuse with --id."""
