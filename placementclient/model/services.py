@@ -17,8 +17,6 @@ from placementclient.model.listed import (
     String,
 )
 
-#: The compute service as the source of a list, in place of the path of a file.
-COMPUTE_SERVICE = 'the compute service'
 #: The power states in which nova-compute reserves a node; Ironic has none for an unknown one.
 _POWERLESS = (None, 'error')
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import UNSET
 
+from placementclient.model.catalog import COMPUTE_SERVICE
 from placementclient.model.listed import Limit, ListRecord, OptionalString, String
 from placementclient.model.servers import (
     Flavor,
@@ -22,7 +23,6 @@ from placementclient.model.servers import (
     ServerImage,
     ServerMigration,
 )
-from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova.images import Images
 from placementclient.nova.schema import (
     BadList,

@@ -14,8 +14,9 @@ from placementclient.basis.errors import BadFile, PlacementError
 from placementclient.client import decoding, errors
 from placementclient.client.http import USER_AGENT, Client
 from placementclient.client.keystone import caller, translated
+from placementclient.model.catalog import COMPUTE_SERVICE
 from placementclient.model.servers import Server
-from placementclient.model.services import COMPUTE_SERVICE, ComputeService, Hypervisor
+from placementclient.model.services import ComputeService, Hypervisor
 from placementclient.nova import host_records
 from placementclient.nova import records as server_records
 from placementclient.nova.paging import PagedList, Unending

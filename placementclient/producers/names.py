@@ -9,8 +9,8 @@ from placementclient.basis import wording
 from placementclient.basis.errors import BadArgument, NoSuchProvider, PlacementError
 from placementclient.client import errors
 from placementclient.client.http import Client
+from placementclient.model.catalog import COMPUTE_SERVICE
 from placementclient.model.providers import is_uuid, normalized
-from placementclient.model.services import COMPUTE_SERVICE
 from placementclient.nova import records, service
 
 _NAME = re.compile(r'\b[A-Z][A-Z0-9_]\w*')

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 from placementclient import api
 from placementclient.basis import wording
 from placementclient.basis.errors import BadArgument, ExitStatus, UsageError
-from placementclient.client import errors, http, microversion
+from placementclient.client import errors, microversion
 from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
 from placementclient.commands.framework import reading, scheduling
-from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
+from placementclient.model.catalog import COMPUTE_SERVICE, NOVA
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.model.services import COMPUTE_SERVICE
 
 if TYPE_CHECKING:
+    from placementclient.client.http import Client
     from placementclient.insight.candidates.explanation import Explanation, Offer
     from placementclient.model.servers import HostAggregate
     from placementclient.nova.server_request import NovaRequest
@@ -139,6 +138,8 @@ class ExplainCandidate(DocumentCommand):
         self._check()
 
         def is_owned() -> bool:
+            from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
+
             try:
                 owned = Filter(required=(COMPUTE_NODE, OWNER_NOVA))
                 return bool(api.resource_provider.list(self.client, matching=owned))
@@ -168,13 +169,14 @@ class ExplainCandidate(DocumentCommand):
         return explanation, nova_request, fallback
 
     def _of_snapshot(self) -> _Explained:
+        from placementclient.client.http import Client
         from placementclient.insight import owners, unknown_names
         from placementclient.insight.candidates import explanation, matching, service_faults
         from placementclient.placing import candidate_count
 
         snapshot = reading.cloud(self).snapshot
         # Nothing is sent: it only knows what each option needs.
-        nobody = http.Client(None, microversion.HIGHEST)
+        nobody = Client(None, microversion.HIGHEST)
         requests, nova_request = self._requests(
             nobody,
             lambda: owners.is_owner_required(snapshot),
@@ -194,7 +196,7 @@ class ExplainCandidate(DocumentCommand):
 
     def _requests(
         self,
-        client: http.Client,
+        client: Client,
         is_owned: Callable[[], bool],
         find: Callable[[str], str] | None = None,
     ) -> tuple[Sequence[CandidateRequest], NovaRequest | None]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import time
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -13,12 +14,14 @@ from placementclient.basis import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
-from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.model.findings import Finding
+from placementclient.model.catalog import COMPUTE_SERVICE, NOVA
 from placementclient.model.providers import normalized
-from placementclient.model.servers import Flavor, Server, join_servers
-from placementclient.model.services import COMPUTE_SERVICE, Port
+
+if TYPE_CHECKING:
+    from placementclient.model.findings import Finding
+    from placementclient.model.servers import Flavor, Server
+    from placementclient.model.services import Port
 
 #: The age of a list, in seconds, from which on it says nothing of the servers of today.
 _OLD = 600
@@ -96,6 +99,7 @@ class HealAllocation(Changing):
 
         Neither, if the servers are from files and Nova does not answer.
         """
+        from placementclient.model.findings import Finding
         from placementclient.model.services import names_of_several_hosts
         from placementclient.nova import service
 
@@ -161,6 +165,8 @@ def _is_old(path: str) -> bool:
 
 
 def _joined(lists: list[list[Server]]) -> list[Server]:
+    from placementclient.model.servers import join_servers
+
     return list(join_servers({s.uuid: s for s in servers} for servers in lists).values())
 
 

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.basis import errors
 from placementclient.commands.framework.option import Option
-from placementclient.model.findings import Finding
-from placementclient.model.services import COMPUTE_SERVICE
+from placementclient.model.catalog import (
+    CYBORG,
+    IRONIC,
+    KEYSTONE,
+    NEUTRON,
+    NOVA,
+    SOURCES,
+)
 
 #: Why nothing is known of a host.
 _CELL_DOWN = 'its cell does not answer Nova: its servers are in no list'
@@ -18,17 +24,7 @@ _CELL_DOWN = 'its cell does not answer Nova: its servers are in no list'
 if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.commands.framework.base import PlacementCommand
-
-#: Stand for a service of the catalog, where a file is expected.
-NOVA, KEYSTONE, IRONIC, NEUTRON = 'nova', 'keystone', 'ironic', 'neutron'
-CYBORG, GLANCE = 'cyborg', 'glance'
-_NAMES = {
-    NOVA: COMPUTE_SERVICE,
-    KEYSTONE: 'the identity service',
-    IRONIC: 'the bare metal service',
-    NEUTRON: 'the network service',
-    CYBORG: 'the accelerator service',
-}
+    from placementclient.model.findings import Finding
 
 
 def migrations_option(purpose: str) -> Option:
@@ -76,7 +72,7 @@ class Source(NamedTuple):
         from placementclient.files import disk
 
         if place == self.service:
-            return self.parse(self.ask(client or command.client), _NAMES[place])
+            return self.parse(self.ask(client or command.client), SOURCES[place])
         return self.parse(disk.read_document(place), place)
 
 
@@ -133,6 +129,7 @@ def notes_on_cells_down(command: PlacementCommand) -> list[Finding]:
 
     If Nova does not say which cells answer, the only note says that.
     """
+    from placementclient.model.findings import Finding
     from placementclient.model.services import hosts_of_cells_down
     from placementclient.nova import service
     from placementclient.render import findings

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from placementclient.basis import errors
 from placementclient.basis.wording import listed, unsteady
 from placementclient.commands.framework import base, option, progress, scheduling, selectors
-from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
+from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
     from placementclient.model.plans import Plan

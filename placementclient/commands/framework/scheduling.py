@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from placementclient.basis import errors
 from placementclient.basis.wording import listed
 from placementclient.commands.framework import base, compute
-from placementclient.commands.framework.compute import CYBORG, GLANCE, NEUTRON, NOVA
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.model.catalog import CYBORG, GLANCE, NEUTRON, NOVA
 
 if TYPE_CHECKING:
     from placementclient.model.servers import Flavor, HostAggregate, Image, Server

@@ -20,10 +20,10 @@ from placementclient.commands.framework import (
     selectors,
 )
 from placementclient.commands.framework.changing import Changing
-from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.inspection import examination
 from placementclient.commands.inspection.examination import ALWAYS
+from placementclient.model.catalog import NOVA
 from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:

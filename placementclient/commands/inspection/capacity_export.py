@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.commands.framework import base, compute, option, reading, scheduling
-from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
+from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

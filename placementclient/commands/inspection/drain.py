@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
 from placementclient.commands.framework import base, compute, reading, scheduling, selectors
-from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
     from placementclient.insight.drain.cloud import DrainCloud

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.basis import errors
 from placementclient.commands.framework import base, compute, reading, scheduling
-from placementclient.commands.framework.compute import IRONIC, KEYSTONE, NEUTRON, NOVA
 from placementclient.commands.framework.option import Option
+from placementclient.model.catalog import IRONIC, KEYSTONE, NEUTRON, NOVA
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client

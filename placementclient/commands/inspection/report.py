@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A whole cloud on one page."""
 
+from __future__ import annotations
+
 import os
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from placementclient import program
 from placementclient.basis import errors
@@ -11,8 +14,10 @@ from placementclient.basis.wording import listed
 from placementclient.commands.framework import base, reading
 from placementclient.commands.framework.option import Option
 from placementclient.commands.inspection import audit, examination
-from placementclient.model.plans import Plan
-from placementclient.model.snapshots import Snapshot
+
+if TYPE_CHECKING:
+    from placementclient.model.plans import Plan
+    from placementclient.model.snapshots import Snapshot
 
 _UNUSABLE = 'the page is written without a list that cannot be used, and something is wrong'
 

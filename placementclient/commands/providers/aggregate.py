@@ -17,6 +17,7 @@ from placementclient.commands.framework import (
 )
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.model.catalog import NOVA
 from placementclient.render import columns
 
 _AGGREGATES = editing.Names(
@@ -138,7 +139,7 @@ class SyncAggregate(Changing):
         from placementclient.producers.sync import Sync
 
         with compute.instead_of_nova('--aggregates'):
-            aggregates = compute.records(self, 'aggregates', self.args.aggregates or compute.NOVA)
-        is_from_nova = self.args.aggregates in (None, compute.NOVA)
+            aggregates = compute.records(self, 'aggregates', self.args.aggregates or NOVA)
+        is_from_nova = self.args.aggregates in (None, NOVA)
         notes = compute.notes_on_cells_down(self) if is_from_nova else []
         return self.change(Sync(self.client, aggregates, remove=self.args.remove, notes=notes))

@@ -13,6 +13,7 @@ from placementclient.client import endpoints
 from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.model.catalog import NEUTRON
 from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class ReplaceProvider(Changing):
 
         old, new = replacing.old_uuid, replacing.new_uuid
         try:
-            ports = compute.records(self, 'ports', compute.NEUTRON)
+            ports = compute.records(self, 'ports', NEUTRON)
         except (service.NoCompute, errors.BadFile) as reason:
             self.log.warning(
                 f'Not known which ports name {old} as their provider: {reason}. Look for it in '

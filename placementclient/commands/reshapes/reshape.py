@@ -7,7 +7,7 @@ import functools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from placementclient import program
 from placementclient.basis import errors
@@ -17,12 +17,12 @@ from placementclient.commands.framework import base, compute, option, progress, 
 from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, check_free
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.model.plans import Change, Plan
-from placementclient.model.providers import Provider
-from placementclient.model.snapshots import Origin, Snapshot
-from placementclient.model.specifications import Spec
-from placementclient.planner.errors import Undecided
-from placementclient.render import runs
+
+if TYPE_CHECKING:
+    from placementclient.model.plans import Change, Plan
+    from placementclient.model.providers import Provider
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.model.specifications import Spec
 
 T = TypeVar('T')
 
@@ -100,7 +100,9 @@ class PlanReshape(base.ShowOne):
 
     def execute(self) -> base.Output:
         from placementclient.files import disk
+        from placementclient.model.snapshots import Origin
         from placementclient.planner import planner
+        from placementclient.planner.errors import Undecided
         from placementclient.planner.specification import assignments
         from placementclient.render import plans
         from placementclient.runs import storage
@@ -242,6 +244,7 @@ def _rehearsed(
     plan: Plan, snapshot: Snapshot, trees: Sequence[str]
 ) -> tuple[int, str, base.Output]:
     """Rehearse a plan; return the exit status, the ending and the rows."""
+    from placementclient.render import runs
     from placementclient.runs import rehearse
 
     rehearsal = rehearse.rehearse(plan, snapshot, trees=trees)

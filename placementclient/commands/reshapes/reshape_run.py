@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.wording import tally
@@ -11,10 +12,10 @@ from placementclient.commands.framework import base, option, progress, selectors
 from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, free_name, journal_of
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.reshapes.reshape import computes_up, still_up
-from placementclient.model import snapshots
-from placementclient.model.outcomes import Outcome, State, Status, TreeResult, TreeStatus
-from placementclient.model.plans import Change, Plan
-from placementclient.render import failures, runs
+
+if TYPE_CHECKING:
+    from placementclient.model.outcomes import Outcome, TreeResult, TreeStatus
+    from placementclient.model.plans import Change, Plan
 
 _READ = (PLAN_FILE, *selectors.TREES, option.workers('trees to read'))
 _RUN = (
@@ -62,6 +63,8 @@ class ApplyReshape(base.Lister):
     )
 
     def execute(self) -> base.Output:
+        from placementclient.model.outcomes import Outcome, State
+        from placementclient.model.snapshots import is_elsewhere
         from placementclient.render.plans import extent
 
         plan = _read_plan(self)
@@ -77,7 +80,7 @@ class ApplyReshape(base.Lister):
             self.confirm(f'{extent(trees)}. {_describe_origin(plan, here)}{question}')
         else:
             self.log.warning(extent(trees))
-            if snapshots.is_elsewhere(plan.origin, here):
+            if is_elsewhere(plan.origin, here):
                 self.log.warning(f'{_describe_origin(plan, here)}This is {here}')
         outcome = _carry_out(self, plan, count)
         advise(self, plan, outcome.of(State.LEFT_ALONE))
@@ -126,6 +129,8 @@ class StatusReshape(base.Lister):
     options = _READ
 
     def execute(self) -> base.Output:
+        from placementclient.model.outcomes import Status
+        from placementclient.render import runs
         from placementclient.runs import engines
 
         plan = _read_plan(self)
@@ -157,6 +162,7 @@ class VerifyReshape(base.Lister):
     options = _READ
 
     def execute(self) -> base.Output:
+        from placementclient.render import runs
         from placementclient.runs import engines
 
         plan = _read_plan(self)
@@ -229,6 +235,9 @@ def _carry_out(command: base.Lister, plan: Plan, total: int, *, backward: bool =
 
 def _show_outcome(command: base.Lister, outcome: Outcome, *, backward: bool = False) -> base.Output:
     """Return the results of all trees; they decide on the exit status."""
+    from placementclient.model.outcomes import State
+    from placementclient.render import runs
+
     command.exit_status, command.ending = outcome.exit_status, runs.ending(outcome)
     begun = outcome.of(State.DONE_IN_PART)
     going_on = runs.completing(begun, command.args.plan, command.program, backward=backward)
@@ -240,6 +249,8 @@ def _show_outcome(command: base.Lister, outcome: Outcome, *, backward: bool = Fa
 
 def advise(command: base.Lister, plan: Plan, left_alone: Sequence[TreeResult | TreeStatus]) -> None:
     """Print the command that plans the trees again that were left alone."""
+    from placementclient.render import failures, runs
+
     if left_alone:
         path = command.args.plan
         command.next_steps = [

@@ -20,6 +20,7 @@ from placementclient.commands.framework import (
 )
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -195,7 +196,7 @@ class RestoreSnapshot(Changing):
         from placementclient.nova import service
 
         listed: Mapping[str, Server] | None = compute.records(self, 'servers', self.args.servers)
-        if listed is None or compute.NOVA not in compute.places(self.args.servers):
+        if listed is None or NOVA not in compute.places(self.args.servers):
             return listed
         lacking = sorted(snapshot.consumers.keys() - listed.keys())
         found = parallel(partial(service.server_record, self.client), lacking, _WORKERS)

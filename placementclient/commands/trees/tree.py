@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Provider trees: list, show, graph."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from placementclient.basis import errors
 from placementclient.commands.framework import base, option, reading, selectors
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.model.plans import Change
-from placementclient.model.snapshots import Snapshot
-from placementclient.model.trees import Tree
-from placementclient.render import trees as render
 from placementclient.render.style import Style
+
+if TYPE_CHECKING:
+    from placementclient.model.plans import Change
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.model.trees import Tree
 
 _WITH = (
     Flag('--traits', help='Show the traits of each resource provider'),
@@ -36,6 +39,8 @@ class ShowTree(DocumentCommand):
     options = (option.PROVIDER, *_WITH)
 
     def text(self) -> Text:
+        from placementclient.render import trees as render
+
         trees = list(_trees_to_show(self))
         if not trees:
             raise errors.NoSuchProvider(f'{self.args.provider} has gone meanwhile')
@@ -55,6 +60,8 @@ class ListTree(DocumentCommand):
     options = (*selectors.TREES, *_WITH)
 
     def text(self) -> Text:
+        from placementclient.render import trees as render
+
         if self.args.formatter == self.formatter_default:
             return _drawing(self, _trees_to_show(self), {})
         shown = {'allocations': self.args.allocations}
@@ -68,6 +75,8 @@ def _trees_to_show(command: DocumentCommand) -> Iterator[Tree]:
 
 def _drawing(command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, Any]) -> Text:
     """Return trees as text: with bars and colours on a terminal, plain in a pipe."""
+    from placementclient.render import trees as render
+
     is_terminal = command.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
     style = Style(bars=is_terminal, colours=is_terminal and not os.environ.get('NO_COLOR'))
     shown = {'traits': command.args.traits, 'allocations': command.args.allocations}
@@ -159,6 +168,7 @@ def _of_file(command: base.PlacementCommand) -> Iterator[Tree]:
 
 def _of_snapshot(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
     """The trees of a snapshot, those with some roots or all."""
+    from placementclient.model.trees import Tree
     from placementclient.placing.topology import Topology
 
     topology = Topology(snapshot)
