@@ -8,6 +8,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from placementclient.basis import errors
+from placementclient.model.catalog import COMPUTE_SERVICE
 from placementclient.model.servers import (
     Flavor,
     HostAggregate,
@@ -16,7 +17,7 @@ from placementclient.model.servers import (
     ServerMigration,
     same_host,
 )
-from placementclient.model.services import COMPUTE_SERVICE, ComputeService
+from placementclient.model.services import ComputeService
 from placementclient.nova import host_records, records
 
 
