@@ -139,39 +139,41 @@ class Supply:
         )
         if suitable is None:
             return None
-        pairs = zip(self._request.parts, suitable, strict=True)
-        able = [places for part, places in pairs if part.resources]
+        numbers = [n for n, part in enumerate(self._request.parts) if part.resources]
+        able = [suitable[number] for number in numbers]
         common = {number for part in self._common for number in able[part]}
         if not covers(self._request, bins, common):
             return None
-        local = []
-        for label, part, places in zip(self._labels, self._parts, able, strict=True):
-            local.append(0)
-            for state, pool in ((states[number], bins[number].pool) for number in places):
-                count = min(slots(state, name, amount) for name, amount in part.resources)
-                # Other trees use shared inventory of a tree: it is a pool for the tree too.
-                if pool is None:
-                    local[-1] += count
-                    continue
-                self._servers[pool, label] = count
-                for name, _ in part.resources:
-                    self._free[pool, name] = max(0, state.free(name))
         is_tied = self._depends(bins, able)
         options = tuple(self._options(states, bins)) if is_tied else ()
-        used = {stock for option in options for stock, _ in option}
         content = (
-            tuple(local),
+            tuple(self._count_local(part, states, bins, able[part]) for part in range(len(able))),
             tuple(frozenset(bins[n].pool or '' for n in places) - {''} for places in able),
             all(able),
             (options,) if is_tied else (),
-            tuple(
-                ((number, name), max(0, state.free(name)))
-                for number, state in enumerate(states)
-                for name in sorted(state.inventories)
-                if (number, name) in used
-            ),
+            _free_of(options, states),
         )
         return self._distinct.setdefault(content, Site(*content))
+
+    def _count_local(
+        self,
+        number: int,
+        states: Sequence[ProviderState],
+        bins: Sequence[HostProvider],
+        places: Sequence[int],
+    ) -> int:
+        """Return of how many servers a tree serves a part, and enter the pools that do, too."""
+        label, part, total = self._labels[number], self._parts[number], 0
+        for state, pool in ((states[place], bins[place].pool) for place in places):
+            count = min(slots(state, name, amount) for name, amount in part.resources)
+            # Other trees use shared inventory of a tree: it is a pool for the tree too.
+            if pool is None:
+                total += count
+                continue
+            self._servers[pool, label] = count
+            for name, _ in part.resources:
+                self._free[pool, name] = max(0, state.free(name))
+        return total
 
     def _depends(self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]) -> bool:
         """Return whether the provider of one part decides on the providers of another."""
@@ -201,6 +203,19 @@ class Supply:
             raise errors.PlacementError(
                 'There are too many ways to serve the groups of one server: ask for fewer groups'
             )
+
+
+def _free_of(
+    options: Iterable[Choice], states: Sequence[ProviderState]
+) -> tuple[tuple[Stock, int], ...]:
+    """Return the free amounts of the inventories of a tree that some choice uses."""
+    used = {stock for option in options for stock, _ in option}
+    return tuple(
+        ((number, name), max(0, state.free(name)))
+        for number, state in enumerate(states)
+        for name in sorted(state.inventories)
+        if (number, name) in used
+    )
 
 
 class _DistinctSearch(PartSearch):

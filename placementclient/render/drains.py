@@ -279,21 +279,26 @@ def _left(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
 
 def _words(cloud: DrainCloud, request: Request) -> str:
     """Return what a server asks for, without what every host has."""
-    words = sizes(request.totals)
     required = {*request.root_required, *request.covering}
     required |= {names for part in request.parts for names in part.required}
     single = {name for names in required if len(names) == 1 for name in names}
-    rare = sorted(single & cloud.rare)
-    words += ''.join(f' in the {name}' for name in single if name.startswith(affinity('')))
-    if rare:
-        words += f' with {listed(rare, _NAMED)}'
-    places = sorted(name for names in request.root_member_of for name in names)
-    novas = [name for name in places if name.startswith((zone(''), cell('')))]
-    words += ''.join(f' in {name if name != zone("") else "the default zone"}' for name in novas)
-    if others := [name for name in places if name not in novas]:
-        names = [cloud.knowledge.aggregates.get(name, name) for name in others]
-        words += f' in aggregate {listed(names, 2)}'
-    return words
+    words = [f'in the {name}' for name in sorted(single) if name.startswith(affinity(''))]
+    if rare := sorted(single & cloud.rare):
+        words.append(f'with {listed(rare, _NAMED)}')
+    words += _places(cloud, {name for names in request.root_member_of for name in names})
+    return ' '.join((sizes(request.totals), *words))
+
+
+def _places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]:
+    """Return zones, cells and aggregates, by the names of Nova where these are known."""
+    others = []
+    for name in sorted(names):
+        if name.startswith((zone(''), cell(''))):
+            yield f'in {"the default zone" if name == zone("") else name}'
+        else:
+            others.append(cloud.knowledge.aggregates.get(name, name))
+    if others:
+        yield f'in aggregate {listed(others, 2)}'
 
 
 def _free(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from placementclient.model.consumers import Allocations
@@ -231,8 +231,3 @@ def migration_obstacle(consumer_uuid: str, migration: ServerMigration) -> Obstac
 
 def audit_of(subject: str) -> str:
     return f'openstack resource provider audit --subject {subject}'
-
-
-def migrations_by_consumer(migrations: Sequence[ServerMigration]) -> Mapping[str, ServerMigration]:
-    """Return the migrations by the UUIDs of the consumers that hold their old hosts."""
-    return {migration.uuid: migration for migration in migrations if migration.uuid}

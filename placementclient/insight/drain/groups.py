@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from placementclient.insight.drain.problem import Problem, TargetHost
+from placementclient.insight.drain.problem import Fit, Problem, TargetHost
 from placementclient.placing.shapes import HostOption, Shape
 
 #: The most options of one request on one host that are counted separately.
@@ -49,18 +49,22 @@ class Group:
 
 def group_hosts(problem: Problem) -> list[Group]:
     """Return groups of the hosts that have room for at least one request."""
-    trimmer = _Trimmer(problem)
+    kinds = {
+        shape: {kind: fit for kind in problem.servers if (fit := problem.fit(kind, shape))}
+        for shape in problem.by_shape
+    }
+    trim = cache(lambda shape, room: _trim(problem, kinds[shape], shape, room))
     names = sorted({name for kind in problem.servers for name in problem.requests[kind].limits})
     groups: dict[object, Group] = {}
     for number, host in enumerate(problem.hosts):
-        room = trimmer.trimmed(host.shape, tuple(max(0, free) for free in host.room))
+        room: Room = trim(host.shape, tuple(max(0, free) for free in host.room))
         room += tuple(problem.limits[name] - host.members.get(name, 0) for name in names)
         groups.setdefault((host.shape, room), Group(host.shape, room)).hosts.append(number)
     for group in groups.values():
         width = problem.shapes[group.shape].width
         places = {name: width + at for at, name in enumerate(names)}
-        for kind in trimmer.kinds[group.shape]:
-            _add_options(problem, group, kind, places)
+        for kind, fit in kinds[group.shape].items():
+            _add_options(problem, group, kind, fit, places)
     return [group for group in groups.values() if group.options]
 
 
@@ -101,7 +105,9 @@ def _fill_host(
                 pending.append(((*chosen, number), tuple(left)))
 
 
-def _add_options(problem: Problem, group: Group, kind: int, places: Mapping[str, int]) -> None:
+def _add_options(
+    problem: Problem, group: Group, kind: int, fit: Fit, places: Mapping[str, int]
+) -> None:
     """Add the options of a kind on a host of a group; server groups have places in the room."""
     limits = tuple((places[name], 1) for name in problem.requests[kind].limits)
     if any(group.room[at] < 1 for at, _ in limits):
@@ -114,57 +120,37 @@ def _add_options(problem: Problem, group: Group, kind: int, places: Mapping[str,
             break
     if len(options) > MAX_OPTIONS or search.left < 0:
         # Too many to count separately: only the sums count, which is a weaker condition.
-        fit = problem.fit(kind, group.shape)
-        assert fit is not None
         options, group.is_relaxed = {None: fit.sums}, True
     for number, option in enumerate(options.values()):
         group.options[kind, number] = option
         group.needs[kind, number] = (*option.local, *limits)
 
 
-class _Trimmer:
-    """Cuts the room of hosts to the amounts that the requests can use."""
+def _trim(problem: Problem, kinds: Mapping[int, Fit], shape: int, room: Room) -> Room:
+    """Return no more of each room than the servers can take that another room allows.
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        #: The kinds of servers that the hosts of a shape can serve.
-        self.kinds = {
-            shape: [kind for kind in problem.servers if problem.fit(kind, shape) is not None]
-            for shape in problem.by_shape
-        }
-        self.trimmed = cache(self._trim)
-        self._fixed = cache(self._amounts)
+    :param kinds: those that hosts of the shape can serve
+    """
+    fits = [fit for kind, fit in kinds.items() if _has_room(problem, kind, fit, shape, room)]
+    if not fits:
+        return (0,) * len(room)
+    if problem.shapes[shape].pooled or not all(fit.is_fixed for fit in fits):
+        return room
+    needs, bounded = [fit.fixed for fit in fits], list(room)
+    for other in range(len(room)):
+        if all(needed.get(other) for needed in needs):
+            for at in range(len(room)):
+                most = max(bounded[other] * needed.get(at, 0) // needed[other] for needed in needs)
+                bounded[at] = min(bounded[at], most)
+    return tuple(bounded)
 
-    def _amounts(self, shape: int, kind: int) -> Mapping[int, int] | None:
-        """Return the amount of each room for a server; ``None`` if it depends on the option."""
-        fit = self._problem.fit(kind, shape)
-        assert fit is not None
-        return fit.fixed if self._problem.requests[kind].is_lax or fit.only else None
 
-    def _trim(self, shape: int, room: Room) -> Room:
-        """Return no more of each room than the servers can take that another room allows."""
-        kinds = [kind for kind in self.kinds[shape] if self._has_room(shape, kind, room)]
-        if not kinds:
-            return (0,) * len(room)
-        fixed = [needed for kind in kinds if (needed := self._fixed(shape, kind)) is not None]
-        if self._problem.shapes[shape].pooled or len(fixed) < len(kinds):
-            return room
-        bounded = list(room)
-        for other in range(len(room)):
-            if all(needed.get(other) for needed in fixed):
-                for at in range(len(room)):
-                    most = max(
-                        bounded[other] * needed.get(at, 0) // needed[other] for needed in fixed
-                    )
-                    bounded[at] = min(bounded[at], most)
-        return tuple(bounded)
-
-    def _has_room(self, shape: int, kind: int, room: Room) -> bool:
-        fixed = self._fixed(shape, kind)
-        if fixed is not None:
-            return all(room[at] >= amount for at, amount in fixed.items())
-        search = self._problem.options(kind, shape, room)
-        return search.first() is not None or search.left < 0
+def _has_room(problem: Problem, kind: int, fit: Fit, shape: int, room: Room) -> bool:
+    """Return whether a host with some room certainly or perhaps has room for a server."""
+    if fit.is_fixed:
+        return all(room[at] >= amount for at, amount in fit.fixed.items())
+    search = problem.options(kind, shape, room)
+    return search.first() is not None or search.left < 0
 
 
 def sort_twins(host: TargetHost, shape: Shape) -> TargetHost:

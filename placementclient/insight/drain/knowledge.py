@@ -3,8 +3,8 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from msgspec import UNSET
@@ -12,15 +12,18 @@ from msgspec import UNSET
 from placementclient.basis.wording import counted, listed
 from placementclient.insight import owners
 from placementclient.insight.drain import requests
-from placementclient.insight.drain.departures import (
-    Restriction,
-    migrations_by_consumer,
-    restriction,
-)
+from placementclient.insight.drain.departures import Restriction, restriction
 from placementclient.insight.drain.nova_facts import Knowledge, affinity, zone
 from placementclient.model.consumers import Allocations, together
 from placementclient.model.requests import CandidateRequest
-from placementclient.model.servers import HostAggregate, Image, Server, ServerGroup, same_host
+from placementclient.model.servers import (
+    HostAggregate,
+    Image,
+    Server,
+    ServerGroup,
+    ServerMigration,
+    same_host,
+)
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
 from placementclient.nova.images import Images
@@ -35,10 +38,8 @@ from placementclient.placing.requests import Request, parsed
 #: The policies of server groups that Nova's scheduler enforces.
 _APART, _TOGETHER = 'anti-affinity', 'affinity'
 _DEFAULT = Scheduling()
-#: Sentences about requirements that do not count, with a place for the number of servers.
-_FILTERS = (
-    'Not counted: what the flavors of {} ask of capabilities and of the metadata of host aggregates'
-)
+#: The lists of Nova that a file may lack, with their subject.
+_SUBJECTS = {'aggregates': 'availability zones', 'server_groups': 'server groups'}
 
 
 def learn(
@@ -57,105 +58,150 @@ def learn(
     """
     lists = document if isinstance(document, Mapping) else {}
     servers = records.server_details(document, path, {})
-    aggregates = records.aggregates(lists, path) if 'aggregates' in lists else []
-    server_groups = records.server_groups(lists, path) if 'server_groups' in lists else []
-    migrations = None
-    if 'migrations' in lists:
-        migrations = migrations_by_consumer(records.migrations(lists, path))
-    scheduling = replace(
-        scheduling,
-        # The zone of a server is its own.
-        settings=replace(scheduling.settings, default_schedule_zone=None),
-        sources=replace(scheduling.sources, aggregates=aggregates or None),
-    )
-    is_owned = owners.is_owner_required(snapshot)
-    zones = {aggregate.zone for aggregate in aggregates if aggregate.zone}
+    migrations = _read_migrations(lists, path)
+    # A list that the file lacks is empty, and a remark says so.
+    lists = {name: lists.get(name, []) for name in _SUBJECTS}
+    aggregates = records.aggregates(lists, path)
+    server_groups = records.server_groups(lists, path)
+    here = [server for server in servers if server.uuid in snapshot.consumers]
+    known = images(here)
+    # The zone of a server is its own.
+    settings = replace(scheduling.settings, default_schedule_zone=None)
+    sources = replace(scheduling.sources, aggregates=aggregates or None)
+    scheduling = replace(scheduling, settings=settings, sources=sources)
+    zones = {part.zone for part in aggregates if part.zone}
     groups, affine = _groups(snapshot, server_groups)
-    servers_here = [server for server in servers if server.uuid in snapshot.consumers]
-    known = images(servers_here)
-    restrictions = dict(_restrictions(snapshot, servers_here, known, scheduling.settings))
-    certain: dict[str, Request] = {}
-    least: dict[str, Request] = {}
-    unknown, uncounted = Counter[str](), Counter({_FILTERS: 0})
-    imageless: list[Server] = []
-    for server in servers_here:
-        consumer = snapshot.consumers[server.uuid]
-        image, missing = known.of(server)
-        requested = _requested(server, image, consumer.allocations, scheduling, is_owned, uncounted)
-        if isinstance(requested, str):
-            unknown[requested] += 1
-            continue
-        stays = bool(zones) and server.zone is not None and server.pinned_zone is not None
-        # Hosts in no zone are in Nova's default zone, whatever its name is.
-        name = zone(server.zone or '' if server.zone in zones else '')
-        request = parsed(requested)._replace(
-            root_member_of=(frozenset({name}),) if stays else (),
-            shared=requests.shared(snapshot, consumer.allocations),
-            limits=groups.get(server.uuid, ()),
-        )
-        if server.uuid in affine:
-            # No root has such a trait: no host may have it.
-            request = request._replace(root_required=(frozenset({affine[server.uuid]}),))
-        certain[server.uuid] = request
-        if stays and server.pinned_zone is UNSET:
-            # It may have been booted without a zone, and may go to another one then.
-            least[server.uuid] = request._replace(root_member_of=())
-        if missing:
-            # The image may require all that the old host has, and no more.
-            imageless.append(server)
-            least.setdefault(server.uuid, request)
-            certain[server.uuid] = _like_before(snapshot, consumer.allocations, request)
-    remarks = [*_without_image(known, imageless)]
-    remarks += [
-        f'Of {counted(number, "server")} only the allocations are counted: {reason}'
-        for reason, number in sorted(unknown.items())
-    ]
-    remarks += [text.format(counted(n, 'server')) for text, n in uncounted.items() if n]
-    if 'aggregates' not in lists:
-        remarks.append('Not counted: availability zones, as there are no aggregates in the file')
-    if 'server_groups' not in lists:
-        remarks.append('Not counted: server groups, as there are no server_groups in the file')
+    is_owned = owners.is_owner_required(snapshot)
+    reader = _RequestReader(snapshot, scheduling, known, is_owned, zones, groups, affine)
+    reader.read(here)
     knowledge = Knowledge(
-        certain,
-        least,
-        {server.uuid: server.state for server in servers if server.state},
+        reader.requests,
+        reader.least,
+        {server.uuid: server.state or '' for server in servers},
         {server.uuid for server in servers},
         _zones(snapshot, aggregates) if zones else {},
-        {group.uuid: group.most for group in server_groups if group.policy == _APART},
+        {group.uuid: group.most for group in server_groups},
         groups,
-        restrictions,
+        dict(_restrictions(snapshot, here, known, scheduling.settings)),
         migrations,
         aggregates={aggregate.uuid: aggregate.name for aggregate in aggregates},
     )
-    return knowledge, remarks
+    return knowledge, [*reader.remarks(), *_missing(document)]
 
 
-def _requested(
-    server: Server,
-    image: Image | None,
-    allocations: Allocations,
-    scheduling: Scheduling,
-    is_owned: bool,
-    uncounted: Counter[str],
-) -> CandidateRequest | str:
-    """Return the request that Nova would send, or why it is not known."""
-    if not server.flavor:
-        return 'their flavor is not known'
-    is_booted = server.boots_from_volume
-    parts = ServerRequest(server.flavor, image, project=server.project_id, from_volume=is_booted)
-    try:
-        request = scheduling.of_server(parts, is_owned=is_owned)
-    except Refusal as reason:
-        return f'Nova would refuse them: {reason}'
-    uncounted[_FILTERS] += request.has_filter(CAPABILITIES, METADATA)
-    if request.unknown or request.ignored or request.has_filter(NUMA, PCI):
-        return 'their flavor asks for devices or NUMA cells'
-    if server_request.amounts(request.first) != together(allocations.values()):
-        return 'they hold other amounts than their flavor says'
-    return request.first
+def _read_migrations(lists: Mapping[str, Any], path: str) -> Mapping[str, ServerMigration] | None:
+    """Return the migrations by the UUIDs of the consumers that hold their old hosts, if known."""
+    if 'migrations' not in lists:
+        return None
+    return {entry.uuid: entry for entry in records.migrations(lists, path) if entry.uuid}
 
 
-def _like_before(snapshot: Snapshot, allocations: Allocations, request: Request) -> Request:
+def _missing(document: Any) -> list[str]:
+    """Return sentences about the lists that a file lacks."""
+    return [
+        f'Not counted: {subject}, as there are no {name} in the file'
+        for name, subject in _SUBJECTS.items()
+        if not (isinstance(document, Mapping) and name in document)
+    ]
+
+
+@dataclass(slots=True)
+class _RequestReader:
+    """Reads the requests of servers, and counts the servers of which some part is not known.
+
+    :param zones: the availability zones that aggregates name
+    :param groups: the groups that keep each server apart
+    :param affine: the group that keeps a server where it is, by the UUID of the server
+    :ivar requests: the requests of the servers
+    :ivar least: those without uncertain parts, if that differs
+    """
+
+    snapshot: Snapshot
+    scheduling: Scheduling
+    images: Images
+    is_owned: bool
+    zones: Collection[str]
+    groups: Mapping[str, tuple[str, ...]]
+    affine: Mapping[str, str]
+    requests: dict[str, Request] = field(default_factory=dict)
+    least: dict[str, Request] = field(default_factory=dict)
+    #: The number of servers by the reason why only their allocations are known.
+    _unknown: Counter[str] = field(default_factory=Counter)
+    _filtered: int = 0
+    _imageless: list[Server] = field(default_factory=list)
+
+    def read(self, servers: Iterable[Server]) -> None:
+        """Read the requests of servers."""
+        for server in servers:
+            self._read(server)
+
+    def _read(self, server: Server) -> None:
+        image, missing = self.images.of(server)
+        asked = self._ask(server, image)
+        if isinstance(asked, str):
+            self._unknown[asked] += 1
+            return
+        allocations = self.snapshot.consumers[server.uuid].allocations
+        request = parsed(asked)._replace(
+            shared=requests.shared(self.snapshot, allocations),
+            limits=self.groups.get(server.uuid, ()),
+        )
+        if server.uuid in self.affine:
+            # No root has such a trait: no host may have it.
+            request = request._replace(root_required=(frozenset({self.affine[server.uuid]}),))
+        certain = request
+        if self.zones and server.zone is not None and server.pinned_zone is not None:
+            # Hosts in no zone are in Nova's default zone, whatever its name is.
+            name = zone(server.zone if server.zone in self.zones else '')
+            certain = request._replace(root_member_of=(frozenset({name}),))
+            if server.pinned_zone is not UNSET:
+                request = certain
+        if missing:
+            # The image may require all that the old host has, and no more.
+            self._imageless.append(server)
+            certain = _add_old_host(self.snapshot, allocations, certain)
+        self.requests[server.uuid] = certain
+        if certain is not request:
+            # It may have been booted without a zone, and may go to another one then.
+            self.least[server.uuid] = request
+
+    def _ask(self, server: Server, image: Image | None) -> CandidateRequest | str:
+        """Return the request that Nova would send, or why it is not known."""
+        if not server.flavor:
+            return 'their flavor is not known'
+        is_booted = server.boots_from_volume
+        parts = ServerRequest(server.flavor, image, None, server.project_id, from_volume=is_booted)
+        try:
+            request = self.scheduling.of_server(parts, is_owned=self.is_owned)
+        except Refusal as reason:
+            return f'Nova would refuse them: {reason}'
+        self._filtered += request.has_filter(CAPABILITIES, METADATA)
+        if request.unknown or request.ignored or request.has_filter(NUMA, PCI):
+            return 'their flavor asks for devices or NUMA cells'
+        allocations = self.snapshot.consumers[server.uuid].allocations
+        if server_request.amounts(request.first) != together(allocations.values()):
+            return 'they hold other amounts than their flavor says'
+        return request.first
+
+    def remarks(self) -> Iterator[str]:
+        """Yield sentences about the parts of requests that are not known or not counted."""
+        if self._imageless:
+            missing = (part for server in self._imageless for part in self.images.of(server)[1])
+            yield (
+                f'Of {counted(len(self._imageless), "server")} the image is not known, so that the '
+                'new host needs all traits and aggregates of the old one (--images): '
+                f'{listed(list(dict.fromkeys(missing)), 3)}'
+            )
+        for reason, number in sorted(self._unknown.items()):
+            yield f'Of {counted(number, "server")} only the allocations are counted: {reason}'
+        if self._filtered:
+            yield (
+                f'Not counted: what the flavors of {counted(self._filtered, "server")} ask of '
+                'capabilities and of the metadata of host aggregates'
+            )
+
+
+def _add_old_host(snapshot: Snapshot, allocations: Allocations, request: Request) -> Request:
     """Return a request for all that the old host has, with the conditions of Nova."""
     hosts = [uuid for uuid in allocations if not is_sharing(snapshot.providers[uuid])]
     root = snapshot.providers[snapshot.providers[hosts[0]].provider.root_uuid]
@@ -165,16 +211,6 @@ def _like_before(snapshot: Snapshot, allocations: Allocations, request: Request)
         root_member_of=(*strict.root_member_of, *request.root_member_of),
         limits=request.limits,
     )
-
-
-def _without_image(known: Images, servers: Sequence[Server]) -> Iterator[str]:
-    """Return a sentence about the servers whose images are not known."""
-    if servers:
-        parts = dict.fromkeys(part for server in servers for part in known.of(server)[1])
-        yield (
-            f'Of {counted(len(servers), "server")} the image is not known, so that the new host '
-            f'needs all traits and aggregates of the old one (--images): {listed(list(parts), 3)}'
-        )
 
 
 def _restrictions(
@@ -208,7 +244,9 @@ def _groups(
 def _zones(snapshot: Snapshot, aggregates: Iterable[HostAggregate]) -> dict[str, str]:
     """Return the availability zone by the name of the host; empty for Nova's default zone."""
     zones = {host: part.zone for part in aggregates if part.zone for host in part.hosts}
-    names = [root.name for root in snapshot.roots()]
+    names = (
+        [root.name for root in snapshot.roots()] if any(part.zone for part in aggregates) else []
+    )
     return dict.fromkeys(names, '') | by_provider(snapshot, zones)
 
 

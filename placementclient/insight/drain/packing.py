@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.problem import Fit, Placed, Problem
+from placementclient.model.consumers import Allocations
 from placementclient.placing.shapes import HostOption
 
 #: The room of a class, the room of all classes in average hosts, and the host.
@@ -230,3 +231,22 @@ class Packing:
             self.pools[pool] -= servers * amount
         for name in self.problem.requests[kind].limits:
             self.members[number][name] += servers
+
+    def occupy(
+        self, uuid: str, allocations: Allocations, groups: Iterable[str], servers: int = 1
+    ) -> None:
+        """Use the room of what servers hold on a host and on sharing providers; -1 frees it."""
+        for number in self.problem.numbers([uuid]):
+            host, room = self.problem.hosts[number], self.room[number]
+            shape = self.problem.shapes[host.shape]
+            for place, provider in enumerate(host.providers):
+                for name, amount in allocations.get(provider, {}).items():
+                    if (place, name) in shape.rooms:
+                        for at in {shape.rooms[place, name], shape.totals[name]}:
+                            room[at] -= servers * amount
+            for name in groups:
+                self.members[number][name] += servers
+        for provider, resources in allocations.items() if self.pools else ():
+            for name, amount in resources.items():
+                if (provider, name) in self.problem.pools:
+                    self.pools[provider, name] -= servers * amount

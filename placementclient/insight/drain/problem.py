@@ -62,6 +62,7 @@ class Fit(NamedTuple):
     :param suitable: the providers that can serve each part, by number
     :param only: the only option of such a host; ``None`` if there may be several
     :param fixed: the amounts of rooms that a server takes with any option
+    :param is_fixed: whether it takes no others
     :param sums: the least amounts of the sums that a server takes with any option
     :param surplus: how many traits and aggregates the root has that the request does not name
     """
@@ -69,6 +70,7 @@ class Fit(NamedTuple):
     suitable: Sequence[Sequence[int]]
     only: HostOption | None
     fixed: Mapping[int, int]
+    is_fixed: bool
     sums: HostOption
     surplus: int
 
@@ -176,7 +178,7 @@ def _fit(request: Request, shape: Shape) -> Fit | None:
         return None
     sums, root = shape.sum_of(request), shape.bins[0]
     if request.is_lax:
-        return Fit(suitable, None if shape.pooled else sums, dict(sums.local), sums, 0)
+        return Fit(suitable, None if shape.pooled else sums, dict(sums.local), True, sums, 0)
     only, fixed = None, dict[int, int]()
     single = [len(places) == 1 and shape.bins[places[0]].pool is None for places in suitable]
     for is_single, places, part in zip(single, suitable, request.parts, strict=True):
@@ -190,7 +192,7 @@ def _fit(request: Request, shape: Shape) -> Fit | None:
     named = frozenset().union(*request.root_required, *request.root_member_of)
     # A flavor may forbid them: a server prefers a host like its own.
     surplus = len(root.traits - named) + len(root.aggregates - named)
-    return Fit(suitable, only, fixed, sums, surplus)
+    return Fit(suitable, only, fixed, only is not None, sums, surplus)
 
 
 def build_problem(
@@ -204,29 +206,35 @@ def build_problem(
     :param servers: by the number of their request
     :param spare: hosts, for each of which an empty one like it is added
     """
-    requests, out = [cloud.requests[kind] for kind in servers], set(emptied)
+    out = set(emptied)
     targets = [uuid for uuid in cloud.hosts if uuid not in out]
-    # For lax requests only the traits and aggregates count that some request names.
+    requests = tuple(cloud.requests[kind] for kind in servers)
     is_lax = any(request.is_lax for request in requests)
-    named = frozenset({DISABLED, *_names_in(tuple(requests))}) if is_lax else None
-    trees = {tree for request in requests for tree in request.trees}
     pools = _free_shared(cloud, targets, servers if is_lax else {})
+    providers = _view(cloud, requests, is_lax=is_lax)
     numbers: dict[tuple[HostProvider, ...], int] = {}
     shapes: list[Shape] = []
     hosts = []
     for uuid, is_new in (*((uuid, False) for uuid in targets), *((uuid, True) for uuid in spare)):
-        providers = tuple(_providers(cloud, uuid, trees, named, is_new=is_new))
-        if providers not in numbers:
-            numbers[providers] = len(shapes)
-            shapes.append(Shape(providers))
-        shape = numbers[providers]
-        own = [state for state in cloud.tree(uuid) if not is_sharing(state)]
-        free = [amount for state in own for amount in cloud.room(state, is_new=is_new)]
-        room = tuple(shapes[shape].sums(free, pools))
-        serving = tuple(state.uuid for state in cloud.topology.serving(uuid))
-        members = {} if is_new else _count_members(cloud, uuid)
-        hosts.append(TargetHost(uuid, shape, serving, room, members))
+        bins = tuple(providers(uuid, is_new))
+        if bins not in numbers:
+            numbers[bins] = len(shapes)
+            shapes.append(Shape(bins))
+        host = _host(cloud, uuid, is_new=is_new)
+        room = tuple(shapes[numbers[bins]].sums(host.room, pools))
+        hosts.append(host._replace(shape=numbers[bins], room=room))
     return Problem(cloud.requests, servers, shapes, hosts, pools, cloud.knowledge.limits)
+
+
+def _host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHost:
+    """Return a host with the room of its own providers alone."""
+    own = [state for state in cloud.tree(root_uuid) if not is_sharing(state)]
+    room = tuple(free for state in own for free in cloud.room(state, is_new=is_new))
+    groups = {} if is_new else cloud.knowledge.groups
+    consumers = cloud.snapshot.consumers_in(root_uuid) if groups else ()
+    members = Counter(name for consumer in consumers for name in groups.get(consumer.uuid, ()))
+    serving = tuple(state.uuid for state in cloud.topology.serving(root_uuid))
+    return TargetHost(root_uuid, 0, serving, room, members)
 
 
 def _free_shared(
@@ -259,36 +267,32 @@ def _free_shared(
     return pools
 
 
-def _count_members(cloud: DrainCloud, root_uuid: str) -> Mapping[str, int]:
-    """Return the number of servers of each server group on a host."""
-    groups = cloud.knowledge.groups
-    consumers = cloud.snapshot.consumers_in(root_uuid) if groups else ()
-    return Counter(name for consumer in consumers for name in groups.get(consumer.uuid, ()))
+def _view(
+    cloud: DrainCloud, requests: tuple[Request, ...], *, is_lax: bool
+) -> Callable[[str, bool], Iterable[HostProvider]]:
+    """Return the function that returns the providers of a host, or of a new one like it.
 
+    For lax requests, they have only the traits and aggregates that some request names.
+    """
+    named = frozenset({DISABLED, *_names_in(requests)})
+    trees = {tree for request in requests for tree in request.trees}
 
-def _providers(
-    cloud: DrainCloud,
-    root_uuid: str,
-    trees: Collection[str],
-    named: frozenset[str] | None,
-    *,
-    is_new: bool,
-) -> Iterator[HostProvider]:
-    """Return the providers of a host with the traits and aggregates that are named."""
-    root, *others = cloud.topology.host(root_uuid, trees)
-    places = cloud.knowledge.places(cloud.snapshot.providers[root_uuid].name)
-    if places:
-        root = root._replace(aggregates=root.aggregates | places)
-    if is_new:
-        root = root._replace(traits=root.traits - {DISABLED})
-    for provider in (root, *others):
-        yield (
-            provider
-            if named is None
-            else provider._replace(
+    def providers(root_uuid: str, is_new: bool) -> Iterable[HostProvider]:
+        root, *others = cloud.topology.host(root_uuid, trees)
+        if places := cloud.knowledge.places(cloud.snapshot.providers[root_uuid].name):
+            root = root._replace(aggregates=root.aggregates | places)
+        if is_new:
+            root = root._replace(traits=root.traits - {DISABLED})
+        if not is_lax:
+            return root, *others
+        return (
+            provider._replace(
                 traits=provider.traits & named, aggregates=provider.aggregates & named
             )
+            for provider in (root, *others)
         )
+
+    return providers
 
 
 def _names_in(request: object) -> Iterator[str]:

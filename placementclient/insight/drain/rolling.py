@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches of hosts that are emptied one after the other, and come back empty."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -15,7 +15,6 @@ from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainVerdict
 from placementclient.insight.drain.problem import build_problem, by_kind
 from placementclient.insight.drain.proof import EFFORT, pack
-from placementclient.model.consumers import Allocations
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import DISABLED
@@ -166,36 +165,17 @@ class _RollingSearch:
     def _commit(self, move: ServerMove) -> None:
         """Move a server off its host."""
         kind = self._kinds.get(move.server)
-        groups = () if kind is None else self._cloud.requests[kind].limits
-        self._enter(move.source, move.before, groups, -1)
-        before, after = (
-            requests.shared(self._cloud.snapshot, side) for side in (move.before, move.after)
-        )
-        if before != after:
-            self._packing.pools.update(Counter(dict(before)) - Counter(dict(after)))
-        if move.target is None or kind is None:
+        request = Request(()) if kind is None else self._cloud.requests[kind]
+        self._packing.occupy(move.source, move.before, request.limits, -1)
+        if move.target is None:
             return
-        self._enter(move.target, move.after, groups, 1)
-        if before != after:
-            self._packing.pools.subtract(Counter(dict(after)) - Counter(dict(before)))
-            request = self._cloud.requests[kind]._replace(shared=after)
-            self._kinds[move.server] = self._cloud.number(request)
+        self._packing.occupy(move.target, move.after, request.limits)
+        shared = requests.shared(self._cloud.snapshot, move.after)
+        if shared != request.shared:
+            self._kinds[move.server] = self._cloud.number(request._replace(shared=shared))
         del self._on[move.source][move.server]
         moved = ServerMove(move.server, move.target, move.after, {})
         self._on[move.target][move.server] = moved
-
-    def _enter(self, uuid: str, allocations: Allocations, groups: Iterable[str], sign: int) -> None:
-        """Take a server's amounts off the room of a host; -1 gives them back."""
-        for number in self._problem.numbers([uuid]):
-            host, room = self._problem.hosts[number], self._packing.room[number]
-            shape = self._problem.shapes[host.shape]
-            for place, provider in enumerate(host.providers):
-                for name, amount in allocations.get(provider, {}).items():
-                    if (place, name) in shape.rooms:
-                        for at in {shape.rooms[place, name], shape.totals[name]}:
-                            room[at] -= sign * amount
-            for name in groups:
-                self._packing.members[number][name] += sign
 
 
 def is_never(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
