@@ -1,224 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From hosts to a plan: the collector under real shells, and what its archives become."""
+"""From the archives and devices of hosts to a plan."""
 
 import json
-import os
-import shutil
-import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
 
-from placementclient.hosts import archive
 from tests.functional import clouds
+from tests.functional.collecting import collect, make_host
 from tests.functional.conftest import process
 from tests.programs import Placement
-from tests.unit.hosts.libvirt_output import (
-    CAPABILITIES,
-    GPU0,
-    GPU1,
-    MDEVS,
-    domain,
-    mdevctl,
-    nodedev,
-    pci,
-)
-
-#: Every POSIX shell that is here; ``sh`` is everywhere.
-SHELLS = [shell for shell in ('sh', 'dash', 'busybox sh', 'bash') if shutil.which(shell.split()[0])]
-SECRET = "passwd='do-not-tell'"
-
-
-def host(folder, name, servers, parents):
-    """A folder with a virsh and an mdevctl that print what a host's would.
-
-    :param servers: the mediated devices of each
-    :param parents: of the mediated devices
-    """
-    answers = folder / 'answers'
-    answers.mkdir(parents=True)
-    files = {
-        'hostname': f'{name}\n\n',
-        'capabilities': CAPABILITIES,
-        'list --all --uuid': '\n'.join([*servers, '']),
-        'nodedev-list': '\n'.join(f'mdev_{mdev}' for mdev in parents),
-        'nodedev-list --cap mdev': '\n'.join(f'mdev_{mdev}' for mdev in parents),
-        'nodedev-list --cap mdev_types': '\n'.join({*parents.values()}),
-        **{f'dumpxml {uuid}': domain(uuid, *mdevs) for uuid, mdevs in servers.items()},
-        **{f'nodedev-dumpxml mdev_{m}': nodedev(m, parent) for m, parent in parents.items()},
-        **{f'nodedev-dumpxml {parent}': pci(parent) for parent in parents.values()},
-    }
-    for command, text in files.items():
-        (answers / command).write_text(text)
-    defined = [
-        (parent[4:].replace('_', ':', 2).replace('_', '.'), m) for m, parent in parents.items()
-    ]
-    (answers / 'mdevctl').write_text(mdevctl(*defined))
-    programs = folder / 'bin'
-    programs.mkdir()
-    # As virsh: secrets only where they are asked for, and the same global options.
-    (programs / 'virsh').write_text(f"""#!/bin/sh
-while :; do
-    case $1 in
-        --readonly | --quiet) shift ;;
-        --connect) shift 2 ;;
-        *) break ;;
-    esac
-done
-case "$*" in *--security-info*) echo "{SECRET}" ;; esac
-cat '{answers}'/"$*" || exit 1
-""")
-    (programs / 'mdevctl').write_text(f"#!/bin/sh\ncat '{answers}/mdevctl'\n")
-    for program in programs.iterdir():
-        program.chmod(0o755)
-    return programs
-
-
-def collected(placement, programs, target, shell='sh'):
-    script = placement('resource', 'provider', 'reshape', 'collector').stdout
-    with open(target, 'wb') as stream:
-        done = subprocess.run(
-            shell.split(),
-            input=script.encode(),
-            stdout=stream,
-            stderr=subprocess.PIPE,
-            env={'PATH': f'{programs}:{os.environ["PATH"]}'},
-            check=False,
-        )
-    assert (done.returncode, done.stderr) == (0, b'')
-
-
-@pytest.mark.parametrize('shell', SHELLS)
-def test_the_collector(shell, placement, tmp_path):
-    server = clouds.uuid_of('server0')
-    programs = host(tmp_path, 'gpu1', {server: (MDEVS[0],)}, {MDEVS[0]: GPU0})
-    collected(placement, programs, tmp_path / 'gpu1.tar', shell)
-    with tarfile.open(tmp_path / 'gpu1.tar') as stream:
-        names = set(stream.getnames())
-        assert stream.getnames()[-1] == 'count'
-    assert names == {
-        'hostname',
-        'capabilities.xml',
-        'mdev_types',
-        'domains',
-        f'domains/{server}.xml',
-        'nodedevs',
-        f'nodedevs/mdev_{MDEVS[0]}.xml',
-        f'nodedevs/{GPU0}.xml',
-        'mdevctl.json',
-        'mdevctl-defined.json',
-        'count',
-    }
-    facts = archive.read(str(tmp_path / 'gpu1.tar'))
-    assert (facts.hostname, facts.parents) == ('gpu1', {GPU0})
-    assert b'do-not-tell' not in (tmp_path / 'gpu1.tar').read_bytes()
-    assert not [
-        path for path in tmp_path.iterdir() if path.name not in ('answers', 'bin', 'gpu1.tar')
-    ]
-
-
-def test_a_domain_that_goes_while_it_is_read(placement, tmp_path):
-    server, gone = clouds.uuid_of('server0'), clouds.uuid_of('server1')
-    programs = host(tmp_path, 'gpu1', {server: (), gone: ()}, {})
-    (tmp_path / 'answers' / f'dumpxml {gone}').unlink()
-    virsh = (programs / 'virsh').read_text()
-    # It is listed once, and then never again.
-    flag = tmp_path / 'once'
-    once = f'case "$*" in list*) [ -e \'{flag}\' ] && {{ echo {server}; exit; }}\n'
-    once += f"    : > '{flag}' ;;\nesac\ncat "
-    (programs / 'virsh').write_text(virsh.replace('cat ', once, 1).replace('|| exit 1', '2>&-'))
-    collected(placement, programs, tmp_path / 'gpu1.tar')
-    facts = archive.read(str(tmp_path / 'gpu1.tar'))
-    assert [domain.uuid for domain in facts.domains] == [server]
-
-
-#: What the collector asks, and what it says where the host does not answer.
-FAILURES = {
-    'hostname': 'virsh hostname failed',
-    'capabilities': 'virsh capabilities failed',
-    'list --all --uuid': 'virsh list failed',
-    'nodedev-list --cap mdev': 'virsh nodedev-list --cap mdev failed',
-    'nodedev-list --cap mdev_types': 'virsh nodedev-list --cap mdev_types failed',
-    'mdevctl': 'mdevctl list failed',
-}
-
-
-def run_script(placement, programs, *arguments):
-    """The collector, as Ansible runs it: in the folder of the host, with the name of a file."""
-    script = programs.parent / 'collect.sh'
-    script.write_text(placement('resource', 'provider', 'reshape', 'collector').stdout)
-    return subprocess.run(
-        [*SHELLS[0].split(), script, *arguments],
-        cwd=programs.parent,
-        capture_output=True,
-        env={'PATH': f'{programs}:{os.environ["PATH"]}', 'TMPDIR': str(programs.parent)},
-        check=False,
-    )
-
-
-@pytest.mark.parametrize('command', FAILURES)
-def test_a_command_that_fails_is_not_taken_for_a_host_that_has_nothing(
-    command, placement, tmp_path
-):
-    server = clouds.uuid_of('server0')
-    programs = host(tmp_path, 'gpu1', {server: (MDEVS[0],)}, {MDEVS[0]: GPU0})
-    (tmp_path / 'answers' / command).unlink()
-    files = set(tmp_path.iterdir()) | {tmp_path / 'collect.sh'}
-    for arguments in (), ('gpu1.tar',):
-        done = run_script(placement, programs, *arguments)
-        assert (done.returncode, done.stdout) == (1, b'')
-        assert f'collect.sh: {FAILURES[command]}\n' in done.stderr.decode()
-        assert set(tmp_path.iterdir()) == files
-
-
-def test_a_name_that_is_none_is_not_passed_over(placement, tmp_path):
-    programs = host(tmp_path, 'gpu1', {}, {})
-    (tmp_path / 'answers' / 'list --all --uuid').write_text('../../etc/passwd\n')
-    done = run_script(placement, programs)
-    assert (done.returncode, done.stdout) == (1, b'')
-    assert b'virsh list printed a name that is none: ../../etc/passwd' in done.stderr
-
-
-@pytest.mark.parametrize('name', ['gpu1.tar', 'host:x.tar', '-C', 'there.tar', 'a b/it.tar'])
-def test_the_file_that_the_collector_writes_is_for_its_owner_alone(name, placement, tmp_path):
-    programs = host(tmp_path, 'gpu1', {}, {})
-    target = tmp_path / name
-    target.parent.mkdir(exist_ok=True)
-    if name == 'there.tar':
-        target.touch()
-        target.chmod(0o666)
-    done = run_script(placement, programs, name)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b'', b'')
-    assert target.stat().st_mode & 0o777 == 0o600
-    assert archive.read(str(target)).hostname == 'gpu1'
-    assert sorted(path.name for path in target.parent.iterdir() if 'tar' in path.name) in (
-        [target.name],
-        [],
-    )
-
-
-@pytest.mark.parametrize('kind', ['link', 'dangling link', 'link to a folder', 'folder', 'pipe'])
-def test_the_collector_follows_no_link_and_replaces_nothing_but_files(kind, placement, tmp_path):
-    programs = host(tmp_path, 'gpu1', {}, {})
-    target, other = tmp_path / 'gpu1.tar', tmp_path / 'other'
-    if kind == 'folder':
-        target.mkdir()
-    elif kind == 'pipe':
-        os.mkfifo(target)
-    else:
-        target.symlink_to(other)
-    if kind == 'link':
-        other.write_text('precious')
-    elif kind == 'link to a folder':
-        other.mkdir()
-    files = set(tmp_path.rglob('*')) | {tmp_path / 'collect.sh'}
-    done = run_script(placement, programs, 'gpu1.tar')
-    assert (done.returncode, done.stdout) == (1, b'')
-    assert b'gpu1.tar is a link, or no regular file: name another file' in done.stderr
-    assert set(tmp_path.rglob('*')) == files
-    assert kind != 'link' or other.read_text() == 'precious'
-
+from tests.unit.hosts.libvirt_output import GPU0, GPU1, MDEVS
 
 #: Of a server that holds one unit of a host.
 OWNER = '--project-id p --user-id u'
@@ -247,8 +39,8 @@ def test_from_two_hosts_to_a_plan(placement, tmp_path, monkeypatch):
             allocated = f'{uuid} --allocation rp={name},VGPU=1 {OWNER}'
             placement(f'resource provider allocation set {allocated}')
         parents = {MDEVS[2 * number]: GPU1, MDEVS[2 * number + 1]: GPU0}
-        programs = host(tmp_path / name, name, servers[name], parents)
-        collected(placement, programs, tmp_path / f'{name}.tar')
+        programs = make_host(tmp_path / name, name, servers[name], parents)
+        collect(placement, programs, tmp_path / f'{name}.tar')
     placement('resource provider snapshot save cloud.json')
     reshape = 'resource provider reshape'
     facts = '--host-facts gpu1.tar --host-facts gpu2.tar'
@@ -281,8 +73,8 @@ def test_a_server_that_the_facts_do_not_explain_keeps_its_tree_from_a_plan(
     placement('resource provider inventory set gpu1 --resource VGPU=8')
     for uuid in local:
         placement(f'resource provider allocation set {uuid} --allocation rp=gpu1,VGPU=1 {OWNER}')
-    programs = host(tmp_path / 'gpu1', 'gpu1', {local[0]: (MDEVS[0],)}, {MDEVS[0]: GPU1})
-    collected(placement, programs, tmp_path / 'gpu1.tar')
+    programs = make_host(tmp_path / 'gpu1', 'gpu1', {local[0]: (MDEVS[0],)}, {MDEVS[0]: GPU1})
+    collect(placement, programs, tmp_path / 'gpu1.tar')
     placement('resource provider snapshot save cloud.json')
     reshape = 'resource provider reshape'
     facts = '--host-facts gpu1.tar --snapshot cloud.json'

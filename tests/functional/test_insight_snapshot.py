@@ -22,26 +22,6 @@ def file(tmp_path):
     return path
 
 
-def test_what_is_restored_is_what_was_saved(placement, file, tmp_path):
-    assert placement(f'{COMMAND} restore {file}').status == 0
-    saved = tmp_path / 'saved.json'
-    assert placement(f'{COMMAND} save {saved}').status == 0
-    for pair in (f'{saved} live', f'live {saved}'):
-        result = placement(f'{COMMAND} diff {pair} -f json')
-        assert (result.status, json.loads(result.stdout)) == (0, [])
-
-
-def test_what_is_missing_is_made_again(client, placement, file):
-    assert placement(f'{COMMAND} restore {file}').status == 0
-    resource_provider.delete(client, uuid_of('none'))
-    assert placement(f'{COMMAND} restore {file}').status == 1
-    result = placement(f'{COMMAND} restore {file} --missing -f json')
-    made = [(row['object'], row['change'], row['state']) for row in json.loads(result.stdout)]
-    assert (result.status, made[0]) == (0, ('none', 'create', 'done'))
-    assert {name for name, _, _ in made} == {'none'}
-    assert trait.list_of_provider(client, uuid_of('none')).value == ['COMPUTE_NODE']
-
-
 def test_nothing_is_made_where_a_name_is_taken(client, placement, file):
     resource_provider.create(client, 'two')
     hint = ', with other UUIDs or names. --allocations restores only allocations'

@@ -13,7 +13,6 @@ import pytest
 import yaml
 from msgspec import structs
 
-from placementclient.api import allocation
 from placementclient.basis import errors
 from placementclient.files import disk
 from placementclient.model.snapshots import Origin, Snapshot
@@ -118,50 +117,6 @@ def test_a_reshape_there_and_back(placement, client, cloud):
     for uuid, consumer in cloud.consumers.items():
         assert back.consumers[uuid].allocations == consumer.allocations
         assert back.consumers[uuid].type == consumer.type
-
-
-def test_submit_sends_the_body_as_it_is(placement, client, cloud):
-    host = cloud.find('compute2')
-    assert host is not None
-    inventories = {name: item.as_fields() for name, item in host.inventories.items()}
-    inventories['VGPU']['total'] = 16
-    body = {
-        'inventories': {
-            host.uuid: {
-                'resource_provider_generation': host.provider.generation,
-                'inventories': inventories,
-            }
-        },
-        'allocations': {},
-    }
-    Path('body.json').write_text(json.dumps(body))
-    assert placement(f'{PREFIX} submit --file body.json').status == 0
-    again = placement(f'{PREFIX} submit --file body.json')
-    assert again.status == 1
-    assert 'placement.concurrent_update' in again.stderr
-    shown = placement('resource provider inventory show compute2 VGPU -c total -f value')
-    assert shown.stdout.split() == ['16']
-
-
-def test_replace_hands_allocations_over_in_one_request(placement, client, cloud):
-    consumer = next(consumer for consumer in cloud.consumers.values() if consumer.type)
-    record = {
-        'allocations': {
-            uuid: {'resources': dict(resources)} for uuid, resources in consumer.allocations.items()
-        },
-        'project_id': consumer.project_id,
-        'user_id': consumer.user_id,
-        'consumer_type': 'MIGRATION',
-    }
-    other = '5a2a1b5a-d0c4-4ae8-a1fe-14ae25f4b0d5'
-    body = {
-        consumer.uuid: {**record, 'allocations': {}, 'consumer_generation': consumer.generation},
-        other: {**record, 'consumer_generation': None},
-    }
-    Path('body.json').write_text(json.dumps(body))
-    assert placement('resource provider allocation replace --file body.json').status == 0
-    assert allocation.show(client, consumer.uuid).value.allocations == {}
-    assert allocation.show(client, other).value.allocations == consumer.allocations
 
 
 def test_files_that_are_needed_are_not_overwritten(placement, cloud):
@@ -285,13 +240,6 @@ def test_what_a_plan_says_of_owners_is_compared(placement, cloud, client):
     live = clouds.captured(client).consumers
     for uuid, consumer in cloud.consumers.items():
         assert live[uuid].project_id == consumer.project_id
-
-
-@pytest.mark.usefixtures('cloud')
-def test_yaml_has_the_verdicts_of_verify_as_texts(placement):
-    placement(f'{PLAN} --assignments gpu-map.csv --allow-inferred')
-    result = placement(f'{PREFIX} verify plan.json -f yaml')
-    assert {row['verdict'] for row in yaml.safe_load(result.stdout)} == {'pending'}
 
 
 def test_a_specification_states_the_uuid_of_a_new_provider(placement, client, cloud):

@@ -8,7 +8,7 @@ import pytest
 from placementclient.api import allocation, resource_provider
 from placementclient.changes.tree_queue import OtherService
 from placementclient.model.outcomes import State
-from placementclient.model.snapshots import Origin, Snapshot
+from placementclient.model.snapshots import Origin
 from placementclient.runs import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -22,23 +22,6 @@ def planned(client, service=URL):
     """A plan, made of what is there; its file says that it was made elsewhere."""
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=2, servers=2)), 2)
     return replace(plan, origin=Origin('2026-11-22T00:00:00+00:00', service))
-
-
-@pytest.mark.parametrize('run', RUNS)
-def test_where_none_of_the_trees_is_nothing_is_noted(client, run, tmp_path):
-    plan, path = planned(client), tmp_path / 'journal'
-    clouds.emptied(client)
-    clouds.load(client, Snapshot([clouds.host('another')], []))
-    with clouds.watched(client) as requests, pytest.raises(OtherService) as caught:
-        run(client, plan, str(path))
-    assert str(caught.value) == (
-        f'This is {client.service}, and none of the trees of the plan exists here. The plan was '
-        f'made of {URL}. Nothing was sent. Connect to the service that the plan is for; if it is '
-        'this one, give --other-service'
-    )
-    assert caught.value.exit_status == 1
-    assert {method for method, url in requests if url != '/reshaper'} == {'GET'}
-    assert not path.exists()
 
 
 def test_one_tree_that_is_gone_is_left_alone(client, tmp_path):

@@ -79,23 +79,6 @@ def test_a_child_that_is_gone_is_damage(client, plan, path):
     }
 
 
-def test_what_was_applied_and_is_undone_is_damage(client, plan, path):
-    engines.apply(client, plan, path)
-    engines.rollback(client, plan, f'{path}.other')
-    assert rows(client, plan, path) == [('not-applied', 'damaged', True)]
-
-
-def test_what_was_taken_back_is_not_overdue(client, plan, path):
-    engines.apply(client, plan, path)
-    engines.rollback(client, plan, path)
-    (row,) = engines.verify(client, plan, journal_path=path)
-    assert (row.reason, runs.verdict(row), row.is_wrong) == (
-        'the plan was taken back',
-        'pending',
-        False,
-    )
-
-
 def test_the_table_has_the_verdict(client, plan, path):
     columns, table = runs.verification(plan.changes, engines.verify(client, plan))
     assert columns == ('tree', 'kind', 'message', 'is_damage', 'verdict')

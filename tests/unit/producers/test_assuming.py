@@ -15,7 +15,6 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
-from placementclient.producers.assuming import Assumed
 from placementclient.producers.assuming.assumptions import NamedFiles, assumed, parse
 from tests.functional import clouds
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
@@ -63,12 +62,6 @@ def used(snapshot):
         state.name: {name: n for name, n in state.usages.items() if n}
         for state in snapshot.providers.values()
     }
-
-
-def test_nothing_is_assumed():
-    before = small()
-    result = assumed(before, ())
-    assert result == Assumed(before)
 
 
 def test_providers_get_what_is_given_and_keep_the_rest():
@@ -397,9 +390,3 @@ def test_long_names_of_many_hosts_are_refused_at_the_first():
     tracemalloc.stop()
     assert message.endswith('has more than 200 characters')
     assert peak < 10 << 20
-
-
-def test_the_same_assumptions_give_the_same_cloud():
-    text = '[{add: 2, like: compute1, name: "n{n}"}, {servers: {flavor: m1, count: 5}}]'
-    once, again = under(text).snapshot, under(text).snapshot
-    assert (once.providers, once.consumers) == (again.providers, again.consumers)
