@@ -1,20 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parses the specification of a reshape, in its short or long form."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from msgspec import structs
 
 from placementclient.files.cursors import Cursor, Faults, read
-from placementclient.model.inventories import FIELDS, LARGEST_RATIO, UNLIMITED
-from placementclient.model.providers import normalized
+from placementclient.files.declared import (
+    DECLARED,
+    in_order,
+    read_additions,
+    read_declared,
+    read_provider,
+    read_template,
+    whole_providers,
+)
+from placementclient.model.inventories import UNLIMITED
+from placementclient.model.patterns import escaped, is_pattern
+from placementclient.model.providers import is_uuid, normalized
 from placementclient.model.specifications import (
     ALL,
-    PLACEHOLDER,
-    SOURCE,
-    Addition,
+    DeclaredProvider,
+    Keys,
     Move,
     ProviderSpec,
     Spec,
@@ -22,15 +31,13 @@ from placementclient.model.specifications import (
     has_placeholder,
 )
 
-_T = TypeVar('_T')
-
 
 def parse(text: str, path: str) -> Spec:
     """Parse a specification, YAML or JSON, in either form.
 
     :raises errors.BadFile: if it is none, with the line
     """
-    return _spec(read(text, path))
+    return read_specification(read(text, path))
 
 
 def from_document(document: Any, path: str) -> Spec:
@@ -38,36 +45,98 @@ def from_document(document: Any, path: str) -> Spec:
 
     :raises errors.BadFile: if it is none
     """
-    return _spec(Cursor(document, path, ''))
+    return read_specification(Cursor(document, path, ''))
 
 
-def _spec(document: Cursor) -> Spec:
+def has_moves(document: Cursor) -> bool:
+    """Return whether a document is a mapping with moves, beside one tree, or in the long form."""
+    return isinstance(document.value, Mapping) and 'moves' in document.value
+
+
+def read_specification(document: Cursor) -> Spec:
+    """Read a specification: a list of moves, a mapping, or a declared tree with moves in it."""
+    places: dict[Keys, Keys] = {}
     if isinstance(document.value, list):
         fields: dict[str, Any] = {'moves': document.sequence(lambda item: _move(item, ()))}
+        places['moves',] = ()
+    elif isinstance(document.value, Mapping) and 'name' in document.value:
+        fields = document.fields({**DECLARED, **_BESIDE_TREES})
+        content = {key: fields.pop(key) for key in DECLARED if key in fields}
+        fields['trees'] = (DeclaredProvider(**content),)
+        places['trees', 0] = ()
     else:
-        fields = document.fields(
-            {
-                'trees': _selection,
-                'providers': _providers,
-                'moves': _moves,
-                'together': _together,
-                'split': Cursor.boolean,
-                'assignments': Cursor.texts,
-                'additions': _additions,
-            }
-        )
-    named = {entry.uuid: entry.name for entry in fields.get('providers', ()) if entry.uuid}
-    moves = tuple(
-        structs.replace(move, target=named.get(normalized(move.target), move.target))
-        for move in fields.pop('moves', ())
-    )
+        fields = document.fields({'trees': _trees, **_BESIDE_TREES})
+    entries = list(fields.pop('providers', ()))
+    if isinstance(declared := fields.get('trees'), tuple):
+        keys = [places.get(at, at) for at in (('trees', index) for index in range(len(declared)))]
+        for entry, at in whole_providers(declared, keys):
+            read_template(document.inside(*at, 'name'), ())
+            places['providers', len(entries)] = at
+            entries.append(entry)
+        places |= {('trees', 'name', index): (*at, 'name') for index, at in enumerate(keys)}
+        fields['trees'] = TreeSelection(tuple(escaped(tree.name) for tree in declared))
+    moves = _named_moves(document, fields.pop('moves', ()), entries, places)
     if 'trees' not in fields and any(has_placeholder(move.source) for move in moves):
         raise document.error('trees is missing, and a source with a placeholder selects none')
-    return Spec(moves=moves, **fields, document=document)
+    spec = Spec(moves=moves, providers=tuple(entries), **fields, document=document, places=places)
+    _refuse_repeated(spec)
+    return spec
+
+
+def _named_moves(
+    document: Cursor,
+    moves: Sequence[Move],
+    entries: list[ProviderSpec],
+    places: dict[Keys, Keys],
+) -> tuple[Move, ...]:
+    """Return moves whose targets are names, where an entry or a move has both name and UUID.
+
+    A target that only its move names gets an entry of its own.
+    """
+    named = {entry.uuid: entry.name for entry in entries if entry.uuid}
+    start = places.get(('moves',), ('moves',))
+    for index, move in enumerate(moves):
+        uuid = normalized(move.target)
+        if move.name is None:
+            continue
+        if uuid not in named:
+            named[uuid] = move.name
+            places['providers', len(entries)] = *start, index
+            entries.append(ProviderSpec(move.name, move.source, uuid=uuid))
+        elif named[uuid] != move.name:
+            raise document.inside(*start, index, 'name').error(f'{uuid} is {named[uuid]}')
+    return tuple(
+        structs.replace(
+            move, target=move.name or named.get(normalized(move.target), move.target), name=None
+        )
+        for move in moves
+    )
+
+
+def _refuse_repeated(spec: Spec) -> None:
+    """Refuse a name or a UUID that two entries have."""
+    names: set[str] = set()
+    uuids: set[str | None] = set()
+    for index, entry in enumerate(spec.providers):
+        if entry.name in names:
+            raise spec.error(f'{entry.name} is there twice', 'providers', index)
+        if entry.uuid in uuids - {None}:
+            raise spec.error(f'{entry.uuid} is there twice', 'providers', index, 'uuid')
+        names.add(entry.name)
+        uuids.add(entry.uuid)
 
 
 def _moves(cursor: Cursor) -> tuple[Move, ...]:
     return () if cursor.value is None else cursor.sequence(lambda item: _move(item, ('root',)))
+
+
+def _trees(cursor: Cursor) -> TreeSelection | tuple[DeclaredProvider, ...]:
+    """Return the conditions on the trees, or the trees themselves."""
+    if not isinstance(cursor.value, list):
+        return _selection(cursor)
+    if not cursor.value:
+        raise cursor.error('is empty')
+    return cursor.sequence(read_declared)
 
 
 def _selection(cursor: Cursor) -> TreeSelection:
@@ -81,107 +150,17 @@ def _selection(cursor: Cursor) -> TreeSelection:
     return TreeSelection(*(fields.get(key, ()) for key in readers))
 
 
-def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
-    names: set[str] = set()
-    uuids: set[str | None] = set()
-
-    def provider(item: Cursor) -> ProviderSpec:
-        if 'uuid' in item.mapping() and 'name' not in item.mapping():
-            raise item.error('a new provider needs a name; one that exists has its UUID under name')
-        entry = ProviderSpec(
-            **item.fields(
-                {
-                    'name': lambda at: _template(at, ('root', 'source')),
-                    'parent': lambda at: _template(at, ('root', 'source')),
-                    'inventories': lambda at: in_order(at.entries(inventory_fields)),
-                    'traits': Cursor.symbols,
-                    'aggregates': lambda at: at.sequence(Cursor.uuid),
-                    'uuid': Cursor.uuid,
-                },
-                ['name'],
-            )
-        )
-        if entry.name in names:
-            raise item.error(f'{entry.name} is there twice')
-        names.add(entry.name)
-        if SOURCE in (entry.parent or '') and SOURCE not in entry.name:
-            raise item.inside('parent').error('{source} has no meaning if name lacks it')
-        if entry.uuid is not None and has_placeholder(entry.name):
-            raise item.inside('uuid').error('is for one provider, but the name has a placeholder')
-        if entry.uuid in uuids - {None}:
-            raise item.inside('uuid').error(f'{entry.uuid} is there twice')
-        uuids.add(entry.uuid)
-        return entry
-
-    return cursor.sequence(provider)
-
-
-def _additions(cursor: Cursor) -> tuple[Addition, ...]:
-    names: set[str] = set()
-
-    def addition(item: Cursor) -> Addition:
-        fields = item.fields(
-            {
-                'resource_provider': lambda at: normalized(_template(at, ('root',))),
-                'parent': lambda at: _template(at, ('root',)),
-                'inventories': lambda at: in_order(at.entries(inventory_fields)),
-                'traits': Cursor.symbols,
-                'aggregates': lambda at: at.sequence(Cursor.uuid),
-                'consumers': _added,
-            },
-            ['resource_provider', 'inventories'],
-        )
-        entry = Addition(fields.pop('resource_provider'), **fields)
-        if entry.name in names:
-            raise item.error(f'{entry.name} is there twice')
-        names.add(entry.name)
-        for uuid, amounts in entry.consumers.items():
-            for name in amounts:
-                if name not in entry.inventories:
-                    raise item.inside('consumers', uuid, name).error(
-                        f'{name} is not in inventories'
-                    )
-        return entry
-
-    return cursor.sequence(addition)
-
-
-def _added(cursor: Cursor) -> dict[str, dict[str, int]]:
-    amounts = {
-        replace(item, value=uuid).uuid(): item.entries(lambda at: at.integer(1, UNLIMITED))
-        for uuid, item in cursor.mapping().items()
-    }
-    return in_order({uuid: in_order(resources) for uuid, resources in amounts.items()})
-
-
-def inventory_fields(cursor: Cursor) -> dict[str, int | float]:
-    """Return the given fields of one inventory.
-
-    :raises errors.BadFile: if one is unknown, or its value cannot be
-    """
-    readers: dict[str, Callable[[Cursor], int | float]] = {
-        **dict.fromkeys(FIELDS, lambda at: at.integer(1, UNLIMITED)),
-        'reserved': lambda at: at.integer(0, UNLIMITED),
-        'allocation_ratio': lambda at: at.number(0.0, LARGEST_RATIO),
-    }
-    return in_order(cursor.fields(readers))
-
-
-def in_order(values: Mapping[str, _T]) -> dict[str, _T]:
-    """Return a mapping in the order of its keys: equal specifications are equal bytes in a plan."""
-    return dict(sorted(values.items()))
-
-
 def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
     needed = ('from_resource_provider', 'to_resource_provider', 'moved_resources')
     fields = cursor.fields(
         {
-            'from_resource_provider': lambda at: _template(at, placeholders),
-            'to_resource_provider': lambda at: _template(at, (*placeholders, 'source')),
+            'from_resource_provider': lambda at: read_template(at, placeholders),
+            'to_resource_provider': lambda at: read_template(at, (*placeholders, 'source')),
             'moved_resources': lambda at: at.entries(_moved, at.mappings()),
             'as': lambda at: {name: item.symbol() for name, item in at.mapping().items()},
             'moved_traits': Cursor.symbols,
             'consumers': Cursor.mapping,
+            'name': lambda at: read_template(at, ()),
         },
         needed,
     )
@@ -194,8 +173,12 @@ def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
     ]
     with faults.collected():
         consumers = _consumers(fields.get('consumers', {}), moved)
+    if 'name' in fields and (not is_uuid(target) or is_pattern(source)):
+        reason = 'names a new provider whose UUID is to_resource_provider, below one source'
+        faults.errors.append(cursor.inside('name').error(reason))
     faults.raise_any()
-    return Move(source, target, moved, renamed, fields.get('moved_traits', ()), in_order(consumers))
+    traits, name = fields.get('moved_traits', ()), fields.get('name')
+    return Move(source, target, moved, renamed, traits, in_order(consumers), name)
 
 
 def _moved(cursor: Cursor) -> int | Literal['all']:
@@ -240,10 +223,12 @@ def _together(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
     return cursor.sequence(group)
 
 
-def _template(cursor: Cursor, placeholders: Collection[str]) -> str:
-    text = cursor.text()
-    for name in PLACEHOLDER.findall(text):
-        if name not in placeholders:
-            allowed = ', '.join(f'{{{name}}}' for name in placeholders) or 'none'
-            raise cursor.error(f'unknown placeholder {{{name}}}, known are {allowed}')
-    return text
+#: The readers of the keys beside ``trees``.
+_BESIDE_TREES: Mapping[str, Callable[[Cursor], Any]] = {
+    'providers': lambda at: at.sequence(read_provider),
+    'moves': _moves,
+    'together': _together,
+    'split': Cursor.boolean,
+    'assignments': Cursor.texts,
+    'additions': read_additions,
+}

@@ -2,6 +2,7 @@
 """The names that Nova uses in Placement."""
 
 import re
+from collections.abc import Iterable
 
 from placementclient.model.snapshots import ProviderState
 
@@ -34,6 +35,17 @@ _CHILD = re.compile(
 )
 #: An example of each.
 CHILD_FORMS = ('pci_0000_84_00_0', '0000:84:00.0', 'amd_sev')
+
+
+def with_compute_traits(stated: Iterable[str], state: ProviderState | None) -> frozenset[str]:
+    """Return stated traits beside those of an existing provider that are Nova's.
+
+    Nova takes away what its driver does not support any more, or what an operator enables again.
+    """
+    if state is None:
+        return frozenset(stated)
+    of_nova = (trait for trait in state.traits if trait.startswith(COMPUTE_PREFIX))
+    return frozenset(stated) - {DISABLED} | {*of_nova}
 
 
 def is_burned(state: ProviderState, resource_class: str) -> bool:

@@ -2,6 +2,7 @@
 """Names of providers and shell patterns for names, as in options."""
 
 import fnmatch
+import re
 from collections.abc import Callable, Iterable, Mapping
 
 from placementclient.basis import errors
@@ -13,6 +14,11 @@ MAX_HINTS = 20
 
 def is_pattern(name: str) -> bool:
     return any(character in name for character in '*?[')
+
+
+def escaped(name: str) -> str:
+    """Return the pattern that matches a name alone."""
+    return re.sub('([*?[])', r'[\1]', name)
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[str]:

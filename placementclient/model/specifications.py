@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.model.inventories import Amount, InventoryFields
+from placementclient.model.inventories import Amount, Inventory, InventoryFields
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import normalized
 from placementclient.model.snapshots import ProviderState
@@ -30,6 +30,8 @@ Keys = tuple[str | int, ...]
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]
+#: A field of a provider that an entry may state whole.
+WholeField = Literal['inventories', 'traits', 'aggregates']
 
 
 class TreeSelection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -52,12 +54,32 @@ class TreeSelection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
         )
 
 
+class DeclaredProvider(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A provider with its desired state: a field that is left out stays as it is.
+
+    Name or UUID may be empty, but not both.
+
+    :param children: those that are named; others stay
+    :param adds: whether inventories and traits come beside those that are there, and the provider
+        has to exist
+    """
+
+    name: str
+    uuid: str = ''
+    inventories: Mapping[Symbol, InventoryFields] | None = None
+    traits: tuple[Symbol, ...] | None = None
+    aggregates: tuple[Name, ...] | None = None
+    children: tuple[DeclaredProvider, ...] = ()
+    adds: bool = False
+
+
 class ProviderSpec(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A provider to create, or changes to an existing one.
 
     :param name: may have ``{root}`` and ``{source}`` in it
     :param parent: the same; ``None`` where the file does not say
     :param uuid: of a provider to make; ``None``: the plan chooses it
+    :param whole: the fields with all that the provider has afterwards; others are added to it
     """
 
     name: Name
@@ -66,6 +88,19 @@ class ProviderSpec(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     traits: tuple[Symbol, ...] = ()
     aggregates: tuple[Name, ...] = ()
     uuid: Name | None = None
+    whole: tuple[WholeField, ...] = ()
+
+    def can_have_class(self, name: str) -> bool:
+        """Return whether the provider may have inventory of a class afterwards."""
+        return 'inventories' not in self.whole or name in self.inventories
+
+    def is_satisfied(self, name: str, inventory: Inventory | None) -> bool:
+        """Return whether it states all inventories, and this one of a class with its total."""
+        if 'inventories' not in self.whole or (name in self.inventories) != (inventory is not None):
+            return False
+        return inventory is None or (
+            self.inventories[name].get('total', inventory.total) == inventory.total
+        )
 
 
 class Move(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -78,6 +113,7 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     :param traits: taken off the source and put on the target
     :param consumers: the amounts that are known to belong to the target; ``None`` is all that the
         consumer holds
+    :param name: in files, the name of a new target, whose UUID is then ``target``
     """
 
     source: Name = msgspec.field(name='from_resource_provider')
@@ -86,6 +122,7 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     renamed: Mapping[Symbol, Symbol] = msgspec.field(default_factory=dict, name='as')
     traits: tuple[Symbol, ...] = msgspec.field(default=(), name='moved_traits')
     consumers: Mapping[Name, Mapping[Symbol, Amount | None]] = {}
+    name: Name | None = None
 
     @property
     def moves_anything(self) -> bool:
@@ -126,9 +163,11 @@ class Spec(SpecRecord, frozen=True, dict=True, eq=False):
 
     :param document: the :class:`files.cursors.Cursor` that it was read from, which knows the place
         of each fault
+    :param places: where the document is not in the long form, the way to parts of that form in it
     """
 
     document: Any = None
+    places: Mapping[Keys, Keys] = {}
 
     @property
     def record(self) -> SpecRecord:
@@ -142,8 +181,10 @@ class Spec(SpecRecord, frozen=True, dict=True, eq=False):
 
         :param keys: what leads to it in the long form: ``'moves', 0, 'as'``
         """
-        if isinstance(self.document.value, list):  # the short form is nothing but the moves
-            keys = keys[1:]
+        for length in range(len(keys), 0, -1):
+            if (place := self.places.get(keys[:length])) is not None:
+                keys = (*place, *keys[length:])
+                break
         fault: errors.BadFile = self.document.inside(*keys).error(reason)
         return fault
 
@@ -213,7 +254,8 @@ class SpecIndex:
         targets = {move.target for move in spec.moves}
         for index, entry in enumerate(self._entries):
             has_parent = entry.parent is not None and not has_placeholder(entry.parent)
-            if has_placeholder(entry.name) or not (has_parent or entry.name in targets):
+            is_named = has_parent or entry.name in targets or entry.whole
+            if has_placeholder(entry.name) or not is_named:
                 self._open_entries.append(index)
                 continue
             for text in filter(None, (entry.name, entry.parent)):

@@ -129,7 +129,14 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     'say in the inventories of a target how much it reserves',
     'bad-row': '{reason}',
     'same-place': 'moving {resource_class} from {provider} to itself',
-    'no-target': 'there is no provider {provider}; a new one needs a name',
+    'no-target': 'there is no provider {provider}; a new one needs a name: add "name: NAME" '
+    'to the move',
+    # ``left``: by the moves
+    'contradicted': '{provider} is to have {total} {resource_class}, but the moves leave it {left}',
+    'left-out': '{provider} is to have no {resource_class}, of which {used} are in use: move it, '
+    'or state it',
+    'moved-trait': 'a move takes the trait {trait} from {provider} to {target}, but {stated} is '
+    'stated {how} it',
     'other-uuid': '{provider} exists already, and its UUID is {uuid}',
     # ``moved``: by all moves up to this one
     'too-much': '{moved} {resource_class} are moved off {provider}, which has {total}',

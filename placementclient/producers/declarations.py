@@ -9,88 +9,52 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from placementclient.basis import errors
 from placementclient.files.cursors import Cursor, read
-from placementclient.files.specifications import inventory_fields
-from placementclient.model.inventories import Inventory
+from placementclient.files.declared import read_declared, read_inventories
+from placementclient.model.inventories import Inventory, InventoryFields
 from placementclient.model.providers import is_uuid
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.specifications import DeclaredProvider
 
 #: The versions of Nova's provider configuration files that Nova takes.
 _SCHEMA = re.compile('1[.]([0-9]|[1-9][0-9]+)')
 #: Nova's word for the providers of all compute nodes of a host.
 _ANY_NODE = '$COMPUTE_NODE'
 
-#: The given fields of inventories, by class.
-DeclaredInventories = Mapping[str, Mapping[str, int | float]]
+
+def parse(text: str, path: str) -> tuple[DeclaredProvider, ...]:
+    """Parse a declaration: a provider, a list, or a provider configuration file of Nova."""
+    return read_declarations(read(text, path))
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A provider with its desired state; ``None`` leaves a field as it is.
+def read_declarations(
+    document: Cursor, compute_nodes: Sequence[str] = ()
+) -> tuple[DeclaredProvider, ...]:
+    """Return the providers at the top of a declaration.
 
-    Name or UUID may be empty, but not both.
-
-    :param children: those that are named; others stay
-    :param adds: whether inventories and traits come beside those that are there, and the provider
-        has to exist
+    :param compute_nodes: the names of the providers for which a provider configuration file of
+        Nova has ``$COMPUTE_NODE``
     """
-
-    name: str
-    uuid: str = ''
-    inventories: DeclaredInventories | None = None
-    traits: frozenset[str] | None = None
-    aggregates: frozenset[str] | None = None
-    children: tuple[Declared, ...] = ()
-    adds: bool = False
-
-
-def parse(text: str, path: str, compute_nodes: Sequence[str] = ()) -> tuple[Declared, ...]:
-    """Parse a declaration: a provider, a list, or a provider configuration file of Nova.
-
-    :param compute_nodes: the names of the providers for which such a file has ``$COMPUTE_NODE``
-    """
-    document = read(text, path)
     if isinstance(document.value, Mapping) and 'meta' in document.value:
         roots = tuple(_of_nova(document, compute_nodes))
     elif isinstance(document.value, list):
-        roots = tuple(_provider(item) for item in document.items())
+        roots = tuple(map(read_declared, document.items()))
     else:
-        roots = (_provider(document),)
+        roots = (read_declared(document),)
     seen: set[str] = set()
     for declaration in all_of(roots):
         # Nova names the provider of a bare metal node by its UUID.
         for key in {declaration.name, declaration.uuid} - {''}:
             if key in seen:
-                raise errors.BadFile(path, f'{key} is declared twice')
+                raise document.error(f'{key} is declared twice')
             seen.add(key)
     return roots
 
 
-def _provider(cursor: Cursor) -> Declared:
-    return Declared(
-        **cursor.fields(
-            {
-                'name': Cursor.text,
-                'uuid': Cursor.uuid,
-                'inventories': _inventories,
-                'traits': lambda at: frozenset(at.symbols()),
-                'aggregates': lambda at: frozenset(at.sequence(Cursor.uuid)),
-                'children': lambda at: at.sequence(_provider),
-            },
-            ['name'],
-        )
-    )
-
-
-def _inventories(cursor: Cursor) -> DeclaredInventories:
-    return cursor.entries(inventory_fields)
-
-
-def _of_nova(document: Cursor, compute_nodes: Sequence[str]) -> Iterator[Declared]:
+def _of_nova(document: Cursor, compute_nodes: Sequence[str]) -> Iterator[DeclaredProvider]:
     """Return what a provider configuration file of Nova declares, for some compute nodes."""
     inside = _known(document, 'meta', 'providers')
     version = _known(inside['meta'], 'schema_version').get('schema_version')
@@ -130,25 +94,25 @@ def _identity(item: Cursor) -> Cursor:
     return reference
 
 
-def _added(item: Cursor, reference: Cursor) -> Declared:
+def _added(item: Cursor, reference: Cursor) -> DeclaredProvider:
     parts = _known(item, 'inventories', 'traits')
     added = {name: _known(part, 'additional').get('additional') for name, part in parts.items()}
-    classes: dict[str, Mapping[str, int | float]] = {}
+    classes: dict[str, InventoryFields] = {}
     if (inventories := added.get('inventories')) is not None:
         for entry in inventories.items():
             for name, cursor in entry.mapping().items():
                 _check_custom(cursor, name, 'resource class')
-            classes.update(_inventories(entry))
+            classes.update(read_inventories(entry))
     traits = added.get('traits')
     for trait in traits.items() if traits is not None else ():
         _check_custom(trait, trait.text(), 'trait')
     # A compute node that the command names stands in place of the word in a uuid.
     is_unnamed = reference.name.endswith('.uuid') and is_uuid(str(reference.value))
-    return Declared(
+    return DeclaredProvider(
         '' if is_unnamed else reference.text(),
         reference.uuid() if is_unnamed else '',
         classes or None,
-        None if traits is None else frozenset(traits.symbols()),
+        None if traits is None else traits.symbols(),
         adds=True,
     )
 
@@ -188,7 +152,7 @@ def _record(
     }
 
 
-def all_of(declarations: Iterable[Declared]) -> Iterator[Declared]:
+def all_of(declarations: Iterable[DeclaredProvider]) -> Iterator[DeclaredProvider]:
     """Return declared providers and all below them, parents first."""
     for declaration in declarations:
         yield declaration

@@ -12,17 +12,15 @@ from placementclient.basis.wording import first
 from placementclient.client.http import Client
 from placementclient.insight.unknown_names import Names
 from placementclient.model.inventories import Inventory
-from placementclient.model.nova import DISABLED
+from placementclient.model.nova import with_compute_traits
 from placementclient.model.plans import Notice
 from placementclient.model.providers import Provider
 from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers.declarations import Declared, all_of
+from placementclient.model.specifications import DeclaredProvider
+from placementclient.producers.declarations import all_of
 from placementclient.producers.producer import Producer
 from placementclient.reading.capture import capture_any
-
-#: The traits of hosts that nova-compute sets and takes away by itself.
-_COMPUTE = 'COMPUTE_'
 
 
 class Declaring(Producer):
@@ -38,11 +36,11 @@ class Declaring(Producer):
     def __init__(
         self,
         client: Client,
-        declarations: Sequence[Declared],
+        declarations: Sequence[DeclaredProvider],
         *,
         prune: bool = False,
         reparent: bool = False,
-        previous: Sequence[Declared] = (),
+        previous: Sequence[DeclaredProvider] = (),
     ) -> None:
         super().__init__(client)
         self._declarations, self._previous = declarations, previous
@@ -72,11 +70,10 @@ class InUse(errors.PlacementError):
     def __init__(self, used: Sequence[Notice]) -> None:
         facts = used[0].facts
         super().__init__(
-            f'{first([shortfall.message for shortfall in used])}. Allocations go along with '
-            'inventory in a reshape: '
-            f'"- {{from_resource_provider: {facts["provider"]}, to_resource_provider: NAME, '
-            f'moved_resources: {{{facts["resource_class"]}: AMOUNT}}}}" in the specification of '
-            '"resource provider reshape plan"'
+            f'{first([shortfall.message for shortfall in used])}. Move it with its allocations: '
+            'write the trees under "trees:", and below them "moves: '
+            f'[{{from_resource_provider: {facts["provider"]}, to_resource_provider: NAME, '
+            f'moved_resources: {{{facts["resource_class"]}: AMOUNT}}}}]"'
         )
 
 
@@ -100,10 +97,10 @@ def check_trees(before: Snapshot, after: Snapshot) -> None:
 
 def declared(
     snapshot: Snapshot,
-    declarations: Sequence[Declared],
+    declarations: Sequence[DeclaredProvider],
     *,
     prune: bool = False,
-    previous: Sequence[Declared] = (),
+    previous: Sequence[DeclaredProvider] = (),
 ) -> Snapshot:
     """Return the snapshot with the declared providers as they are declared.
 
@@ -144,7 +141,7 @@ class _DeclaredState:
         #: The UUIDs of the declared providers.
         self.placed = set[str]()
 
-    def place(self, declared: Declared, parent_uuid: str | None) -> None:
+    def place(self, declared: DeclaredProvider, parent_uuid: str | None) -> None:
         """Put a declared provider, and all below it, where it is declared.
 
         :param parent_uuid: of the provider that it is declared below; ``None`` at the top, where
@@ -169,12 +166,14 @@ class _DeclaredState:
             provider=replace(state.provider, name=name, parent_provider_uuid=parent),
             inventories=_desired_inventories(name, declared, state.inventories),
             traits=_desired_traits(declared, live),
-            aggregates=(state.aggregates if declared.aggregates is None else declared.aggregates),
+            aggregates=(
+                state.aggregates if declared.aggregates is None else frozenset(declared.aggregates)
+            ),
         )
         for child in declared.children:
             self.place(child, uuid)
 
-    def withdraw(self, former: Declared, declarations: Sequence[Declared]) -> None:
+    def withdraw(self, former: DeclaredProvider, declarations: Sequence[DeclaredProvider]) -> None:
         """Remove the additions of an earlier declaration that no present one has."""
         live = _existing(former, self._snapshot)
         if live is None:
@@ -187,11 +186,11 @@ class _DeclaredState:
         left = {
             name: inventory for name, inventory in state.inventories.items() if name not in gone
         }
-        lost = (former.traits or frozenset()) - traits
+        lost = {*(former.traits or ())} - traits
         self.states[live.uuid] = replace(state, inventories=left, traits=state.traits - lost)
 
 
-def _existing(declared: Declared, snapshot: Snapshot) -> ProviderState | None:
+def _existing(declared: DeclaredProvider, snapshot: Snapshot) -> ProviderState | None:
     """Return the provider that is declared, if it exists."""
     state = snapshot.providers.get(declared.uuid) if declared.uuid else None
     named = snapshot.named(declared.name) if declared.name else None
@@ -202,7 +201,7 @@ def _existing(declared: Declared, snapshot: Snapshot) -> ProviderState | None:
     return state or named
 
 
-def _check_names(declarations: Sequence[Declared], snapshot: Snapshot) -> None:
+def _check_names(declarations: Sequence[DeclaredProvider], snapshot: Snapshot) -> None:
     """Refuse classes and traits that no service can have, before anything is made."""
     names = Names.of(snapshot)
     for declaration in all_of(declarations):
@@ -211,7 +210,7 @@ def _check_names(declarations: Sequence[Declared], snapshot: Snapshot) -> None:
 
 
 def _desired_inventories(
-    name: str, declared: Declared, live: Mapping[str, Inventory]
+    name: str, declared: DeclaredProvider, live: Mapping[str, Inventory]
 ) -> Mapping[str, Inventory]:
     if declared.inventories is None:
         return live
@@ -224,19 +223,17 @@ def _desired_inventories(
     return after
 
 
-def _desired_traits(declared: Declared, live: ProviderState | None) -> frozenset[str]:
-    traits = live.traits if live else frozenset()
-    if declared.traits is None or live is None:
-        return declared.traits or traits
+def _desired_traits(declared: DeclaredProvider, live: ProviderState | None) -> frozenset[str]:
+    present = live.traits if live else frozenset()
+    if declared.traits is None:
+        return present
     if declared.adds:
-        return traits | declared.traits
-    # Nova takes away what its driver does not support any more, or what an operator enables again.
-    of_nova = {name for name in traits if name.startswith(_COMPUTE)}
-    return declared.traits - {DISABLED} | of_nova
+        return present.union(declared.traits)
+    return with_compute_traits(declared.traits, live)
 
 
 def _surplus(
-    declarations: Sequence[Declared], snapshot: Snapshot, declared: Set[str]
+    declarations: Sequence[DeclaredProvider], snapshot: Snapshot, declared: Set[str]
 ) -> Iterator[str]:
     """Return the UUIDs of the providers below the declared ones that are not declared."""
     for root in filter(None, (_existing(root, snapshot) for root in declarations)):

@@ -41,9 +41,9 @@ class Producer(ABC):
         :param roots: the UUIDs of the roots of the trees to read again; none: everything
         """
 
-    @abstractmethod
     def desired(self, live: Snapshot) -> Snapshot:
-        """Return a snapshot in its desired state."""
+        """Return a snapshot in its desired state, unless :meth:`plan` does without it."""
+        raise NotImplementedError
 
     def plan(self, roots: Sequence[str] = ()) -> Plan:
         """Plan the changes; :meth:`read` has the parameter."""

@@ -32,7 +32,13 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
         return plan.recipe.spec, [row for name in rows for row in read_assignments(name)]
     if len(content) > disk.TYPED:
         raise system.too_large(path, disk.TYPED)
-    spec = specifications.parse(disk.as_text(content, path), path)
+    return with_assignments(specifications.parse(disk.as_text(content, path), path), path, rows)
+
+
+def with_assignments(
+    spec: Spec, path: str, rows: Sequence[str] = ()
+) -> tuple[Spec, list[AssignmentRow]]:
+    """Return a specification, and the rows of the files that it names and of further ones."""
     folder = '' if path == disk.STANDARD else os.path.dirname(path)
     # Their names are relative to the specification.
     named = tuple(os.path.join(folder, name) for name in spec.assignments)

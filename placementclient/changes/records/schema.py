@@ -8,7 +8,13 @@ import msgspec
 from placementclient.changes.records import changes, plans
 from placementclient.files import snapshots
 from placementclient.model.inventories import Amount
-from placementclient.model.specifications import Move, Name, SpecRecord, Symbol
+from placementclient.model.specifications import (
+    DeclaredProvider,
+    Move,
+    Name,
+    SpecRecord,
+    Symbol,
+)
 
 _DRAFT: Final = 'https://json-schema.org/draft/2020-12/schema'
 
@@ -46,6 +52,8 @@ def schema(kind: str) -> dict[str, Any]:
     described = _described(msgspec.json.schema(content))
     if 'SpecRecord' in described.get('$defs', {}):
         _adapt_to_people(described['$defs'])
+    if kind == 'spec':
+        described['anyOf'].append(_add_trees(described['$defs']))
     return {'$schema': _DRAFT, 'title': title, **described}
 
 
@@ -54,9 +62,15 @@ def _adapt_to_people(types: dict[str, Any]) -> None:
     record, entry, addition, move = (
         types[name]['properties'] for name in ('SpecRecord', 'ProviderSpec', 'Addition', 'Move')
     )
-    for fields, name in (record, 'trees'), (entry, 'parent'), (entry, 'uuid'), (addition, 'parent'):
+    for fields, name in (
+        (record, 'trees'),
+        (entry, 'parent'),
+        (entry, 'uuid'),
+        (addition, 'parent'),
+        (move, 'name'),
+    ):
         fields[name] = fields[name]['anyOf'][0]  # not null: it is left out
-    del addition['uuid']
+    del addition['uuid'], addition['whole']
     types['Addition']['required'].append('inventories')
     types['InventoryFields']['additionalProperties'] = False
     moved = move['moved_resources']
@@ -65,6 +79,21 @@ def _adapt_to_people(types: dict[str, Any]) -> None:
     amounts = move['consumers']['additionalProperties']
     forms = [amounts, *amounts['additionalProperties']['anyOf']]
     move['consumers']['additionalProperties'] = {'anyOf': forms}
+
+
+def _add_trees(types: dict[str, Any]) -> dict[str, Any]:
+    """Add trees as "tree export" writes them; return the form of one tree with moves in it."""
+    types |= _described(msgspec.json.schema(DeclaredProvider))['$defs']
+    declared, record = types['DeclaredProvider'], types['SpecRecord']
+    fields = declared['properties']
+    del fields['adds']
+    for name in ('inventories', 'traits', 'aggregates'):
+        fields[name] = fields[name]['anyOf'][0]
+    types['InventoryFields']['additionalProperties'] = False
+    beside = {name: form for name, form in record['properties'].items() if name != 'trees'}
+    trees = {'type': 'array', 'items': {'$ref': '#/$defs/DeclaredProvider'}, 'minItems': 1}
+    record['properties']['trees'] = {'anyOf': [record['properties']['trees'], trees]}
+    return {**declared, 'title': 'TreeWithMoves', 'properties': {**fields, **beside}}
 
 
 def _described(part: Any) -> Any:

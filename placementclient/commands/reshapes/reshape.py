@@ -158,12 +158,12 @@ class PlanReshape(base.ShowOne):
             snapshot = disk.read_snapshot(self.args.snapshot)
             trees = selectors.trees(self, snapshot)
             return snapshot, None, snapshot.expanded(trees)
+        from placementclient.producers import reshaped
         from placementclient.reading import listing
-        from placementclient.runs import specified_trees
 
         trees = listing.expanded(self.client, selectors.trees(self))
         with progress.shown(self.app, self.log) as show:
-            captured = specified_trees.captured(
+            captured = reshaped.capture_specified(
                 self.client, spec, trees, workers=4, progress=show, expect=show.expect
             )
         return (*captured, trees)

@@ -3,9 +3,17 @@
 
 from __future__ import annotations
 
-from placementclient.commands.framework import base, changing, option, reading, selectors
+from typing import TYPE_CHECKING
+
+from placementclient.basis import errors
+from placementclient.commands.framework import base, changing, compute, option, reading, selectors
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.commands.reshapes.reshape import computes_up, still_up
+
+if TYPE_CHECKING:
+    from placementclient.model.plans import Plan
+    from placementclient.model.specifications import Spec
 
 
 class ApplyTree(Changing):
@@ -14,12 +22,18 @@ class ApplyTree(Changing):
     The file is a provider or a list of providers, as YAML or JSON: name, and optionally uuid,
     inventories, traits, aggregates, children. The command sets what the file names and leaves
     everything else alone, but with --prune. Before it writes anything, it refuses to delete an
-    inventory in use. It needs --reparent to make a root a child, or to move a provider in use to
-    another tree. The traits COMPUTE_* of an existing provider are Nova's, and stay as they are.
-    A provider configuration file of Nova adds to the present state.
+    inventory in use: with moves, the file is the specification of a reshape, and inventory moves
+    with its allocations. The command needs --reparent to make a root a child, or to move a provider
+    in use to another tree. The traits COMPUTE_* of an existing provider are Nova's, and stay as
+    they are. A provider configuration file of Nova adds to the present state.
     """
 
     examples = ('trees.yaml --dry-run',)
+    statuses = (
+        *Changing.statuses,
+        (errors.ExitStatus.INFEASIBLE, 'no assignment satisfies the moves'),
+        (errors.ExitStatus.UNDECIDED, 'several assignments are possible'),
+    )
     options = (
         Option('file', help='The declaration; - for stdin'),
         Flag('--prune', help='Delete providers of the trees that are not named and not in use'),
@@ -32,17 +46,21 @@ class ApplyTree(Changing):
             '--compute-node <name>...',
             help='A provider for which $COMPUTE_NODE of a configuration file of Nova stands',
         ),
+        compute.migrations_option('to be warned of those under way, if the file has moves'),
         *changing.OPTIONS,
     )
 
     def execute(self) -> base.Output:
-        from placementclient.files import disk
-        from placementclient.producers.declarations import parse
+        from placementclient.files import cursors, disk, specifications
+        from placementclient.producers.declarations import read_declarations
         from placementclient.producers.declare import Declaring
 
         paths = [path for path in (self.args.file, self.args.previous) if path]
+        documents = [cursors.read(disk.read_text(path), path) for path in paths]
+        if specifications.has_moves(documents[0]):
+            return self._reshape(specifications.read_specification(documents[0]))
         nodes = self.args.compute_node or ()
-        declarations, *previous = (parse(disk.read_text(path), path, nodes) for path in paths)
+        declarations, *previous = (read_declarations(document, nodes) for document in documents)
         return self.change(
             Declaring(
                 self.client,
@@ -52,6 +70,32 @@ class ApplyTree(Changing):
                 previous=previous[0] if previous else (),
             )
         )
+
+    def _reshape(self, spec: Spec) -> base.Output:
+        from placementclient.producers.reshaped import Reshaping
+        from placementclient.runs import storage
+
+        if self.args.prune or self.args.reparent or self.args.previous or self.args.compute_node:
+            raise errors.UsageError(
+                '--prune, --reparent, --previous and --compute-node are for files without moves'
+            )
+        spec, rows = storage.with_assignments(spec, self.args.file)
+        migrations = compute.records(self, 'migrations', self.args.migrations)
+        return self.change(Reshaping(self.client, spec, rows, migrations))
+
+    def remark(self, plan: Plan) -> None:
+        """Print the warnings of a reshape; refuse to apply it where Nova would undo it."""
+        from placementclient.render import plans
+
+        if plan.recipe is None:
+            return
+        self.warn(plans.warnings(plan.changes))
+        is_applied = plan.changes and not (self.args.plan or self.args.dry_run)
+        if is_applied and (hosts := computes_up(self, plan.changes)):
+            raise errors.PlacementError(
+                f'{still_up(hosts)} there, or write a plan with --plan, and apply it with '
+                '"resource provider reshape apply --compute-is-up"'
+            )
 
 
 class ExportTree(base.PlacementCommand):

@@ -2,10 +2,12 @@
 """Inventories, traits and aggregates of a plan are those of the specification."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from placementclient.model.inventories import Inventory
+from placementclient.model.inventories import Inventory, InventoryFields
+from placementclient.model.nova import COMPUTE_PREFIX, DISABLED
 from placementclient.model.plans import ProviderChange
+from placementclient.model.specifications import ProviderSpec
 from placementclient.planner.invariants.subject import Amounts, Subject
 
 
@@ -40,11 +42,11 @@ def _inventory(
     """Check that an inventory changes only by its moves and by the specification."""
     before = change.content_before.inventories.get(name)
     after = change.content_after.inventories.get(name)
-    stated: list[Mapping[str, object]] = [
-        entry.inventories[name] for entry in subject.entries_of(change) if name in entry.inventories
-    ]
+    entries = subject.entries_of(change)
+    stated = [entry.inventories[name] for entry in entries if name in entry.inventories]
+    is_left_out = not all(entry.can_have_class(name) for entry in entries)
     if net is None and not stated:
-        if before != after:
+        if after is not None if is_left_out else before != after:
             yield f'{name} of {change.name} changes, the specification does not name it'
         return
     total = (before.total if before else 0) + (net or 0)
@@ -52,14 +54,32 @@ def _inventory(
         if total or any('total' in fields for fields in stated):
             yield f'{change.name} is to have no {name}, against the specification'
         return
-    allowed = _allowed(before, after, origins) | {'total': {total}}
+    if is_left_out:
+        yield f'{change.name} is to have {name}, against the specification'
+    yield from _fields(change.name, name, after, stated, _allowed(before, after, origins, total))
+
+
+def _fields(
+    provider: str,
+    name: str,
+    after: Inventory,
+    stated: Sequence[InventoryFields],
+    allowed: Mapping[str, Set[object]],
+) -> Iterator[str]:
+    """Check that each field of an inventory is stated, or has a value that it may have."""
     for field, value in after.as_fields().items():
-        if value not in ({fields[field] for fields in stated if field in fields} or allowed[field]):
-            yield f'the {field} of {name} on {change.name} is {value}, and nothing says so'
+        values = {
+            stated_value
+            for fields in stated
+            for stated_field, stated_value in fields.items()
+            if stated_field == field
+        }
+        if value not in (values or allowed[field]):
+            yield f'the {field} of {name} on {provider} is {value}, and nothing says so'
 
 
 def _allowed(
-    before: Inventory | None, after: Inventory, origins: Sequence[Inventory]
+    before: Inventory | None, after: Inventory, origins: Sequence[Inventory], total: int
 ) -> dict[str, set[object]]:
     """Return the values that each field may have without a statement."""
     models = [*origins, *([before] if before else [])] or [Inventory(after.total)]
@@ -74,7 +94,7 @@ def _allowed(
         allowed['reserved'].add(0)
     elif after.reserved < before.reserved:
         allowed['reserved'].add(after.reserved)  # a target reserves it, or there is no more
-    return allowed
+    return allowed | {'total': {total}}
 
 
 def _traits_and_aggregates(subject: Subject) -> Iterator[str]:
@@ -88,13 +108,32 @@ def _traits_and_aggregates(subject: Subject) -> Iterator[str]:
     for change in subject.tree.providers:
         entries = subject.entries_of(change)
         before, after = change.content_before, change.content_after
-        gains = gained[change.uuid].union(*(entry.traits for entry in entries))
-        loses = lost[change.uuid]
+        gains = gained[change.uuid].union(*(_stated_traits(change, entry) for entry in entries))
+        loses = lost[change.uuid] | _unstated_traits(before.traits, entries)
         # A trait that the provider both gains and loses may be on either side.
         if (after.traits ^ ((before.traits - loses) | gains)) - (loses & gains):
             yield f'{change.name} has other traits than the specification gives it'
-        if after.aggregates != before.aggregates.union(*(entry.aggregates for entry in entries)):
+        is_whole = any('aggregates' in entry.whole for entry in entries)
+        retained = frozenset[str]() if is_whole else before.aggregates
+        if after.aggregates != retained.union(*(entry.aggregates for entry in entries)):
             yield f'{change.name} has other aggregates than the specification gives it'
+
+
+def _stated_traits(change: ProviderChange, entry: ProviderSpec) -> set[str]:
+    """Return the traits of an entry, but for the one with which an operator disables a host."""
+    is_whole = 'traits' in entry.whole and not change.is_created
+    return {*entry.traits} - {DISABLED if is_whole else ''}
+
+
+def _unstated_traits(present: Set[str], entries: Iterable[ProviderSpec]) -> set[str]:
+    """Return the traits that whole entries leave out; those of Nova's hosts stay."""
+    return {
+        trait
+        for entry in entries
+        if 'traits' in entry.whole
+        for trait in present - {*entry.traits}
+        if not trait.startswith(COMPUTE_PREFIX)
+    }
 
 
 def _way_back(subject: Subject) -> Iterator[str]:
@@ -102,7 +141,10 @@ def _way_back(subject: Subject) -> Iterator[str]:
     names = subject.names
     for change in subject.tree.providers:
         before, after = change.content_before, change.content_after
+        entries = subject.entries_of(change)
         for name in sorted(change.changed_classes - names.moved - names.stated):
+            if not all(entry.can_have_class(name) for entry in entries):
+                continue
             yield f'{name} of {change.name} changes, the specification does not name it'
         if (before.traits, before.aggregates) != (after.traits, after.aggregates):
             yield f'{change.name} gets or loses a trait or an aggregate'

@@ -5,8 +5,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.plans import InventoryMove, Label, PlannedRow, Recipe
-from placementclient.model.specifications import ALL, Spec
+from placementclient.model.plans import (
+    InventoryMove,
+    Label,
+    PlannedRow,
+    ProviderChange,
+    Recipe,
+)
+from placementclient.model.specifications import ALL, Move, Spec
 from placementclient.planner.invariants.subject import Amounts, Subject
 
 #: An assignment, and the name of the source that it is about; ``None``: any.
@@ -39,13 +45,28 @@ def _specified(subject: Subject) -> Iterator[InventoryMove]:
         change = subject.find(target)
         for name, amount in move.resources.items():
             inventory = source.content_before.inventories.get(name)
-            if inventory is None:
+            if inventory is None or _has_moved(subject, move, name, source, change):
                 continue
             if amount == ALL:  # the first such move takes all that the others leave
                 amount = inventory.total - taken[source.uuid, name]
                 taken[source.uuid, name] += amount
             target_name = change.name if change else target
             yield InventoryMove(source.name, name, target_name, move.name_at_target(name), amount)
+
+
+def _has_moved(
+    subject: Subject, move: Move, name: str, source: ProviderChange, target: ProviderChange | None
+) -> bool:
+    """Return whether whole entries state a class on both sides as it is already."""
+    sides = ((source, name), (target, move.name_at_target(name)))
+    return all(
+        provider is not None
+        and any(
+            entry.is_satisfied(side_name, provider.content_before.inventories.get(side_name))
+            for entry in subject.entries_of(provider)
+        )
+        for provider, side_name in sides
+    )
 
 
 def assignment_faults(recipe: Recipe[Spec], subjects: Iterable[Subject]) -> Iterator[str]:

@@ -48,6 +48,7 @@ def build_target_state(
         moved = dict(_take_off_sources(target_state))
         reserving = _give_to_targets(target_state, moved)
         causes += _state_rest(target_state)
+        causes += _check_whole(target_state)
         causes += _check_reserved(target_state, moved, reserving)
     if causes:
         raise Refused(causes)
@@ -99,9 +100,7 @@ class _Builder(TargetProviders):
         if target is None or origin is None:
             return
         if target is not origin:
-            gone = [trait for trait in move.traits if trait in source.traits]
-            origin.traits.difference_update(gone)
-            target.traits.update(gone)
+            self._move_traits(index, origin, target)
         is_pattern = move.source not in (source.name, source.uuid) and '{' not in move.source
         for name, specified in move.resources.items():
             key, inventory = InventoryKey(source.uuid, name), source.inventories.get(name)
@@ -112,6 +111,8 @@ class _Builder(TargetProviders):
                 amount = max(inventory.total - taken[key], 0)
                 taken[key] += amount
             target_class = move.name_at_target(name)
+            if origin.is_satisfied(name) and target.is_satisfied(target_class):
+                continue  # it has moved already
             if inventory is None or not amount:
                 self.refuse('no-inventory', provider=source.name, resource_class=name)
             elif target is origin and target_class == name:
@@ -119,6 +120,27 @@ class _Builder(TargetProviders):
                 self.refuse('same-place', place, resource_class=name, provider=source.name)
             else:
                 yield InventoryFlow(key, InventoryKey(target.uuid, target_class), amount, index)
+
+    def _move_traits(self, index: int, origin: TargetProvider, target: TargetProvider) -> None:
+        moved = self._spec.moves[index].traits
+        gone = origin.before.traits.intersection(moved) if origin.before else frozenset()
+        for stated, how, contradicting in (
+            (origin, 'with', gone & origin.traits),
+            (target, 'without', gone - target.traits),
+        ):
+            entry = stated.entry
+            if contradicting and entry is not None and 'traits' in entry.spec.whole:
+                self.refuse(
+                    'moved-trait',
+                    (*entry.keys[:-1], 'traits'),
+                    trait=min(contradicting),
+                    provider=origin.name,
+                    target=target.name,
+                    stated=stated.name,
+                    how=how,
+                )
+        origin.traits -= gone
+        target.traits |= gone
 
     def _check_totals(self, flows: Sequence[InventoryFlow]) -> None:
         moved = Counter[InventoryKey]()
@@ -243,6 +265,36 @@ def _state_rest(target_state: TargetState) -> Iterator[Cause]:
                 yield Cause('no-total', tree, resource_class=name, provider=target.name)
                 continue
             target.inventories[name] = _resized(present, stated)
+
+
+def _check_whole(target_state: TargetState) -> Iterator[Cause]:
+    """Remove the unused inventories that a whole entry leaves out.
+
+    Return the others, and those that moves and entry make different.
+    """
+    net = Counter[InventoryKey]()
+    for flow in target_state.flows:
+        net[flow.origin] -= flow.amount
+        net[flow.destination] += flow.amount
+    for target in target_state.providers.values():
+        if target.entry is None or 'inventories' not in target.entry.spec.whole:
+            continue
+        stated, keys = target.entry.spec.inventories, (*target.entry.keys[:-1], 'inventories')
+        for name in sorted({*target.inventories_before, *target.inventories, *stated}):
+            key, before = InventoryKey(target.uuid, name), target.inventories_before.get(name)
+            facts = {'provider': target.name, 'resource_class': name}
+            if key not in net:
+                used = target.before.used(name) if target.before else 0
+                if name not in stated and used:
+                    yield Cause('left-out', target_state.name, keys, used=used, **facts)
+                elif name not in stated:
+                    target.inventories.pop(name, None)
+                continue
+            left = (before.total if before else 0) + net[key]
+            total = stated[name].get('total', left) if name in stated else 0
+            if total != left and (name not in stated or key in target_state.targets):
+                at = (*keys, name) if name in stated else keys
+                yield Cause('contradicted', target_state.name, at, total=total, left=left, **facts)
 
 
 def _check_reserved(

@@ -4,7 +4,7 @@
 import fnmatch
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import LONGEST_NAME, SHARING_TRAIT, is_uuid
@@ -21,14 +21,7 @@ from placementclient.model.specifications import (
     has_placeholder,
 )
 from placementclient.planner.infeasibility import Cause
-from placementclient.planner.layout.target_state import TargetProvider, TargetState
-
-
-class _Entry(NamedTuple):
-    """An entry of the specification about a provider, and the way to its name."""
-
-    spec: ProviderSpec
-    keys: Keys
+from placementclient.planner.layout.target_state import SpecEntry, TargetProvider, TargetState
 
 
 class TargetProviders:
@@ -49,14 +42,14 @@ class TargetProviders:
         self._members = {state.uuid: state for state in snapshot.tree(root.uuid)}
         self._made: dict[str, TargetProvider] = {}
         #: the entry that was applied to each provider, by its key
-        self._applied: dict[str, _Entry] = {}
+        self._applied: dict[str, SpecEntry] = {}
         self._pending: set[str] = set()
         names = {name for state in self._members.values() for name in (state.name, state.uuid)}
         scope = spec.index.scope((root.uuid, root.name), names)
         #: the indexes of the moves that may be about this tree
         self.moves = scope.moves
         #: the entries about this tree by the UUID of an existing provider, else by the name
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, SpecEntry] = {}
         self._find_entries(scope.providers, planned)
         #: the additions of this tree, by their indexes
         self.additions = dict(self._local_additions(scope.additions))
@@ -73,7 +66,7 @@ class TargetProviders:
         for index, entry in entries.items():
             name = self.named(entry.name)
             if self._is_local(name, parents, planned):
-                self._add_entry(name, _Entry(entry, ('providers', index, 'name')))
+                self._add_entry(name, SpecEntry(entry, ('providers', index, 'name')))
 
     def _is_local(
         self, name: str, parents: Mapping[str, str], planned: Collection[str] | None
@@ -106,10 +99,12 @@ class TargetProviders:
                 if state
                 else is_of_every_tree or parent in self._entries
             ):
-                self._add_entry(name, _Entry(addition, ('additions', index, 'resource_provider')))
+                self._add_entry(
+                    name, SpecEntry(addition, ('additions', index, 'resource_provider'))
+                )
                 yield index, addition
 
-    def _add_entry(self, name: str, entry: _Entry) -> None:
+    def _add_entry(self, name: str, entry: SpecEntry) -> None:
         """Add an entry; refuse it if one before is about the same provider in another spelling."""
         state = self._snapshot.find(name)
         key = state.uuid if state else name
@@ -117,7 +112,7 @@ class TargetProviders:
         if first.spec.name != entry.spec.name:  # else it is a fault of the file alone
             self._refuse_twice(key, first, entry)
 
-    def _refuse_twice(self, key: str, first: _Entry, entry: _Entry) -> None:
+    def _refuse_twice(self, key: str, first: SpecEntry, entry: SpecEntry) -> None:
         state = self._snapshot.find(key)
         self.refuse(
             'named-twice',
@@ -185,21 +180,19 @@ class TargetProviders:
             self._made[key] = self._target_state.providers[provider.uuid] = provider
             if entry is not None:
                 self._target_state.entries.add(entry.spec.name)
-                provider.traits.update(entry.spec.traits)
-                provider.aggregates.update(entry.spec.aggregates)
-                provider.stated.update(entry.spec.inventories)
+                provider.apply(entry)
         return provider
 
     def _entries_of(
         self, name: str, state: ProviderState | None, source: ProviderState | None
-    ) -> list[_Entry]:
+    ) -> list[SpecEntry]:
         names = (state.uuid, state.name) if state else (name,)
         keys = [names[0]] if names[0] in self._entries else []
         if source is not None:
             keys += [key for key in self._by_source if self.named(key, source) in names]
         return [self._entries[key] for key in keys]
 
-    def _has_other_uuid(self, entry: _Entry, state: ProviderState | None) -> bool:
+    def _has_other_uuid(self, entry: SpecEntry, state: ProviderState | None) -> bool:
         """Refuse a UUID that another provider has, or that the provider itself does not have."""
         spec = entry.spec
         state = state or self._snapshot.providers.get(spec.uuid or '')

@@ -11,8 +11,10 @@ from typing import NamedTuple
 from placementclient.basis.wording import listed
 from placementclient.model.consumers import Resources
 from placementclient.model.inventories import Inventory, InventoryFields
+from placementclient.model.nova import with_compute_traits
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState
+from placementclient.model.specifications import Keys, ProviderSpec
 
 
 class InventoryKey(NamedTuple):
@@ -20,6 +22,13 @@ class InventoryKey(NamedTuple):
 
     provider_uuid: str
     resource_class: str
+
+
+class SpecEntry(NamedTuple):
+    """An entry of the specification about a provider, and the way to its name."""
+
+    spec: ProviderSpec
+    keys: Keys
 
 
 class HoldingKey(NamedTuple):
@@ -52,6 +61,7 @@ class TargetProvider:
     """A provider of a target state under construction; its changes are made in place.
 
     :param before: ``None`` if it is to be created
+    :param entry: the last one of the specification that was applied to it
     """
 
     uuid: str
@@ -63,6 +73,23 @@ class TargetProvider:
     traits: set[str] = field(default_factory=set)
     aggregates: set[str] = field(default_factory=set)
     stated: dict[str, InventoryFields] = field(default_factory=dict)
+    entry: SpecEntry | None = None
+
+    def apply(self, entry: SpecEntry) -> None:
+        """Apply an entry of the specification, once."""
+        if entry == self.entry:
+            return
+        self.entry, spec = entry, entry.spec
+        stated = with_compute_traits(spec.traits, self.before)
+        self.traits = {*stated} if 'traits' in spec.whole else self.traits.union(spec.traits)
+        added = set() if 'aggregates' in spec.whole else self.aggregates
+        self.aggregates = added.union(spec.aggregates)
+        self.stated.update(spec.inventories)
+
+    def is_satisfied(self, resource_class: str) -> bool:
+        """Return whether its entry states all inventories, and this one as it is already."""
+        inventory = self.inventories_before.get(resource_class)
+        return self.entry is not None and self.entry.spec.is_satisfied(resource_class, inventory)
 
     @property
     def inventories_before(self) -> Mapping[str, Inventory]:

@@ -49,10 +49,12 @@ class SpecCheck:
         """Return names of classes, traits, sources and parents that nothing has."""
         for kind, is_needed, name, keys in _names(self._spec):
             yield from self._unknown(kind, is_needed and not self._only, name, keys)
-        if self._spec.trees is None:
+        if self._spec.trees is None or not self._only:
+            known = {name for p in self._providers for name in (p.name, p.uuid)}
             for index, move in enumerate(self._spec.moves):
                 name = move.source
-                if not (self._snapshot.find(name) or is_pattern(name) or has_placeholder(name)):
+                is_known = name in known or self._snapshot.find(name)
+                if not (is_known or is_pattern(name) or has_placeholder(name)):
                     reason = f'there is no provider {name} to move anything from'
                     keys = 'moves', index, 'from_resource_provider'
                     yield self._error(reason, name, self._provider_names(), *keys)

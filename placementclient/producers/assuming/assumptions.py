@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from placementclient.basis.wording import suggestion
 from placementclient.files.cursors import Cursor, read
-from placementclient.files.specifications import inventory_fields
+from placementclient.files.declared import inventory_fields
 from placementclient.insight import owners
 from placementclient.insight.selecting import CONDITIONS, ProviderSelector
 from placementclient.model.inventories import UNLIMITED

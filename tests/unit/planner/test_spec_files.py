@@ -36,8 +36,8 @@ BAD_SPECS = {
     ),
     '- {zzz: 1}': (
         'spec:1: [0].zzz: unknown key, known are from_resource_provider, to_resource_provider, '
-        'moved_resources, as, moved_traits, consumers; spec:1: [0]: from_resource_provider and '
-        'to_resource_provider and moved_resources are missing'
+        'moved_resources, as, moved_traits, consumers, name; spec:1: [0]: from_resource_provider '
+        'and to_resource_provider and moved_resources are missing'
     ),
     f'moves: [{MOVE}]\nmoves: []': 'spec:2: moves is there twice',
     f'moves: [{MOVE}]\ntogether: [[VCPU]]': (

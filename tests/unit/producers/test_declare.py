@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from placementclient.basis import errors
 from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.summary import ChangeRow, rows
-from placementclient.producers.declarations import Declared
+from placementclient.model.specifications import DeclaredProvider as Declared
 from placementclient.producers.declare import InUse, check_trees, declared
 from tests.unit.insight.clouds import cloud, consumer, provider
 

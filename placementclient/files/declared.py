@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the entries of a file about providers: of a specification, and of declared trees."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from placementclient.files.cursors import Cursor
+from placementclient.model.inventories import FIELDS, LARGEST_RATIO, UNLIMITED, InventoryFields
+from placementclient.model.providers import normalized
+from placementclient.model.specifications import (
+    PLACEHOLDER,
+    SOURCE,
+    Addition,
+    DeclaredProvider,
+    Keys,
+    ProviderSpec,
+    WholeField,
+    has_placeholder,
+)
+
+_T = TypeVar('_T')
+
+
+def read_declared(cursor: Cursor) -> DeclaredProvider:
+    """Read a provider and those below it, as "tree export" writes them."""
+    return DeclaredProvider(**cursor.fields(DECLARED, ['name']))
+
+
+def read_inventories(cursor: Cursor) -> dict[str, InventoryFields]:
+    """Return the given fields of inventories, by class."""
+    return in_order(cursor.entries(inventory_fields))
+
+
+#: The readers of the fields of a provider, in all files.
+_CONTENT: dict[str, Callable[[Cursor], Any]] = {
+    'inventories': read_inventories,
+    'traits': Cursor.symbols,
+    'aggregates': lambda at: at.sequence(Cursor.uuid),
+}
+#: The readers of the fields of a declared provider.
+DECLARED: dict[str, Callable[[Cursor], Any]] = {
+    'name': Cursor.text,
+    'uuid': Cursor.uuid,
+    **_CONTENT,
+    'children': lambda at: at.sequence(read_declared),
+}
+
+
+def read_provider(item: Cursor) -> ProviderSpec:
+    """Read an entry of ``providers``."""
+    if 'uuid' in item.mapping() and 'name' not in item.mapping():
+        raise item.error('a new provider needs a name; one that exists has its UUID under name')
+    entry = ProviderSpec(
+        **item.fields(
+            {
+                'name': lambda at: read_template(at, ('root', 'source')),
+                'parent': lambda at: read_template(at, ('root', 'source')),
+                **_CONTENT,
+                'uuid': Cursor.uuid,
+                'whole': lambda at: at.sequence(_whole),
+            },
+            ['name'],
+        )
+    )
+    if SOURCE in (entry.parent or '') and SOURCE not in entry.name:
+        raise item.inside('parent').error('{source} has no meaning if name lacks it')
+    if entry.uuid is not None and has_placeholder(entry.name):
+        raise item.inside('uuid').error('is for one provider, but the name has a placeholder')
+    return entry
+
+
+def _whole(cursor: Cursor) -> str:
+    if (name := cursor.text()) not in _CONTENT:
+        raise cursor.error(f'has to be one of {", ".join(_CONTENT)}')
+    return name
+
+
+def whole_providers(
+    trees: Sequence[DeclaredProvider], keys: Sequence[Keys], parent: str | None = None
+) -> Iterator[tuple[ProviderSpec, Keys]]:
+    """Return the entries that declared trees stand for, parents first.
+
+    :param keys: the way to each tree in its file, which goes along with its entry
+    """
+    for tree, at in zip(trees, keys, strict=True):
+        given: dict[WholeField, bool] = {
+            'inventories': tree.inventories is not None,
+            'traits': tree.traits is not None,
+            'aggregates': tree.aggregates is not None,
+        }
+        entry = ProviderSpec(
+            tree.name,
+            parent,
+            tree.inventories or {},
+            tree.traits or (),
+            tree.aggregates or (),
+            tree.uuid or None,
+            tuple(name for name, is_given in given.items() if is_given),
+        )
+        yield entry, at
+        below = [(*at, 'children', index) for index in range(len(tree.children))]
+        yield from whole_providers(tree.children, below, tree.name)
+
+
+def read_additions(cursor: Cursor) -> tuple[Addition, ...]:
+    """Read the list of ``additions``."""
+    names: set[str] = set()
+
+    def addition(item: Cursor) -> Addition:
+        fields = item.fields(
+            {
+                'resource_provider': lambda at: normalized(read_template(at, ('root',))),
+                'parent': lambda at: read_template(at, ('root',)),
+                **_CONTENT,
+                'consumers': _added,
+            },
+            ['resource_provider', 'inventories'],
+        )
+        entry = Addition(fields.pop('resource_provider'), **fields)
+        if entry.name in names:
+            raise item.error(f'{entry.name} is there twice')
+        names.add(entry.name)
+        for uuid, amounts in entry.consumers.items():
+            for name in amounts:
+                if name not in entry.inventories:
+                    raise item.inside('consumers', uuid, name).error(
+                        f'{name} is not in inventories'
+                    )
+        return entry
+
+    return cursor.sequence(addition)
+
+
+def _added(cursor: Cursor) -> dict[str, dict[str, int]]:
+    amounts = {
+        replace(item, value=uuid).uuid(): item.entries(lambda at: at.integer(1, UNLIMITED))
+        for uuid, item in cursor.mapping().items()
+    }
+    return in_order({uuid: in_order(resources) for uuid, resources in amounts.items()})
+
+
+def inventory_fields(cursor: Cursor) -> InventoryFields:
+    """Return the given fields of one inventory.
+
+    :raises errors.BadFile: if one is unknown, or its value cannot be
+    """
+    readers: dict[str, Callable[[Cursor], int | float]] = {
+        **dict.fromkeys(FIELDS, lambda at: at.integer(1, UNLIMITED)),
+        'reserved': lambda at: at.integer(0, UNLIMITED),
+        'allocation_ratio': lambda at: at.number(0.0, LARGEST_RATIO),
+    }
+    fields: InventoryFields = in_order(cursor.fields(readers))  # type: ignore[assignment]
+    return fields
+
+
+def in_order(values: Mapping[str, _T]) -> dict[str, _T]:
+    """Return a mapping in the order of its keys: equal specifications are equal bytes in a plan."""
+    return dict(sorted(values.items()))
+
+
+def read_template(cursor: Cursor, placeholders: Collection[str]) -> str:
+    """Read a name that may have some placeholders."""
+    text = cursor.text()
+    for name in PLACEHOLDER.findall(text):
+        if name not in placeholders:
+            allowed = ', '.join(f'{{{name}}}' for name in placeholders) or 'none'
+            raise cursor.error(f'unknown placeholder {{{name}}}, known are {allowed}')
+    return text

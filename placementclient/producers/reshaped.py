@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reshapes that a specification describes, and the trees to read for them."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from placementclient.api import resource_provider
+from placementclient.client.http import Client
+from placementclient.model.assignments import AssignmentRow
+from placementclient.model.plans import Plan
+from placementclient.model.providers import Provider
+from placementclient.model.servers import ServerMigration
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.specifications import Spec
+from placementclient.planner import planner
+from placementclient.producers.producer import Producer
+from placementclient.reading.capture import capture, capture_any
+
+
+class Reshaping(Producer):
+    """The producer of a reshape that is applied at once.
+
+    :param rows: the assignments of consumers
+    :param migrations: those of Nova's servers, to warn of; ``None`` if they are not known
+    """
+
+    command = 'resource provider tree apply'
+
+    def __init__(
+        self,
+        client: Client,
+        spec: Spec,
+        rows: Sequence[AssignmentRow],
+        migrations: Sequence[ServerMigration] | None = None,
+    ) -> None:
+        super().__init__(client)
+        self._spec, self._rows, self._migrations = spec, rows, migrations
+        self._listed: Sequence[Provider] = ()
+
+    def read(self, roots: Sequence[str]) -> Snapshot:
+        """Read all trees of the specification, and those that it names targets of."""
+        self._listed = resource_provider.list(self.client)
+        listing = Snapshot(map(ProviderState, self._listed), ())
+        selected = planner.selected(listing, self._spec, is_listing=True)
+        chosen = {root.uuid for root in selected}
+        return capture_any(self.client, [*chosen, *_named_elsewhere(self._spec, chosen, listing)])
+
+    def plan(self, roots: Sequence[str] = ()) -> Plan:
+        live = self.read(roots)
+        return planner.make(
+            live, self._spec, self._rows, listed=self._listed, migrations=self._migrations
+        )
+
+
+def capture_specified(
+    client: Client,
+    spec: Spec,
+    trees: Sequence[str],
+    *,
+    workers: int = 1,
+    progress: Callable[[str], None] | None = None,
+    expect: Callable[[int], None] | None = None,
+) -> tuple[Snapshot, list[Provider] | None]:
+    """Return a snapshot for a plan, and all providers if the snapshot has only some of them.
+
+    A target may be in another tree, as a sharing provider is: the trees of all providers that the
+    specification names for the chosen trees are read too. Without them the plan would make a
+    provider that exists.
+    """
+    listed = resource_provider.list(client) if trees else None
+    others: list[str] = []
+    if listed is not None:
+        listing = Snapshot(map(ProviderState, listed), ())
+        chosen = {state.provider.root_uuid for state in map(listing.find, trees) if state}
+        others = _named_elsewhere(spec, chosen, listing)
+    snapshot = capture(client, [*trees, *others], workers=workers, progress=progress, expect=expect)
+    return snapshot, listed
+
+
+def _named_elsewhere(spec: Spec, chosen: Iterable[str], listing: Snapshot) -> list[str]:
+    """Return the roots of other trees whose providers the specification names for chosen ones."""
+    mentioned: set[str] = set()
+    for root_uuid in chosen:
+        names = [name for state in listing.tree(root_uuid) for name in (state.name, state.uuid)]
+        root = root_uuid, listing.providers[root_uuid].name
+        mentioned |= spec.index.mentioned(root, names)
+    roots = {state.provider.root_uuid for state in map(listing.find, mentioned) if state}
+    return sorted(roots.difference(chosen))
