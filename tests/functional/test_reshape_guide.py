@@ -138,7 +138,7 @@ def test_a_specification(name, others, tmp_path, capsys):
     assert after.items() <= _content(before).items()
 
 
-@pytest.mark.parametrize('name', ['short.yaml', 'long.yaml'])
+@pytest.mark.parametrize('name', ['short.yaml', 'long.yaml', 'trees.yaml'])
 def test_the_forms_of_a_specification(name, tmp_path):
     guide.written(FILES, tmp_path)
     spec = specifications.parse(disk.read_text(name), name)
