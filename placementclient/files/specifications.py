@@ -48,9 +48,9 @@ def from_document(document: Any, path: str) -> Spec:
     return read_specification(Cursor(document, path, ''))
 
 
-def has_moves(document: Cursor) -> bool:
-    """Return whether a document is a mapping with moves, beside one tree, or in the long form."""
-    return isinstance(document.value, Mapping) and 'moves' in document.value
+def is_specification(document: Cursor) -> bool:
+    """Return whether a document is a mapping with moves or trees, and no declared tree alone."""
+    return isinstance(document.value, Mapping) and not {'moves', 'trees'}.isdisjoint(document.value)
 
 
 def read_specification(document: Cursor) -> Spec:

@@ -57,7 +57,7 @@ class ApplyTree(Changing):
 
         paths = [path for path in (self.args.file, self.args.previous) if path]
         documents = [cursors.read(disk.read_text(path), path) for path in paths]
-        if specifications.has_moves(documents[0]):
+        if specifications.is_specification(documents[0]):
             return self._reshape(specifications.read_specification(documents[0]))
         nodes = self.args.compute_node or ()
         declarations, *previous = (read_declarations(document, nodes) for document in documents)
