@@ -13,6 +13,6 @@ CONFIGURATION = guide.SOURCE / 'examples' / 'prometheus' / 'prometheus.yml'
 
 
 @pytest.mark.parametrize('argv', [('check', 'config', CONFIGURATION), ('test', 'rules', CASES)])
-def test_promtool_accepts(argv):
+def test_promtool_accepts_the_alert_rules(argv):
     checked = subprocess.run(['promtool', *argv], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout + checked.stderr

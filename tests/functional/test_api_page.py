@@ -10,13 +10,13 @@ from placementclient import api
 PAGE = Path(__file__).parents[2] / 'doc' / 'source' / 'api.rst'
 
 
-def test_the_examples():
+def test_examples_of_the_api_page_run_as_shown():
     flags = doctest.NORMALIZE_WHITESPACE | doctest.REPORT_NDIFF
     result = doctest.testfile(str(PAGE), module_relative=False, optionflags=flags)
     assert result.attempted > 15
     assert not result.failed
 
 
-def test_every_module_is_on_the_page():
+def test_api_page_names_every_module():
     shown = re.findall(r'^\.\. automodule:: placementclient\.api\.(\w+)$', PAGE.read_text(), re.M)
     assert sorted(shown) == sorted(api.__all__)

@@ -48,7 +48,7 @@ SHOWING = [
 
 
 @pytest.mark.parametrize('assumption', MADE)
-def test_what_is_assumed_is_as_if_it_were_made(
+def test_commands_show_an_assumption_as_if_it_were_carried_out(
     client, placement, tmp_path, monkeypatch, assumption
 ):
     monkeypatch.chdir(tmp_path)
@@ -86,7 +86,7 @@ NOTE = 'assuming: assume.yaml\nassume.yaml:3: Lost: 3 consumers on compute1: '
 
 
 @pytest.mark.usefixtures('assumed')
-def test_what_is_now_is_read_and_left_as_it_is(client, placement):
+def test_assumptions_start_from_the_live_cloud_and_write_nothing(client, placement):
     before = clouds.content(clouds.captured(client))
     result = placement(
         'resource capacity show --by class --assume assume.yaml -f json -c resource_class -c free'
@@ -97,7 +97,7 @@ def test_what_is_now_is_read_and_left_as_it_is(client, placement):
 
 
 @pytest.mark.usefixtures('assumed')
-def test_a_plan_is_looked_at_before_it_is_applied(client, placement):
+def test_an_assumed_plan_shows_what_applying_it_shows(client, placement):
     edit = 'resource provider inventory set --match compute* --amend --resource VCPU:total=64'
     assert placement(*f'{edit} --plan plan.json'.split()).status == 0
     Path('assume.yaml').write_text('- plan: plan.json\n')

@@ -134,7 +134,7 @@ def test_fix_frees_what_the_operator_says_to_be_gone(small, placement, tmp_path,
     assert 'left: the lists know ' in done.stderr
 
 
-def test_gone_refuses_what_is_not_gone(small, placement, nova):
+def test_gone_refuses_consumers_that_still_exist(small, placement, nova):
     def refused(name, reason):
         result = small.audit(
             placement, *small.files, '--gone', uuid_of(name), '--gone', uuid_of('gone'),
@@ -174,7 +174,7 @@ def test_a_plan_frees_nothing_of_a_consumer_that_has_changed_since(
     assert placement(f'resource provider reshape apply {path} --yes').status == 6
 
 
-def test_audit_leaves_alone_what_the_operator_tells_apart(small, placement):
+def test_audit_ignores_the_consumers_that_the_operator_excludes(small, placement):
     (small.folder / 'servers.json').write_text('[]')
     options = ('--id', 'orphan', '--ignore-consumer', uuid_of('gone'))
     rows = json.loads(small.audit(placement, *small.files, *options).stdout)

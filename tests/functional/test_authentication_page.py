@@ -11,7 +11,7 @@ PAGE = guide.page('authentication')
 URL = 'http://127.0.0.1:8778'
 
 
-def test_without_keystone(service_url, monkeypatch, capsys):
+def test_the_page_logs_in_without_keystone(service_url, monkeypatch, capsys):
     text = PAGE.replace(URL, service_url)
     commands = re.findall(rf'^   placement (.*{re.escape(service_url)}.*)$', text, re.MULTILINE)
     [variables] = re.findall(rf'^   export (.*{re.escape(service_url)})$', text, re.MULTILINE)

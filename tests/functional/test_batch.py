@@ -37,7 +37,7 @@ def batch(lines, cloud, *options):
     )
 
 
-def test_lines_build_on_each_other(cloud):
+def test_a_line_of_a_batch_sees_what_earlier_lines_have_changed(cloud):
     name = "'host of the batch'"
     ended = batch(
         f'resource provider create {name} -f value -c name  # the host\n'
@@ -51,7 +51,7 @@ def test_lines_build_on_each_other(cloud):
     assert '"resource_class": "VCPU"' in ended.stdout
 
 
-def test_all_lines_are_asked_on_one_connection(cloud):
+def test_a_batch_uses_one_connection(cloud):
     ended = batch(f'{LIST}\n' * 20, cloud, '--debug')
     assert ended.returncode == 0
     assert ended.stderr.count('Starting new HTTP connection') == 1
@@ -62,9 +62,7 @@ def test_all_lines_are_asked_on_one_connection(cloud):
     ('lines', 'options', 'count'),
     [(f'{LIST}\n' * 3, ['--timing'], 3), (f'{LIST}\n{LIST} --timing\n', [], 1)],
 )
-def test_the_time_of_each_request_is_printed_once_where_that_is_asked_for(
-    cloud, lines, options, count
-):
+def test_timing_prints_each_request_of_a_batch_once(cloud, lines, options, count):
     assert batch(lines, cloud, *options).stderr.count('GET ') == count
 
 
@@ -87,7 +85,7 @@ def ask(process, line):
     return process.stdout.readline()
 
 
-def test_a_program_may_wait_for_each_answer(piped):
+def test_a_program_may_read_the_answer_of_each_line_before_the_next(piped):
     with piped('--json-lines', '--keep-going') as process:
         for line, status in ((LIST, 0), ('trait show NONE', 1), (LIST, 0)):
             assert json.loads(ask(process, line))['status'] == status
@@ -95,7 +93,7 @@ def test_a_program_may_wait_for_each_answer(piped):
         assert process.wait(60) == 1
 
 
-def test_a_reader_that_leaves_is_no_traceback(piped):
+def test_a_batch_ends_without_traceback_when_its_reader_closes_the_pipe(piped):
     with piped() as process:
         ask(process, LIST)
         process.stdout.close()
@@ -105,7 +103,7 @@ def test_a_reader_that_leaves_is_no_traceback(piped):
         assert process.wait(60) == 141
 
 
-def test_ctrl_c_ends_it_at_once(piped):
+def test_ctrl_c_ends_a_batch_at_once(piped):
     with piped('--keep-going') as process:
         ask(process, LIST)
         process.send_signal(signal.SIGINT)

@@ -108,7 +108,7 @@ def test_a_dry_run_prints_what_differs(client, placement):
     assert content(clouds.captured(client)) == before
 
 
-def test_selectors(client, placement):
+def test_each_selector_selects_its_providers(client, placement):
     build(client)
     resource_class.create(client, 'CUSTOM_X')
     for selectors, names in SELECTED.items():
@@ -117,7 +117,7 @@ def test_selectors(client, placement):
         assert changed == names, selectors
 
 
-def test_what_would_change_is_shown_cloudit_asks(client, placement):
+def test_bulk_edits_show_the_changes_and_ask(client, placement):
     build(client)
     result = placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2')
     assert result.stderr == (
@@ -129,7 +129,7 @@ def test_what_would_change_is_shown_cloudit_asks(client, placement):
     assert vcpu(client, 'compute0') == (0, 4.0)
 
 
-def test_what_changes_nothing_writes_nothing(client, placement):
+def test_bulk_edits_without_a_change_write_nothing(client, placement):
     build(client)
     with watched(client) as requests:
         placement('resource provider trait add compute0 COMPUTE_NODE')
@@ -140,7 +140,7 @@ def test_what_changes_nothing_writes_nothing(client, placement):
 @pytest.mark.parametrize(
     'command', ['trait add compute0 CUSTOM_A40', f'aggregate remove compute0 {RACK}']
 )
-def test_with_a_generation_it_is_a_compare_and_swap(client, placement, command):
+def test_bulk_edits_with_a_generation_are_compare_and_swap(client, placement, command):
     build(client)
     generation = resource_provider.generation(client, COMPUTE0)
     stale = placement(f'resource provider {command} --generation {generation - 1}')
@@ -149,7 +149,7 @@ def test_with_a_generation_it_is_a_compare_and_swap(client, placement, command):
     assert placement(f'resource provider {command} --generation {generation}').status == 0
 
 
-def test_below_the_version_that_guards_aggregates_nothing_is_done(placement):
+def test_bulk_aggregates_are_refused_below_the_version_that_guards_them(placement):
     result = placement(f'resource provider aggregate add compute0 {RACK}', microversion='1.18')
     assert (result.status, 'requires at least version 1.19' in result.stderr) == (1, True)
 
@@ -163,7 +163,9 @@ MANY = [
 
 
 @pytest.mark.parametrize(('command', 'change', 'before', 'after'), MANY)
-def test_many_traits_and_aggregates(client, placement, command, change, before, after):
+def test_traits_and_aggregates_are_added_and_removed_on_many_providers(
+    client, placement, command, change, before, after
+):
     build(client)
     cloud = content(clouds.captured(client))
     rows = [
@@ -185,7 +187,7 @@ def test_many_traits_and_aggregates(client, placement, command, change, before, 
     assert (last.status, last.stdout.strip()) == (0, '[]')
 
 
-def test_names_stand_on_either_side_of_selectors(client, placement):
+def test_names_of_traits_may_come_before_or_after_selectors(client, placement):
     build(client)
     for words in (
         '--match compute0 CUSTOM_A40 COMPUTE_NODE',
@@ -199,7 +201,7 @@ def test_names_stand_on_either_side_of_selectors(client, placement):
         ]
 
 
-def test_wrong_usage(client, placement):
+def test_wrong_usage_of_bulk_edits_changes_nothing(client, placement):
     build(client)
     before = content(clouds.captured(client))
     for words, status, sentence in WRONG:
@@ -209,7 +211,7 @@ def test_wrong_usage(client, placement):
 
 
 @pytest.mark.parametrize('option', ['--yes', '--dry-run'])
-def test_a_value_that_one_cannot_have_is_its_failure(client, placement, option):
+def test_a_value_that_one_provider_cannot_have_fails_that_provider_alone(client, placement, option):
     build(client)
     placement(f'{SET} compute0 --amend --resource VCPU:total=4')
     command = f'{SET} --with-class VCPU --amend --resource VCPU:reserved=8 {option} -f json'

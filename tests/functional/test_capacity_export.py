@@ -56,7 +56,7 @@ def service(tmp_path):
         service.stop()
 
 
-def test_traits_that_patterns_choose(placement, client):
+def test_exporter_has_the_traits_that_patterns_choose(placement, client):
     restore.load(client, mixed())
     parts = sorted(
         (state.name, trait)
@@ -78,7 +78,7 @@ def test_traits_that_patterns_choose(placement, client):
 
 
 @pytest.mark.slow
-def test_served(service):
+def test_exporter_serves_metrics_until_it_is_stopped(service):
     port = free_port()
     command = ['resource', 'capacity', 'export', '--serve', f'127.0.0.1:{port}', '--interval', '1']
     with subprocess.Popen(

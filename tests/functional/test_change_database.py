@@ -72,7 +72,7 @@ def run(url, command):
 
 @pytest.mark.parametrize('target', KINDS)
 @pytest.mark.parametrize('source', KINDS)
-def test_a_snapshot_moves_a_placement_to_another_database(source, target, tmp_path, monkeypatch):
+def test_a_snapshot_moves_all_records_to_another_database(source, target, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     old, new = url_of(source, tmp_path, 'old'), url_of(target, tmp_path, 'new')
     fill(old, cloud())

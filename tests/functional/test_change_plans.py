@@ -43,7 +43,7 @@ def over_requests():
         yield http.Client(session, microversion.HIGHEST, endpoint_override=endpoint)
 
 
-def test_killed_at_random_writes_it_is_completed_and_taken_back(tmp_path):
+def test_a_plan_killed_at_random_writes_is_completed_and_rolled_back(tmp_path):
     random, path = Random(0), str(tmp_path / 'plan.json.journal')
     with over_requests() as client:
         made, before, after = planned(client, 0)
@@ -60,7 +60,7 @@ def test_killed_at_random_writes_it_is_completed_and_taken_back(tmp_path):
             assert content(clouds.captured(client)) == content(desired)
 
 
-def test_a_plan_from_the_command_to_its_rollback(placement, client, tmp_path):
+def test_a_plan_is_written_shown_applied_verified_and_rolled_back(placement, client, tmp_path):
     trees, path = tmp_path / 'trees.yaml', str(tmp_path / 'plan.json')
     trees.write_text('name: host\ninventories: {VCPU: {total: 8}}\ntraits: [CUSTOM_A]\n')
     assert placement(f'resource provider tree apply {trees} --yes').status == 0
@@ -131,13 +131,13 @@ def test_a_part_that_others_have_changed_is_left_alone(client, tmp_path):
     assert runs.verdict(deviation) == runs.CHANGED_LATER
 
 
-def test_a_plan_that_was_never_applied_is_not_taken_back(client, tmp_path):
+def test_rollback_of_a_plan_that_was_never_applied_does_nothing(client, tmp_path):
     made, path = ratio_plan(client), str(tmp_path / 'journal')
     assert engines.rollback(client, made, path).trees[0].state is State.ALREADY_BACK
     assert engines.status(client, made)[0].status is Status.PENDING
 
 
-def test_verify_tells_pending_from_taken_back_from_undone(client, tmp_path):
+def test_verify_tells_pending_from_rolled_back_from_damaged(client, tmp_path):
     made, path = ratio_plan(client), str(tmp_path / 'journal')
 
     def verified(journal_path):
@@ -180,7 +180,7 @@ def test_a_server_that_moved_again_is_changed_later_where_the_journal_says_appli
     assert rows == [[('misplaced', 'changed later')], [('misplaced', 'damaged')]]
 
 
-def test_less_than_what_is_in_use_is_a_warning(placement, client, tmp_path):
+def test_a_total_below_what_is_in_use_is_a_warning(placement, client, tmp_path):
     clouds.load(client, clouds.cloud(hosts=1, servers=2))
     path = tmp_path / 'plan.json'
     edit = 'resource provider inventory set --match compute0 --amend --resource VGPU:total=1'

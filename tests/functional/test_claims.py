@@ -25,7 +25,7 @@ def by_uuid(allocations):
     return {uuid_of(name): resources for name, resources in allocations.items()}
 
 
-def test_a_move_leaves_what_is_elsewhere(client, placement):
+def test_move_keeps_allocations_on_other_providers(client, placement):
     build(client, holder('server', ALLOCATED))
     with watched(client) as requests:
         moved = placement(
@@ -40,7 +40,7 @@ def test_a_move_leaves_what_is_elsewhere(client, placement):
     assert [method for method, _ in requests if method != 'GET'] == ['PUT']
 
 
-def test_a_move_of_a_class_adds_to_what_is_there(client, placement):
+def test_move_of_a_class_adds_to_what_the_target_has(client, placement):
     build(client, holder('server', ALLOCATED | {'compute1': {'VCPU': 1}}, kind=None))
     command = f'resource provider allocation move {SERVER} --from compute0 --to compute1'
     assert placement(f'{command} --class VCPU --class VCPU').status == 0
@@ -66,7 +66,7 @@ def test_a_move_of_a_class_adds_to_what_is_there(client, placement):
         ('--from nowhere --to compute1', 1, "No resource provider has the name 'nowhere'"),
     ],
 )
-def test_what_cannot_be_moved_stays(client, placement, arguments, status, sentence):
+def test_move_changes_nothing_where_it_is_refused(client, placement, arguments, status, sentence):
     build(client, holder('server', ALLOCATED))
     result = placement(f'resource provider allocation move {SERVER} {arguments}')
     assert (result.status, sentence in result.stderr) == (status, True), result
@@ -84,7 +84,7 @@ def test_what_cannot_be_moved_stays(client, placement, arguments, status, senten
         '--from storage --to compute0_gpu1',
     ],
 )
-def test_a_move_from_where_it_never_was_is_no_move_that_was_made(client, placement, arguments):
+def test_move_refuses_a_provider_that_the_consumer_is_not_on(client, placement, arguments):
     gpus = {'compute0_gpu0': {'VGPU': 1}, 'compute0_gpu1': {'VGPU': 1}}
     build(client, holder('server', gpus))
     result = placement(f'resource provider allocation move {SERVER} {arguments}')
@@ -94,7 +94,7 @@ def test_a_move_from_where_it_never_was_is_no_move_that_was_made(client, placeme
 
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])
-def test_a_transfer_and_the_way_back(client, placement, kind):
+def test_transfer_hands_all_allocations_over_and_back(client, placement, kind):
     build(client, holder('server', ALLOCATED, kind))
     before = allocation.show(client, SERVER).value
     command = 'resource provider allocation transfer'
@@ -114,7 +114,7 @@ def test_a_transfer_and_the_way_back(client, placement, kind):
 
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])
-def test_a_transfer_can_name_the_type(client, placement, kind):
+def test_transfer_can_set_the_consumer_type(client, placement, kind):
     build(client, holder('server', ALLOCATED, kind))
     result = placement(
         f'resource provider allocation transfer {SERVER} --to-consumer {MIGRATION} '
@@ -124,7 +124,7 @@ def test_a_transfer_can_name_the_type(client, placement, kind):
     assert allocation.show(client, MIGRATION).value.type == 'MIGRATION'
 
 
-def test_what_holds_something_takes_over_only_by_replacing(client, placement):
+def test_transfer_to_a_consumer_with_allocations_needs_replace(client, placement):
     mine, others = {'compute0': {'VCPU': 2}}, {'compute1': {'VCPU': 2}}
     build(client, holder('migration', mine, None), holder('server', others))
     command = f'resource provider allocation transfer {MIGRATION} --to-consumer {SERVER}'
@@ -137,7 +137,7 @@ def test_what_holds_something_takes_over_only_by_replacing(client, placement):
     assert 'holds nothing' in placement(command).stderr
 
 
-def test_a_claim_and_its_alternates(client, placement):
+def test_claim_prints_the_claimed_candidate_and_alternates(client, placement):
     build(client, hosts=3)
     result = placement(
         f'resource provider allocation claim {SERVER} {OWNED} --resource VCPU=2 '
@@ -160,7 +160,7 @@ def test_a_claim_and_its_alternates(client, placement):
     assert (again.status, 'holds something already' in again.stderr) == (1, True)
 
 
-def test_a_claim_goes_on_to_the_next_candidate(client, placement):
+def test_claim_takes_the_next_candidate_when_another_client_was_faster(client, placement):
     build(client)
 
     def fill():
@@ -181,7 +181,7 @@ def test_a_claim_goes_on_to_the_next_candidate(client, placement):
     assert (none.status, 'allocation candidate explain says why' in none.stderr) == (4, True)
 
 
-def test_a_claim_that_nobody_grants(client, placement):
+def test_claim_fails_when_no_candidate_is_granted(client, placement):
     build(client)
 
     def fill():
@@ -199,7 +199,7 @@ def resized(placement, arguments):
 
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])
-def test_a_resize_changes_amounts_and_keeps_everything_else(client, placement, kind):
+def test_resize_changes_amounts_and_keeps_everything_else(client, placement, kind):
     build(client, holder('server', ALLOCATED, kind))
     before = allocation.show(client, SERVER).value
     with watched(client) as requests:
@@ -236,7 +236,7 @@ def test_a_resize_changes_amounts_and_keeps_everything_else(client, placement, k
         ('--resource VCPU=3 --generation 9', 'The generation is 1, not 9'),
     ],
 )
-def test_a_resize_that_cannot_be_is_refused_unsent(
+def test_resize_refuses_what_the_provider_cannot_grant_before_it_sends_anything(
     client, placement, tmp_path, monkeypatch, arguments, sentence, mode
 ):
     monkeypatch.chdir(tmp_path)
@@ -256,7 +256,7 @@ def test_a_resize_that_cannot_be_is_refused_unsent(
     assert not (tmp_path / 'plan.json').exists()
 
 
-def test_a_class_on_several_providers_is_resized_where_the_operator_says(client, placement):
+def test_resize_needs_a_provider_where_several_have_the_class(client, placement):
     gpus = {'compute0_gpu0': {'VGPU': 1}, 'compute0_gpu1': {'VGPU': 1}}
     build(client, holder('server', gpus))
     refused = resized(placement, '--resource VGPU=2')
@@ -276,7 +276,7 @@ def test_a_class_on_several_providers_is_resized_where_the_operator_says(client,
     ],
 )
 @pytest.mark.parametrize('kind', ['INSTANCE', None])
-def test_a_change_of_a_consumer_is_planned_applied_and_taken_back(
+def test_plans_of_move_and_resize_are_applied_verified_and_rolled_back(
     client, placement, tmp_path, command, after, kind
 ):
     build(client, holder('server', ALLOCATED, kind))
@@ -303,7 +303,7 @@ def test_a_change_of_a_consumer_is_planned_applied_and_taken_back(
     assert allocation.show(client, SERVER).value.type == kind
 
 
-def test_a_move_for_which_there_is_no_room_is_no_plan(client, placement):
+def test_move_writes_no_plan_where_there_is_no_room(client, placement):
     full = holder('other', {'compute1': {'VCPU': 16, 'MEMORY_MB': 64256}})
     build(client, holder('server', ALLOCATED), full)
     result = placement(

@@ -15,7 +15,7 @@ KEYS = {'limits': 'registered_limits'}
 
 
 @pytest.mark.parametrize('seed', numbers(0, SEEDS, quick=5))
-def test_nothing_is_found(seed, client, placement, tmp_path):
+def test_audit_finds_nothing_in_clouds_without_an_error(seed, client, placement, tmp_path):
     cloud = Clean(seed)
     Database(client).fill(cloud.snapshot)
     arguments = []
@@ -32,7 +32,7 @@ def test_nothing_is_found(seed, client, placement, tmp_path):
     assert json.loads(without.stdout) == []
 
 
-def test_the_clouds_have_all_that_is_to_be_left_alone():
+def test_clean_clouds_have_every_state_that_is_no_error():
     clouds = [Clean(seed) for seed in range(SEEDS)]
 
     def seen(name, key):

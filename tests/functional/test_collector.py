@@ -18,7 +18,7 @@ SHELLS = [shell for shell in ('sh', 'dash', 'busybox sh', 'bash') if shutil.whic
 
 
 @pytest.mark.parametrize('shell', SHELLS)
-def test_the_collector(shell, placement, tmp_path):
+def test_collector_packs_all_facts_of_a_host_and_no_secret(shell, placement, tmp_path):
     server = clouds.uuid_of('server0')
     programs = make_host(tmp_path, 'gpu1', {server: (MDEVS[0],)}, {MDEVS[0]: GPU0})
     collect(placement, programs, tmp_path / 'gpu1.tar', shell)
@@ -46,7 +46,7 @@ def test_the_collector(shell, placement, tmp_path):
     ]
 
 
-def test_a_domain_that_goes_while_it_is_read(placement, tmp_path):
+def test_collector_leaves_out_a_server_that_ends_meanwhile(placement, tmp_path):
     server, gone = clouds.uuid_of('server0'), clouds.uuid_of('server1')
     programs = make_host(tmp_path, 'gpu1', {server: (), gone: ()}, {})
     (tmp_path / 'answers' / f'dumpxml {gone}').unlink()
@@ -86,9 +86,7 @@ def run_script(placement, programs, *arguments):
 
 
 @pytest.mark.parametrize('command', FAILURES)
-def test_a_command_that_fails_is_not_taken_for_a_host_that_has_nothing(
-    command, placement, tmp_path
-):
+def test_collector_fails_where_a_command_of_the_host_fails(command, placement, tmp_path):
     server = clouds.uuid_of('server0')
     programs = make_host(tmp_path, 'gpu1', {server: (MDEVS[0],)}, {MDEVS[0]: GPU0})
     (tmp_path / 'answers' / command).unlink()
@@ -100,7 +98,7 @@ def test_a_command_that_fails_is_not_taken_for_a_host_that_has_nothing(
         assert set(tmp_path.iterdir()) == files
 
 
-def test_a_name_that_is_none_is_not_passed_over(placement, tmp_path):
+def test_collector_refuses_a_server_name_that_is_no_uuid(placement, tmp_path):
     programs = make_host(tmp_path, 'gpu1', {}, {})
     (tmp_path / 'answers' / 'list --all --uuid').write_text('../../etc/passwd\n')
     done = run_script(placement, programs)

@@ -119,7 +119,7 @@ def test_a_key_press_completes_the_command_and_then_the_name(shell, script, prov
 
 @in_a_shell
 @pytest.mark.usefixtures('provider')
-def test_what_is_offered(candidates):
+def test_completion_offers_commands_options_and_names(candidates):
     for line, offered in OFFERED:
         assert candidates(line) == offered, line
 
@@ -135,7 +135,7 @@ def test_what_is_offered(candidates):
         ('resource provider reshape show {}/plan', 'plans', 'plan.json'),
     ],
 )
-def test_files_are_offered(shell, candidates, tmp_path, line, kind, offered):
+def test_completion_offers_files(shell, candidates, tmp_path, line, kind, offered):
     (tmp_path / 'snapshots').mkdir()
     for name in ('commands.txt', 'plan.json', 'plan.json.journal'):
         (tmp_path / name).touch()
@@ -146,7 +146,7 @@ def test_files_are_offered(shell, candidates, tmp_path, line, kind, offered):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('shell', SHELLS[:1])
-def test_consumers_are_offered(candidates, provider):
+def test_completion_offers_consumers(candidates, provider):
     consumer, owner = str(uuid.uuid4()), '--project-id p --user-id u --consumer-type INSTANCE'
     allocate = f'resource provider allocation set {consumer} --allocation rp={provider},VCPU=1'
     _run(*f'resource provider inventory set {provider} --resource VCPU=64'.split())
@@ -157,7 +157,7 @@ def test_consumers_are_offered(candidates, provider):
 
 
 @in_a_shell
-def test_what_a_name_contains_is_text(candidates, environment):
+def test_completion_quotes_special_characters_of_names(candidates, environment):
     trap = f'$(touch owned) `x`; {uuid.uuid4()}'
     _run('resource', 'provider', 'create', trap)
     _run('complete', '--values', 'providers')

@@ -44,7 +44,7 @@ def changes(result):
     return [(row['object'], row['change']) for row in json.loads(result.stdout)]
 
 
-def test_made_once_and_then_nothing_is_left_to_do(placement, client, declared):
+def test_tree_apply_makes_the_trees_once_and_then_writes_nothing(placement, client, declared):
     path = declared(DECLARED)
     dry = placement(*TREE, 'apply', path, '--dry-run', '-f', 'json')
     assert (dry.status, capture(client).providers) == (3, {})
@@ -70,7 +70,7 @@ def test_made_once_and_then_nothing_is_left_to_do(placement, client, declared):
     }
 
 
-def test_what_is_not_given_is_left(placement, client, declared):
+def test_tree_apply_keeps_what_the_file_does_not_give(placement, client, declared):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     change = 'name: compute1\ninventories: {VCPU: {reserved: 2}}\n'
     assert changes(placement(*TREE, 'apply', declared(change), '--yes', '-f', 'json')) == [
@@ -86,7 +86,7 @@ def test_what_is_not_given_is_left(placement, client, declared):
     assert len(capture(client).providers) == 3
 
 
-def test_prune_spares_what_is_used(placement, client, declared):
+def test_prune_keeps_providers_in_use(placement, client, declared):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     placement(
         *('resource', 'provider', 'allocation', 'set', clouds.uuid_of('server')),
@@ -98,7 +98,7 @@ def test_prune_spares_what_is_used(placement, client, declared):
     assert len(capture(client).providers) == 2
 
 
-def test_what_is_used_does_not_go(placement, client, declared):
+def test_tree_apply_removes_no_inventory_in_use(placement, client, declared):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     placement(
         *('resource', 'provider', 'allocation', 'set', clouds.uuid_of('server')),
@@ -114,7 +114,7 @@ def test_what_is_used_does_not_go(placement, client, declared):
     assert before.providers == after.providers
 
 
-def test_a_host_comes_below_another_one_with_reparent_alone(placement, client, declared):
+def test_a_root_moves_below_another_only_with_reparent(placement, client, declared):
     hosts = declared('[{name: a, inventories: {VCPU: {total: 4}}}, {name: b, inventories: {}}]')
     placement(*TREE, 'apply', hosts, '--yes')
     before = capture(client)
@@ -133,7 +133,7 @@ def test_a_host_comes_below_another_one_with_reparent_alone(placement, client, d
     assert (moved.status, changes(moved)) == (0, [('a', 'parent')])
 
 
-def test_a_new_name_overwrites_nobody(placement, client, declared):
+def test_a_rename_keeps_what_another_writer_sets_meanwhile(placement, client, declared):
     """What another writer sets beside a rename is seen, and decided anew."""
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     uuid = resource_provider.find(client, 'compute1')
@@ -153,7 +153,7 @@ def test_a_new_name_overwrites_nobody(placement, client, declared):
     assert (live.total, live.reserved) == (32, 2)
 
 
-def test_what_is_made_is_printed_where_something_fails(placement, client, declared):
+def test_tree_apply_prints_what_was_made_before_a_failure(placement, client, declared):
     path = declared('{name: a, children: [{name: b}], traits: [COMPUTE_NODE], inventories: {}}')
     with refusing(client, '/traits'):
         failed = placement(*TREE, 'apply', path, '--yes', '-f', 'json')
@@ -176,7 +176,9 @@ def refusing(client, part):
         yield
 
 
-def test_an_export_changes_nothing_and_makes_the_same_tree(placement, client, declared, tmp_path):
+def test_an_exported_tree_applies_without_a_change_and_makes_the_same_tree(
+    placement, client, declared, tmp_path
+):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     for name in ('trees.json', 'trees.yaml'):
         path = str(tmp_path / name)
@@ -222,7 +224,7 @@ providers:
 """
 
 
-def test_the_files_of_nova_add(placement, client, declared):
+def test_provider_yaml_of_nova_adds_to_the_tree(placement, client, declared):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     done = placement(*TREE, 'apply', declared(NOVA), '--yes', '-f', 'json')
     assert changes(done) == [('compute1', 'CUSTOM_FPGA'), ('compute1', 'traits')]
@@ -233,7 +235,9 @@ def test_the_files_of_nova_add(placement, client, declared):
     assert changes(placement(*TREE, 'apply', declared(NOVA), '--dry-run', '-f', 'json')) == []
 
 
-def test_the_word_for_compute_nodes_stands_for_those_that_are_named(placement, client, declared):
+def test_compute_node_in_provider_yaml_stands_for_the_nodes_of_the_option(
+    placement, client, declared
+):
     names = ('compute1', 'compute2', 'compute3')
     placement(*TREE, 'apply', declared(''.join(f'- name: {name}\n' for name in names)), '--yes')
     text = NOVA.replace("'1.0'", "'1.1', owner: me") + (
@@ -259,7 +263,9 @@ def test_a_node_may_be_named_by_its_uuid(placement, client, declared):
     assert capture(client).providers[uuid].name == uuid
 
 
-def test_what_the_previous_file_of_nova_added_is_removed(placement, client, declared, tmp_path):
+def test_previous_removes_what_the_former_provider_yaml_added(
+    placement, client, declared, tmp_path
+):
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     previous = tmp_path / 'previous.yaml'
     previous.write_text(NOVA.replace('[CUSTOM_FAST]', '[CUSTOM_FAST, CUSTOM_SLOW]'))
@@ -302,7 +308,7 @@ def test_what_the_previous_file_of_nova_added_is_removed(placement, client, decl
         (NOVA, "No resource provider is called 'compute1'"),
     ],
 )
-def test_what_cannot_be_is_said(placement, declared, text, message):
+def test_a_wrong_declaration_is_refused_in_one_line(placement, declared, text, message):
     refused = placement(*TREE, 'apply', declared(text), '--yes')
     assert refused.status == 1
     assert message in refused.stderr

@@ -93,7 +93,7 @@ def client():
 
 
 @pytest.mark.slow
-def test_every_plan_is_granted(client):
+def test_placement_grants_every_move_of_a_drain_plan(client):
     cases: list[tuple[Snapshot, list[str], list[ServerMove]]] = []
     for seed in range(120):
         small, names = oracle.case(seed)
@@ -135,7 +135,7 @@ def nested():
     return cloud(states, servers)
 
 
-def test_rolling_through_nested_hosts_with_shared_storage(client):
+def test_placement_grants_a_rolling_drain_of_nested_hosts_with_shared_storage(client):
     snapshot = real(nested(), 'nested')
     Database(client).fill(snapshot)
     scene = DrainCloud(snapshot)

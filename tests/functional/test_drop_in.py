@@ -101,7 +101,7 @@ def check(step, version, result):
 
 
 @pytest.mark.parametrize(('names', 'setup', 'scenario'), list(scenarios()))
-def test_drop_in(client, placement, names, setup, scenario):
+def test_commands_behave_as_those_of_osc_placement(client, placement, names, setup, scenario):
     def run(command, version):
         return placement(
             *shlex.split(string.Template(command).substitute(names)), microversion=version

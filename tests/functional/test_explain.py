@@ -151,7 +151,9 @@ def _trait(service):
 
 
 @pytest.mark.parametrize('planted', few_quick(PLANTED.values(), quick=7), ids=list(PLANTED))
-def test_the_planted_reason_is_named(placement, client, where, planted):
+def test_explain_names_the_planted_conflict_and_what_would_be_enough(
+    placement, client, where, planted
+):
     request, conflicts, expected, shortages = planted
     command = f'allocation candidate explain {request} {where}'
     with watched(client) as requests:
@@ -169,7 +171,7 @@ def test_the_planted_reason_is_named(placement, client, where, planted):
     assert all(item['is_asked'] != bool(where) for item in data['enough'])
 
 
-def test_several_reasons_are_told_apart(placement, where):
+def test_explain_tells_several_conflicts_apart(placement, where):
     result = placement(
         'allocation candidate explain --resource VCPU=99 --resource DISK_GB=10 '
         '--group 1 --resource VGPU=2 --required CUSTOM_T4,CUSTOM_A40 '
@@ -194,19 +196,19 @@ def nearest(placement, request):
     return placement(command).stdout, {host['name']: host['lacks'] for host in data['nearest']}
 
 
-def test_a_tree_that_is_asked_for_is_the_one_that_is_shown(placement, where):
+def test_explain_shows_the_tree_of_the_request(placement, where):
     text, nearest_of = nearest(placement, f'--in-tree compute2 --resource VCPU=99 {where}')
     assert list(nearest_of) == ['compute2']
     assert 'in the tree of compute2' in text
     assert uuid_of('compute2') not in text
 
 
-def test_a_pool_is_no_tree_that_lacks_a_trait(placement, where):
+def test_explain_counts_no_sharing_provider_as_a_nearest_tree(placement, where):
     _, nearest_of = nearest(placement, f'--resource DISK_GB=1 --required CUSTOM_RARE {where}')
     assert sorted(nearest_of) == ['compute0', 'compute1', 'compute2']
 
 
-def test_what_would_be_enough_is_what_the_nearest_have(placement, client, where):
+def test_what_would_be_enough_agrees_with_the_nearest_trees(placement, client, where):
     request = f'--resource VGPU=2 --resource VCPU=99 --hosts 1 {where}'
     text, nearest_of = nearest(placement, request)
     assert 'VCPU=16 instead of 99: 3 trees' in text
@@ -214,7 +216,7 @@ def test_what_would_be_enough_is_what_the_nearest_have(placement, client, where)
     assert [(item['reason'], item['has']) for item in lacks] == [('free', 64), ('max_unit', 16)]
 
 
-def test_what_can_be_met_is_said(placement, where):
+def test_explain_says_that_a_request_can_be_met(placement, where):
     result = placement(
         'allocation candidate explain --resource VCPU=1 --resource DISK_GB=10 '
         f'--group 1 --resource VGPU=1 --required CUSTOM_A40 {where}'
@@ -231,7 +233,7 @@ def test_what_can_be_met_is_said(placement, where):
     ]
 
 
-def test_a_cut_is_said(placement):
+def test_explain_says_at_least_where_a_limit_cut_the_candidates(placement):
     result = placement('allocation candidate explain --resource VCPU=1 --limit 2')
     assert 'candidates on at least 2 trees' in result.stdout
 
@@ -243,7 +245,7 @@ def test_an_aggregate_has_the_name_by_which_it_was_asked_for(placement, monkeypa
     assert (result.status, f'{RACK} (rack7)' in result.stdout) == (4, True), result.stdout
 
 
-def test_one_of_several_sets_is_said_to_be_one(placement, where):
+def test_explain_says_where_it_shows_one_of_several_conflicts(placement, where):
     groups = ' '.join(f'--group {n} --resource VGPU=2' for n in range(6))
     command = f'allocation candidate explain {groups} --group-policy none {where}'
 

@@ -99,7 +99,7 @@ def changes(draw):
 @pytest.mark.parametrize('point', POINTS, ids=name)
 @examples(3)
 @given(data=st.data())
-def test_whatever_the_service_answers(fuzzed, point, data):
+def test_no_answer_of_the_service_makes_a_traceback(fuzzed, point, data):
     program, answers = fuzzed
     arguments = examples_of(point)
     words = [*name(point).split(), *data.draw(st.sampled_from(arguments))]

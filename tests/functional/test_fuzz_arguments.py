@@ -16,6 +16,6 @@ __all__ = ['program']
 @pytest.mark.parametrize('point', POINTS, ids=name)
 @examples(4)
 @given(data=st.data())
-def test_whatever_a_command_is_given(program, point, data):
+def test_no_arguments_make_a_traceback(program, point, data):
     words = [*name(point).split(), *data.draw(command_lines(point))]
     check(words, program.run(words))

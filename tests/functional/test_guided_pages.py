@@ -50,9 +50,9 @@ def reader(tmp_path_factory):
 
 
 @pytest.mark.parametrize('page', few_quick(PAGES, quick=8))
-def test_a_page(page, reader, capsys):
+def test_commands_of_a_page_print_what_the_page_shows(page, reader, capsys):
     assert reader.follow(page, capsys)
 
 
-def test_all_pages_with_commands_are_followed():
+def test_every_page_with_commands_is_tested():
     assert len(PAGES) > 20

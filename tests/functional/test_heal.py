@@ -73,7 +73,7 @@ def source(request, tmp_path, monkeypatch):
     return []
 
 
-def test_who_has_nothing_gets_it_once(placement, client, source):
+def test_heal_gives_servers_without_allocations_theirs_once(placement, client, source):
     loaded(client, cloud())
     dry = placement(*HEAL, *source, '--dry-run', '-f', 'json')
     assert dry.status == 3
@@ -90,7 +90,7 @@ def test_who_has_nothing_gets_it_once(placement, client, source):
     assert states(placement(*HEAL, *source, '--dry-run', '-f', 'json')) == STATES
 
 
-def test_a_server_that_a_list_shows_to_be_deleted_gets_nothing(placement, client, tmp_path):
+def test_heal_gives_nothing_to_a_server_that_a_list_has_as_deleted(placement, client, tmp_path):
     """Lists are joined, and the latest record of a server counts."""
     loaded(client, cloud())
     times = {'updated': '2026-11-02T08:00:00Z'}, {'updated': '2026-11-02T09:00:00Z'}
@@ -103,7 +103,7 @@ def test_a_server_that_a_list_shows_to_be_deleted_gets_nothing(placement, client
     assert (result.status, states(result)) == (0, {})
 
 
-def test_one_server_with_a_flavor_from_a_file(placement, client, tmp_path):
+def test_heal_takes_the_flavor_of_one_server_from_a_file(placement, client, tmp_path):
     loaded(client, cloud())
     servers = file(tmp_path, 's.json', [server | {'flavor': {'id': '7'}} for server in SERVERS])
     flavor = FLAVOR | {'id': '7', 'name': 'm', 'vcpus': 1}
@@ -120,7 +120,7 @@ def test_one_server_with_a_flavor_from_a_file(placement, client, tmp_path):
     assert json.loads(placement(*chosen, '--yes', '-f', 'json').stdout) == []
 
 
-def test_without_a_compute_service(placement, client, tmp_path):
+def test_heal_without_a_compute_service_asks_for_files(placement, client, tmp_path):
     refused = placement(*HEAL)
     assert (refused.status, refused.stderr) == (
         1,
@@ -132,7 +132,7 @@ def test_without_a_compute_service(placement, client, tmp_path):
     assert unknown.stderr == f'There is no server {LOST} in the list\n'
 
 
-def test_what_belongs_to_another_becomes_the_servers(placement, client, source):
+def test_heal_corrects_the_owner_of_allocations(placement, client, source):
     loaded(client, cloud())
     mine = allocation.show(client, uuid_of('server0.0')).value
     allocation.set(client, replace(mine, project_id='nobody'), replaces_owner=True)
@@ -149,7 +149,7 @@ def test_what_belongs_to_another_becomes_the_servers(placement, client, source):
     assert (again.status, states(again)) == (0, {})
 
 
-def test_an_audit_finds_what_is_mended(placement, client, tmp_path):
+def test_heal_corrects_what_the_audit_finds(placement, client, tmp_path):
     """Each command that it prints, as it is printed; nothing is left that heal could mend."""
     loaded(client, cloud())
     mine = allocation.show(client, uuid_of('server0.0')).value
@@ -213,7 +213,7 @@ def test_a_list_of_nova_that_cannot_be_used_is_named_with_the_exit_status(
 
 
 @pytest.mark.parametrize('since', [None, {'OS-EXT-STS:task_state': 'deleting'}])
-def test_a_server_that_nova_has_deleted_since_the_list_gets_nothing(
+def test_heal_gives_nothing_to_a_server_that_nova_has_deleted_since_the_list(
     placement, client, monkeypatch, since
 ):
     """Nova removes the allocations of a server with the server: later ones would stay for ever."""
@@ -229,7 +229,9 @@ def test_a_server_that_nova_has_deleted_since_the_list_gets_nothing(
     assert not allocation.show(client, LOST).value.allocations
 
 
-def test_a_server_of_a_file_is_asked_for_before_the_write(placement, client, tmp_path, monkeypatch):
+def test_heal_asks_nova_for_a_server_of_a_file_before_it_writes(
+    placement, client, tmp_path, monkeypatch
+):
     """The file is of last week, and one of the two servers was deleted since."""
     loaded(client, cloud())
     there, gone = SERVER | {'id': LOST}, SERVER | {'id': MOVING}
@@ -245,7 +247,7 @@ def test_a_server_of_a_file_is_asked_for_before_the_write(placement, client, tmp
     assert states(done) == {LOST: ('done', ''), MOVING: ('failed', reason)}
 
 
-def test_an_old_list_is_said_to_be_old_where_nova_cannot_be_asked(placement, client, tmp_path):
+def test_heal_says_that_a_list_is_old_where_nova_cannot_be_asked(placement, client, tmp_path):
     loaded(client, cloud())
     servers = file(tmp_path, 's.json', [SERVER | {'id': LOST}])
     fresh = placement(*HEAL, '--servers', servers, '--dry-run')
@@ -256,7 +258,7 @@ def test_an_old_list_is_said_to_be_old_where_nova_cannot_be_asked(placement, cli
     assert 'The list is not new: a server that was deleted since gets allocations' in old.stderr
 
 
-def test_a_host_whose_name_another_cell_has_too_gets_nothing(placement, client, monkeypatch):
+def test_heal_gives_nothing_on_a_host_whose_name_two_cells_have(placement, client, monkeypatch):
     loaded(client, cloud())
     twins = [{'id': str(number), 'hypervisor_hostname': 'compute0'} for number in (1, 2)]
     for name, records in (
@@ -272,7 +274,7 @@ def test_a_host_whose_name_another_cell_has_too_gets_nothing(placement, client, 
 RESIZED = SERVER | {'id': uuid_of('server0.0'), 'flavor': FLAVOR | {'vcpus': 3, 'ram': 512}}
 
 
-def test_amounts_become_those_of_the_flavor(placement, client, source, tmp_path, monkeypatch):
+def test_heal_sets_amounts_to_those_of_the_flavor(placement, client, source, tmp_path, monkeypatch):
     loaded(client, cloud())
     before = allocation.show(client, RESIZED['id']).value
     if source:
@@ -298,7 +300,7 @@ def test_amounts_become_those_of_the_flavor(placement, client, source, tmp_path,
     assert placement(*HEAL, *source, '--amounts', '--dry-run').status == 0
 
 
-def test_amounts_need_flavors_and_room(placement, client, tmp_path):
+def test_heal_of_amounts_needs_flavors_and_room(placement, client, tmp_path):
     loaded(client, cloud())
     without = RESIZED | {'flavor': {'id': 'm'}}
     refused = placement(*HEAL, '--amounts', '--servers', file(tmp_path, 'a.json', [without]))
@@ -311,7 +313,7 @@ def test_amounts_need_flavors_and_room(placement, client, tmp_path):
     assert allocation.show(client, RESIZED['id']).value.allocations == before
 
 
-def test_the_bandwidth_that_a_port_asks_for(placement, client, tmp_path):
+def test_heal_gives_a_server_the_bandwidth_of_its_ports(placement, client, tmp_path):
     loaded(client, cloud())
     bandwidth = {'NET_BW_EGR_KILOBIT_PER_SEC': 1000}
     nic = {'name': 'nic0', 'inventories': {'NET_BW_EGR_KILOBIT_PER_SEC': {'total': 9000}}}

@@ -57,7 +57,7 @@ def source(request, tmp_path, monkeypatch):
     return []
 
 
-def test_hosts_are_put_in_and_taken_out_once(
+def test_sync_adds_and_removes_hosts_of_aggregates_once(
     placement, client, hosts, source, tmp_path, monkeypatch
 ):
     def within(name):
@@ -87,7 +87,7 @@ def test_hosts_are_put_in_and_taken_out_once(
     assert (again.status, rows(again)) == (0, [])
 
 
-def test_without_a_compute_service(placement):
+def test_sync_without_a_compute_service_asks_for_a_file(placement):
     refused = placement(*SYNC)
     assert (refused.status, refused.stderr) == (
         1,

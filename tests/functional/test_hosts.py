@@ -26,7 +26,7 @@ moves:
 """
 
 
-def test_from_two_hosts_to_a_plan(placement, tmp_path, monkeypatch):
+def test_archives_of_two_hosts_become_a_plan_with_evidence(placement, tmp_path, monkeypatch):
     """No edit in between, and every row is mapped, with its evidence."""
     monkeypatch.chdir(tmp_path)
     servers: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -114,7 +114,9 @@ device_spec = [{"vendor_id": "10de", "resource_class": "PGPU", "traits": "a40"},
 
 
 @pytest.mark.parametrize('where', ['placement', 'placement_over_http'])
-def test_devices_of_three_hosts(where, request, tmp_path, monkeypatch):
+def test_pci_devices_of_three_hosts_are_added_and_rolled_back(
+    where, request, tmp_path, monkeypatch
+):
     """Physical and virtual functions, a physical network, a device for one use, a migration."""
     monkeypatch.chdir(tmp_path)
     run: Placement = request.getfixturevalue(where)

@@ -62,7 +62,7 @@ def small(client, tmp_path):
     return build(client, 10, tmp_path)
 
 
-def test_each_fault_is_found_once_and_nothing_else(large, placement):
+def test_audit_finds_each_planted_error_once_and_nothing_else(large, placement):
     result = large.audit(placement, *large.files)
     assert subjects(result) == Counter(large.cloud.expected)
     message = f'{PASSED_OVER}something is wrong, and is not fixed (exit 3)\n'
@@ -77,13 +77,13 @@ def test_each_fault_is_found_once_and_nothing_else(large, placement):
         assert '<' not in row['command']
 
 
-def test_burned_devices_have_a_column(large, placement):
+def test_class_list_counts_burned_devices(large, placement):
     command = ('resource', 'class', 'list', '--long', '--snapshot', large.snapshot, '-f', 'json')
     burned = {row['name']: row['burned'] for row in json.loads(placement(*command).stdout)}
     assert (burned.pop(planted_services.DEVICE), {*burned.values()}) == (1, {0})
 
 
-def test_what_is_on_several_trees_is_not_judged_unheard(large, placement):
+def test_audit_without_lists_names_consumers_on_several_trees_without_a_verdict(large, placement):
     result = large.audit(placement, '--snapshot', large.snapshot)
     expected = {
         (AMBIGUOUS.get(id, id), subject)
@@ -93,7 +93,7 @@ def test_what_is_on_several_trees_is_not_judged_unheard(large, placement):
     assert subjects(result) == Counter(expected)
 
 
-def test_what_is_safe_is_mended_and_the_rest_is_left(small, placement):
+def test_fix_corrects_what_is_safe_and_leaves_the_rest(small, placement):
     before = clouds.captured(small.client)
     result = small.audit(placement, *small.files, '--fix', '--yes')
     rows = by_id(result)
@@ -183,7 +183,7 @@ def test_a_printed_command_does_what_fix_does(small, placement):
     assert subjects(left) == Counter(item for item in small.cloud.expected if item[0] not in SAFE)
 
 
-def test_a_printed_command_looks_again(small, placement):
+def test_a_printed_command_checks_its_finding_again(small, placement):
     """The consumer that it is about has changed since, or the server has come back."""
     rows = {row['id']: row for row in json.loads(small.audit(placement, *small.files).stdout)}
     consumer = allocation.show(small.client, uuid_of('gone')).value
@@ -222,7 +222,7 @@ class Nova:
         return listed
 
 
-def test_servers_that_come_and_go_are_no_findings(client, placement, monkeypatch):
+def test_audit_ignores_servers_that_come_and_go_meanwhile(client, placement, monkeypatch):
     host = resource_provider.create(client, 'busy').uuid
     inventory.set_all(client, host, {'VCPU': {'total': 64}}, 0)
     nova = Nova(client, host)
@@ -240,7 +240,7 @@ def test_servers_that_come_and_go_are_no_findings(client, placement, monkeypatch
     assert (result.status, json.loads(result.stdout)[0]['command'][-5:]) == (3, '--yes')
 
 
-def test_ctrl_c_tells_the_repairs_that_are_made(small, placement):
+def test_ctrl_c_reports_the_repairs_that_were_made(small, placement):
     def interrupted():
         raise KeyboardInterrupt
 
@@ -251,7 +251,7 @@ def test_ctrl_c_tells_the_repairs_that_are_made(small, placement):
     assert set(ends) == {'done', 'failed: Interrupted', 'not started'}
 
 
-def test_a_consumer_that_changes_while_others_are_fixed_is_left(small, placement):
+def test_fix_leaves_a_consumer_that_changes_while_others_are_fixed(small, placement):
     uuid = uuid_of('gone')
 
     def touch():

@@ -55,7 +55,7 @@ def place(snapshot, candidate):
     return snapshot.providers[str(root)].name
 
 
-def test_each_tree_grants_what_it_is_said_to(client):
+def test_each_tree_grants_as_many_servers_as_capacity_counts(client):
     request = CandidateRequest(Filter(SHAPE))
     clouds.load(client, mixed())
     snapshot = clouds.captured(client)
@@ -94,7 +94,7 @@ def table(placement, *argv):
     return rows
 
 
-def test_what_there_is_agrees_with_a_count_by_hand(client, placement):
+def test_totals_agree_with_a_count_by_hand(client, placement):
     clouds.load(client, mixed())
     assert table(placement, '--by', 'class') == [
         {
@@ -120,7 +120,7 @@ def test_what_there_is_agrees_with_a_count_by_hand(client, placement):
     ]
 
 
-def test_how_many_fit_agrees_with_a_count_by_hand(client, placement):
+def test_counts_of_fitting_servers_agree_with_a_count_by_hand(client, placement):
     clouds.load(client, mixed())
     rows = table(placement, '--fits', ','.join(f'{name}={n}' for name, n in SHAPE.items()))
     assert {row['tree']: (row['fits'], row['runs_out_first']) for row in rows} == {
@@ -135,9 +135,7 @@ def test_how_many_fit_agrees_with_a_count_by_hand(client, placement):
     }
 
 
-def test_storage_that_all_hosts_share_counts_once_after_the_reshape_of_the_page(
-    client, placement, tmp_path, monkeypatch
-):
+def test_shared_storage_counts_once_after_its_reshape(client, placement, tmp_path, monkeypatch):
     """Each nova-compute reports all of it; the pool has it once, with all allocations."""
     monkeypatch.chdir(tmp_path)
     cloud = Planted()

@@ -22,7 +22,7 @@ def file(tmp_path):
     return path
 
 
-def test_nothing_is_made_where_a_name_is_taken(client, placement, file):
+def test_restore_makes_nothing_where_a_name_is_taken(client, placement, file):
     resource_provider.create(client, 'two')
     hint = ', with other UUIDs or names. --allocations restores only allocations'
     for options, more in (('', ''), ('--missing', hint)):
@@ -32,7 +32,7 @@ def test_nothing_is_made_where_a_name_is_taken(client, placement, file):
     assert [provider.name for provider in resource_provider.list(client)] == ['two']
 
 
-def test_a_change_is_a_difference(client, placement, file):
+def test_snapshot_diff_shows_a_change_of_the_live_cloud(client, placement, file):
     placement(f'{COMMAND} restore {file}')
     placement(f'{COMMAND} save {file}')
     two = resource_provider.show(client, uuid_of('two')).value
@@ -53,7 +53,7 @@ def test_a_change_is_a_difference(client, placement, file):
 
 
 @pytest.mark.parametrize('listed', ['trait', 'resource class'])
-def test_a_list_tells_how_many_have_each(placement, file, listed):
+def test_lists_count_the_providers_of_each_trait_and_class(placement, file, listed):
     assert placement(f'{COMMAND} restore {file}').status == 0
     columns = '-f json -c name -c providers -c hosts -c only_on'
     offline = json.loads(placement(f'{listed} list --snapshot {file} {columns}').stdout)
@@ -64,6 +64,6 @@ def test_a_list_tells_how_many_have_each(placement, file, listed):
     assert sorted(present, key=key) == sorted(offline, key=key)
 
 
-def test_a_snapshot_is_asked_for_no_prefix(placement, file):
+def test_associated_is_refused_with_a_snapshot(placement, file):
     result = placement(f'trait list --snapshot {file} --associated')
     assert (result.status, result.stdout) == (2, '')

@@ -47,7 +47,7 @@ def providers(service):
 @pytest.mark.parametrize(
     ('program', 'number'), [('placement', signal.SIGTERM), ('openstack', signal.SIGINT)]
 )
-def test_tree_apply_tells_each_change(service, tmp_path, program, number):
+def test_an_interrupted_tree_apply_reports_each_change(service, tmp_path, program, number):
     """Those that are done in the table, and the one that was sent beside it."""
     hosts = {f'{program}-{number.name}-{index}': index for index in (1, 2)}
     (tmp_path / 'trees.json').write_text(json.dumps([{'name': name} for name in hosts]))
@@ -71,7 +71,7 @@ def test_tree_apply_tells_each_change(service, tmp_path, program, number):
 
 
 @pytest.mark.parametrize('program', ['placement', 'openstack'])
-def test_output_that_cannot_be_written_hides_no_change(service, program):
+def test_a_full_disk_for_output_hides_no_change(service, program):
     with open('/dev/full', 'wb') as full:
         ended = subprocess.run(
             [BIN / program, 'resource', 'provider', 'create', f'{program}-full'],

@@ -34,9 +34,7 @@ MISTYPED = {
 
 
 @pytest.mark.parametrize('command', MISTYPED)
-def test_an_error_says_the_name_that_was_typed_and_the_one_that_was_meant(
-    client, placement, command
-):
+def test_errors_show_the_name_that_was_typed_and_the_nearest_name(client, placement, command):
     build(client)
     result = placement(command)
     beginning, end = MISTYPED[command]

@@ -67,9 +67,7 @@ def migrate(client, name, host):
     allocation.set(client, replace(consumer, allocations=allocations, **owner))
 
 
-def test_a_host_that_was_purged_by_mistake_comes_back_beside_what_happened_since(
-    client, placement, saved
-):
+def test_restore_of_a_purged_host_keeps_what_happened_since(client, placement, saved):
     purge(placement)
     assert HOST not in clouds.captured(client).providers
     migrate(client, 's1', 'compute1')
@@ -98,7 +96,7 @@ def test_a_host_that_was_purged_by_mistake_comes_back_beside_what_happened_since
 
 
 @pytest.mark.parametrize('source', ['files', 'nova'])
-def test_servers_that_nova_has_deleted_do_not_come_back(
+def test_restore_leaves_out_servers_that_nova_has_deleted(
     client, placement, saved, source, tmp_path, monkeypatch
 ):
     purge(placement)
@@ -126,7 +124,9 @@ def test_servers_that_nova_has_deleted_do_not_come_back(
 
 
 @pytest.mark.parametrize('write', range(0, 9, 2))
-def test_killed_anywhere_the_same_command_completes_a_tree(client, placement, saved, write):
+def test_a_killed_restore_of_a_tree_is_completed_by_the_same_command(
+    client, placement, saved, write
+):
     purge(placement)
 
     def act():
@@ -141,7 +141,7 @@ def test_killed_anywhere_the_same_command_completes_a_tree(client, placement, sa
     assert content(clouds.captured(client)) == content(saved)
 
 
-def test_a_plan_of_a_tree_is_applied_and_taken_back(client, placement, saved):
+def test_a_plan_that_restores_a_tree_is_applied_and_rolled_back(client, placement, saved):
     purge(placement)
     before = content(clouds.captured(client))
     assert placement(f'{COMMAND} --tree compute0 --plan p.json').status == 0
@@ -151,7 +151,7 @@ def test_a_plan_of_a_tree_is_applied_and_taken_back(client, placement, saved):
     assert content(clouds.captured(client)) == before
 
 
-def test_allocations_come_back_onto_providers_that_were_made_again(client, placement, saved):
+def test_restore_of_allocations_finds_providers_that_were_created_again(client, placement, saved):
     """As after a lost database: nova-compute makes its providers, children with other UUIDs."""
     clouds.emptied(client)
     make(client, saved, 'compute0', HOST)
@@ -183,7 +183,7 @@ def test_allocations_come_back_onto_providers_that_were_made_again(client, place
         }
 
 
-def test_allocations_without_their_provider_are_left_alone(client, placement, saved):
+def test_restore_leaves_allocations_without_their_provider_alone(client, placement, saved):
     clouds.emptied(client)
     make(client, saved, 'compute1', OTHER)
     result = placement(f'{COMMAND} --allocations --tree compute1 {LEFT}')

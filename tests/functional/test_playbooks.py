@@ -151,7 +151,7 @@ def changed(printed):
     return sum(int(number) for number in re.findall(r'changed=(\d+)', printed))
 
 
-def test_a_night_that_is_interrupted(night):
+def test_an_interrupted_window_is_continued_by_the_same_playbook(night):
     """There and back, with a kill on the way each time, and once more when all is done."""
     before = night.vgpus()
     status, printed = night.run('upgrade.yml', '-e', 'reshape_spec=nonsuch.yaml')
@@ -224,7 +224,7 @@ def test_a_night_that_is_interrupted(night):
     assert (status, changed(printed), night.nodes.calls()) == (0, 0, []), printed
 
 
-def test_what_has_changed_since_the_review(night):
+def test_the_playbook_stops_at_changes_since_the_review(night):
     # Somebody has disabled this one before, for a reason of their own.
     (night.nodes.folder / 'services' / 'gpu2').write_text('disabled broken fan\n')
     night.work.mkdir()
@@ -252,7 +252,7 @@ def test_what_has_changed_since_the_review(night):
     assert (night.work / 'plan.json').read_bytes() == plan
 
 
-def test_check_mode_looks_and_changes_nothing(night):
+def test_check_mode_changes_nothing(night):
     for playbook in 'upgrade.yml', 'rollback.yml':
         status, printed = night.run(playbook, '--check')
         assert status == 0, printed
@@ -271,7 +271,7 @@ def test_a_host_that_says_it_is_another_is_not_reshaped_as_that(night):
         assert (night.nodes.calls(), night.content()) == ([], {})
 
 
-def test_facts_that_are_not_whole_or_of_another_host_are_collected_again(night):
+def test_incomplete_facts_or_those_of_another_host_are_collected_again(night):
     facts = night.work / 'facts'
     facts.mkdir(parents=True)
     (facts / 'gpu1.tar').write_bytes(bytes(1024))

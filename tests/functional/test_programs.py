@@ -76,7 +76,7 @@ def test_where_nobody_answers_a_sentence_says_so(program, retries):
     assert b'unsupported operand' not in lost.stderr
 
 
-def test_an_answer_may_be_waited_for_as_long_as_is_said(cloud):
+def test_openstack_takes_a_timeout_in_fractions_of_a_second(cloud):
     words = ('--os-placement-timeout', '9.5', 'resource', 'class', 'show', 'VCPU', '-f', 'value')
     ended = run('openstack', *words, **cloud)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b'VCPU\n', b'')

@@ -71,7 +71,7 @@ def rows_of(result):
     return {part for part in parts if part[1] in ('delete', 'allocations')}
 
 
-def test_only_what_is_on_the_host_goes(client, placement, tmp_path):
+def test_purge_frees_only_what_is_on_the_host(client, placement, tmp_path):
     build(client, EVACUATED, UNTYPED)
     with watched(client) as requests:
         result = placement(f'{PURGE} {lists(tmp_path)} --yes -f json')
@@ -210,7 +210,7 @@ def test_purge_keeps_a_deleted_server_that_a_node_of_ironic_still_has(
     assert placement(f'{PURGE} {options} --gone {SERVER.uuid} --yes').status == 0
 
 
-def test_a_dry_run_says_it_and_does_nothing(client, placement, tmp_path):
+def test_a_dry_run_of_purge_shows_the_changes_and_writes_nothing(client, placement, tmp_path):
     build(client, EVACUATED)
     before = content(clouds.captured(client))
     with watched(client) as requests:
@@ -234,7 +234,7 @@ def test_a_dry_run_says_it_and_does_nothing(client, placement, tmp_path):
 @pytest.mark.parametrize(
     ('failure', 'status'), [(KeyboardInterrupt(), 130), (errors.Unauthorized(401, 'No'), 6)]
 )
-def test_what_is_done_is_told_whatever_ends_it(
+def test_purge_reports_what_was_done_when_it_is_interrupted_or_fails(
     client, placement, tmp_path, monkeypatch, failure, status
 ):
     build(client, EVACUATED, UNTYPED)
@@ -284,7 +284,9 @@ def test_purge_keeps_a_consumer_that_leaves_the_other_host_meanwhile(client, pla
     ('provider', 'consumer'),
     [('compute0_gpu1', EVACUATED), ('storage', SERVER), ('storage', EVACUATED)],
 )
-def test_purge_takes_nothing_that_a_server_uses(client, placement, tmp_path, provider, consumer):
+def test_purge_keeps_providers_that_servers_on_other_hosts_use(
+    client, placement, tmp_path, provider, consumer
+):
     build(client, consumer)
     before = content(clouds.captured(client))
     host = 'compute0' if consumer is SERVER else 'compute1'
@@ -325,7 +327,7 @@ def test_purge_frees_what_a_migration_holds_that_is_over(
 
 
 @pytest.mark.slow
-def test_many_hosts_of_a_pool_are_asked_for_at_once(client, placement):
+def test_purge_of_a_pool_reads_its_many_hosts_with_few_requests(client, placement):
     hosts = 20
     users = [
         holder(f'server{n}', {f'compute{n}': {'VCPU': 1}, 'storage': {'DISK_GB': 1}})
@@ -338,7 +340,7 @@ def test_many_hosts_of_a_pool_are_asked_for_at_once(client, placement):
     assert len(requests) < 3 * hosts
 
 
-def test_below_the_version_of_types_they_stay(client, placement, tmp_path):
+def test_purge_keeps_consumer_types_below_the_version_that_has_them(client, placement, tmp_path):
     build(client, EVACUATED, UNTYPED)
     command = f'{PURGE} {lists(tmp_path)} --yes'
     assert placement(command, microversion=str(KEEPS_CONSUMER_TYPE)).status == 0

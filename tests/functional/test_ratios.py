@@ -14,7 +14,7 @@ def _audited(placement, *arguments):
     return result, json.loads(result.stdout or '[]')
 
 
-def test_a_ratio_that_somebody_overwrote_is_found_and_the_command_sets_it_back(client, placement):
+def test_audit_finds_an_overwritten_ratio_and_its_command_restores_it(client, placement):
     build(client, hosts=3)
     assert _audited(placement)[0].status == 0
     amend = 'resource provider inventory set compute1 --amend --resource VCPU:allocation_ratio'

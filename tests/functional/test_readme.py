@@ -41,7 +41,7 @@ def demo_folder(tmp_path, monkeypatch, placement):
     return printed
 
 
-def test_the_picture_shows_the_demo(placement):
+def test_the_picture_of_the_readme_shows_the_demo(placement):
     picture = ElementTree.parse(guide.SOURCE / 'reshape.svg')
     lines = [''.join(text.itertext()) for text in picture.iter() if text.get('class') == 'line']
     printed = placement(*DEMO).stdout.splitlines()
@@ -65,13 +65,13 @@ def test_each_row_works_in_the_cloud_that_the_demo_leaves(capsys):
         assert name[0] in guide.page(page), f'{page}: {command}'
 
 
-def test_a_folder_that_is_there_is_left_alone(tmp_path, placement):
+def test_the_demo_refuses_a_folder_that_exists(tmp_path, placement):
     result = placement(*DEMO, '--keep', str(tmp_path))
     assert (result.status, result.stdout) == (1, '')
     assert str(tmp_path) in result.stderr
 
 
-def test_every_link_leads_somewhere():
+def test_every_link_of_the_readme_has_a_target():
     links = re.findall(r'<([^>:\s]+)>`__', README)
     assert len(links) > 20
     for link in links:

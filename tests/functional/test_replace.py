@@ -47,7 +47,7 @@ def ordered(document):
     return document
 
 
-def test_one_request_moves_all_and_nothing_is_there_twice(client, placement):
+def test_replace_moves_all_in_one_request(client, placement):
     build(client, SERVER, UNTYPED)
     before = content(clouds.captured(client))
     with watched(client) as requests:
@@ -89,7 +89,7 @@ def test_one_request_moves_all_and_nothing_is_there_twice(client, placement):
         (f'--uuid {NEW} --os-placement-api-version 1.36', 'to move children to another provider'),
     ],
 )
-def test_what_is_refused_changes_nothing(client, placement, options, message):
+def test_a_refused_replacement_changes_nothing(client, placement, options, message):
     build(client, SERVER, UNTYPED)
     before = content(clouds.captured(client))
     for end in ('--yes', '--dry-run'):
@@ -101,7 +101,7 @@ def test_what_is_refused_changes_nothing(client, placement, options, message):
 LIVE = holder('live', {'compute1': {'VCPU': 3}, 'compute1_gpu1': {'VGPU': 1}})
 
 
-def test_two_hosts_in_use_are_joined_with_merge_alone(client, placement):
+def test_replace_joins_two_hosts_in_use_only_with_merge(client, placement):
     build(client, SERVER, LIVE)
     before = content(clouds.captured(client))
     command = f'{REPLACE} --with compute1 --name compute1 --yes'
@@ -222,7 +222,7 @@ def test_replace_does_not_go_ahead_where_nova_cannot_be_asked(client, placement,
     assert placement(f'{REPLACE} --uuid {NEW} --dry-run --compute-node-exists').status == 3
 
 
-def test_what_is_over_committed_needs_a_journal(client, placement, tmp_path):
+def test_replace_of_an_overcommitted_host_needs_a_plan(client, placement, tmp_path):
     """Without one, the limits that are lifted for a moment would be lost with a kill."""
     live = build(client)
     crowded = holder('crowded', {'compute0': {'VCPU': 3}})
@@ -248,7 +248,7 @@ def test_what_is_over_committed_needs_a_journal(client, placement, tmp_path):
     assert ordered(after) == under(before, {uuid_of('compute0'): NEW})
 
 
-def test_nova_may_make_the_new_one_in_between(client, placement):
+def test_replace_goes_on_when_nova_creates_the_new_host_meanwhile(client, placement):
     """nova-compute tries all the time; it may come first once the name is free."""
     build(client, SERVER)
 
@@ -265,7 +265,7 @@ def test_nova_may_make_the_new_one_in_between(client, placement):
         resource_provider.show(client, uuid_of('compute0'))
 
 
-def test_what_another_tree_would_not_grant_is_refused_before_anything_is_done(client, placement):
+def test_replace_checks_what_other_trees_grant_before_it_writes(client, placement):
     live = build(client, SERVER)
     clouds.emptied(client)
     states = [
@@ -283,7 +283,7 @@ def test_what_another_tree_would_not_grant_is_refused_before_anything_is_done(cl
 
 
 @pytest.mark.parametrize('version', ['1.30', '1.39'])
-def test_a_host_without_children_needs_no_more_than_the_reshaper(client, placement, version):
+def test_replace_of_a_host_without_children_works_from_1_30_on(client, placement, version):
     cloud = Snapshot([provider('compute0', {'VCPU': Inventory(8)})], [UNTYPED_ALONE])
     clouds.load(client, cloud)
     before = content(clouds.captured(client))
@@ -292,7 +292,7 @@ def test_a_host_without_children_needs_no_more_than_the_reshaper(client, placeme
     assert ordered(after) == under(before, {uuid_of('compute0'): NEW})
 
 
-def test_a_host_with_a_new_consumer_is_not_taken_back(client, placement, tmp_path):
+def test_rollback_of_replace_leaves_a_host_with_a_new_consumer_alone(client, placement, tmp_path):
     """Otherwise its consumers would be on two providers, one of which has another name."""
     build(client, SERVER, UNTYPED)
     path = str(tmp_path / 'plan.json')
@@ -308,7 +308,7 @@ def test_a_host_with_a_new_consumer_is_not_taken_back(client, placement, tmp_pat
 
 
 @pytest.mark.parametrize('is_applied', [False, True])
-def test_a_plan_ends_where_others_have_moved_a_child_to_another_host(
+def test_a_plan_of_replace_ends_when_others_move_a_child_to_another_host(
     client, placement, tmp_path, is_applied
 ):
     build(client, SERVER)

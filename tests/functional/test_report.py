@@ -92,7 +92,7 @@ def downloaded(browser, folder, *names):
     return result
 
 
-def test_figures_are_those_of_the_capacity(browser, client, placement, tmp_path):
+def test_report_shows_the_figures_of_capacity_show(browser, client, placement, tmp_path):
     hosts.build(client, hosts.holder('server', ALLOCATIONS))
     shown(browser, placement, tmp_path)
     in_page = [
@@ -135,7 +135,7 @@ def test_figures_are_those_of_the_capacity(browser, client, placement, tmp_path)
     assert drawn == {key: message for key, message in expected.items() if key[0] != '(all)'}
 
 
-def test_a_tree_opens(browser, client, placement, tmp_path):
+def test_a_click_on_a_host_opens_its_tree(browser, client, placement, tmp_path):
     hosts.build(client, hosts.holder('server', ALLOCATIONS))
     shown(browser, placement, tmp_path)
     button = all_of(browser, '#all-trees .open')[0]
@@ -172,7 +172,7 @@ def test_a_tree_opens(browser, client, placement, tmp_path):
         (hosts.RACK, hosts.RACK),
     ],
 )
-def test_the_search_finds(browser, placement, tmp_path, sought, hit):
+def test_the_search_of_the_report_filters_hosts(browser, placement, tmp_path, sought, hit):
     plain = [
         hosts.provider(f'plain{n}', {'VCPU': Inventory(8)}, ['COMPUTE_NODE']) for n in range(60)
     ]
@@ -277,7 +277,7 @@ def test_the_fullest_hosts_are_filtered_and_servers_have_names(browser, placemen
     assert names()[0].splitlines() == ['host9', '=web']
 
 
-def test_a_plan_before_and_after(browser, client, placement, tmp_path):
+def test_report_shows_a_plan_before_and_after(browser, client, placement, tmp_path):
     snapshot = clouds.loaded(client, clouds.cloud(2))
     plan = clouds.plan_of(snapshot, moved_trait=True)
     path = tmp_path / 'plan.json'
@@ -339,7 +339,9 @@ def test_hostile_names_stay_text(browser, client, placement, tmp_path):
 
 @pytest.mark.parametrize('width', few_quick([360, 1360], quick=1))
 @pytest.mark.parametrize('scheme', few_quick(['light', 'dark'], quick=1))
-def test_narrow_and_wide_light_and_dark(browser, placement, tmp_path, width, scheme):
+def test_report_fits_narrow_and_wide_screens_in_light_and_dark(
+    browser, placement, tmp_path, width, scheme
+):
     plan = clouds.plan_of(clouds.used(clouds.cloud(2)))
     storage.write_plan(str(tmp_path / 'plan.json'), plan)
     path = saved(tmp_path, clouds.used(clouds.cloud(2)))

@@ -47,7 +47,7 @@ def plan_of(before, count):
     return planner.make(before, spec)
 
 
-def test_a_device_that_was_taken_since_is_not_taken_away(client, path):
+def test_rollback_keeps_an_added_device_that_a_new_server_uses(client, path):
     plan = plan_of(hosts(client, 1), 1)
     engines.apply(client, plan, path)
     child = resource_provider.find(client, 'compute0_0000:81:00.0')

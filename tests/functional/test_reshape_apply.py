@@ -15,7 +15,7 @@ from placementclient.runs import engines
 from tests.functional import clouds
 
 
-def test_applied_again_only_the_inventories_are_read(client, path):
+def test_a_second_apply_reads_only_the_inventories(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
     with clouds.watched(client) as requests:
@@ -44,7 +44,7 @@ def taken_off_a_child(client, plan):
 
 
 @pytest.mark.parametrize('change', [doubled, taken_off_a_child])
-def test_undone_in_part_it_is_left_alone(client, path, change):
+def test_apply_leaves_a_tree_alone_that_others_have_undone_in_part(client, path, change):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(servers=1)))
     engines.apply(client, plan, path)
     expected = change(client, plan)
@@ -61,7 +61,7 @@ def test_undone_in_part_it_is_left_alone(client, path, change):
     assert status.reason.startswith(expected)
 
 
-def test_figures_that_others_changed_later_are_theirs(client, path):
+def test_a_second_apply_keeps_figures_that_others_changed_later(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
     child = next(plan.changes[0].created())
@@ -72,7 +72,7 @@ def test_figures_that_others_changed_later_are_theirs(client, path):
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
 
 
-def test_undone_by_somebody_else_it_is_applied_again(client, tmp_path, path):
+def test_apply_repeats_a_tree_that_another_rollback_has_undone(client, tmp_path, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
     engines.rollback(client, plan, str(tmp_path / 'other.journal'))
@@ -81,7 +81,7 @@ def test_undone_by_somebody_else_it_is_applied_again(client, tmp_path, path):
     assert engines.verify(client, plan, journal_path=path) == []
 
 
-def test_without_its_journal_the_tree_is_read_back(client, tmp_path, path):
+def test_apply_without_a_journal_reads_the_tree_and_writes_nothing(client, tmp_path, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
     with clouds.watched(client) as requests:
@@ -90,7 +90,7 @@ def test_without_its_journal_the_tree_is_read_back(client, tmp_path, path):
     assert {method for method, path in requests if path != '/reshaper'} == {'GET'}
 
 
-def test_every_intent_is_noted_before_its_outcome(client, tmp_path):
+def test_journal_notes_every_intent_before_its_outcome(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     path = tmp_path / 'plan.journal'
     engines.apply(client, clouds.plan_of(before), str(path))
@@ -128,7 +128,7 @@ def test_a_plan_is_applied_and_taken_back_on_an_older_service(session, monkeypat
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_a_service_without_the_reshaper_is_not_written_to(session, monkeypatch, tmp_path):
+def test_apply_writes_nothing_to_a_service_without_the_reshaper(session, monkeypatch, tmp_path):
     client = of_release(session, monkeypatch, '1.29')
     before = clouds.loaded(client, clouds.cloud(servers=2))
     plan, path = clouds.plan_of(before), tmp_path / 'plan.journal'

@@ -26,7 +26,7 @@ from tests.unit.planner.test_cases import CASES, ONE_WAY, Case
         'uuid-in-capitals',
     ],
 )
-def test_a_case_is_granted_and_taken_back(client, path, name):
+def test_placement_grants_the_plan_of_a_case_and_its_rollback(client, path, name):
     case = Case(CASES[0].parent / f'{name}.yaml')
     clouds.load(client, case.snapshot)
     before = clouds.captured(client)

@@ -57,7 +57,7 @@ def test_the_demo_into_a_pipe_that_is_closed():
     assert (len(done.stdout.splitlines()), done.stderr) == (20, '')
 
 
-def test_what_is_not_decided_is_refused_with_a_file_to_fill_in(placement, cloud):
+def test_plan_refuses_undecided_consumers_with_a_file_to_fill_in(placement, cloud):
     result = placement(f'{PLAN} --write-assignments todo.csv')
     assert result.status == errors.ExitStatus.UNDECIDED
     assert not Path('plan.json').exists()
@@ -71,7 +71,7 @@ def test_what_is_not_decided_is_refused_with_a_file_to_fill_in(placement, cloud)
     assert sorted(labels) == ['forced'] + ['mapped'] * 5
 
 
-def test_migrations_under_way(placement, cloud):
+def test_plan_warns_of_migrations_under_way(placement, cloud):
     planned = f'{PLAN} --assignments gpu-map.csv'
     (moving,) = [uuid for uuid, consumer in cloud.consumers.items() if consumer.type is None]
     assert 'is not known, as 1 consumer has no type' in placement(planned).stderr
@@ -89,7 +89,7 @@ def test_migrations_under_way(placement, cloud):
     )
 
 
-def test_a_reshape_there_and_back(placement, client, cloud):
+def test_a_reshape_is_rehearsed_applied_verified_and_rolled_back(placement, client, cloud):
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     assert process(f'{PREFIX} rehearse plan.json --snapshot cloud.json').status == 0
     assert placement(f'{PREFIX} apply plan.json').status == errors.ExitStatus.USAGE
@@ -119,7 +119,7 @@ def test_a_reshape_there_and_back(placement, client, cloud):
         assert back.consumers[uuid].type == consumer.type
 
 
-def test_files_that_are_needed_are_not_overwritten(placement, cloud):
+def test_plan_does_not_overwrite_files_that_are_needed(placement, cloud):
     plan = f'{PLAN} --assignments gpu-map.csv'
     assert placement(plan).status == 0
     assert placement(plan).status == 0
@@ -143,7 +143,7 @@ def test_files_that_are_needed_are_not_overwritten(placement, cloud):
     assert placement('resource provider snapshot save cloud.json --overwrite').status == 0
 
 
-def test_what_was_not_reviewed_comes_with_the_command_that_plans_it(placement, cloud):
+def test_apply_names_the_command_that_plans_a_changed_tree_again(placement, cloud):
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     shrunk = 'resource provider inventory set compute1 --amend --resource VGPU=7'
     assert placement(shrunk).status == 0
@@ -186,7 +186,7 @@ def test_a_plan_that_was_made_of_another_service_says_so(placement, cloud):
     assert unconfirmed.stderr.startswith(f'{extent}. {question}')
 
 
-def test_where_none_of_its_trees_is_a_plan_is_refused(placement, cloud, client):
+def test_apply_refuses_a_service_that_has_none_of_the_trees(placement, cloud, client):
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     clouds.emptied(client)
     for command in ('apply', 'rollback'):
@@ -222,7 +222,7 @@ def test_a_nova_compute_that_is_up_is_asked_about(placement, cloud, client, monk
     assert placement(f'{PREFIX} apply plan.json --yes --compute-is-up').status == 0
 
 
-def test_what_a_plan_says_of_owners_is_compared(placement, cloud, client):
+def test_an_edited_plan_does_not_change_owners(placement, cloud, client):
     """An edited plan does not hand consumers over: the embedded service reads who owns them."""
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     plan = storage.read_plan('plan.json')

@@ -87,7 +87,7 @@ WHEN = few_quick(['POST /reshaper', 'before', 'POST /resource_providers'], quick
     [add_trait, touch, free, allocate('new', 0), grow, hand_over],
     ids=['trait', 'generation', 'freed', 'allocated', 'inventory', 'project'],
 )
-def test_what_does_not_matter_is_kept(client, when, disturb, path):
+def test_apply_keeps_unrelated_changes_of_others(client, when, disturb, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()), 1, moved_trait=True)
     outcome = applied(client, path, plan, disturb, when)
     assert outcome.exit_status is ExitStatus.DONE, outcome
@@ -114,7 +114,7 @@ def totals(snapshot):
 
 
 @pytest.mark.parametrize('when', ['before', 'POST /reshaper'])
-def test_a_newcomer_with_no_choice_moves_too(client, path, when):
+def test_apply_moves_a_new_consumer_that_has_one_place(client, path, when):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()), children=1)
     outcome = applied(client, path, plan, allocate('new', 2), when)
     assert outcome.exit_status is ExitStatus.DONE, outcome
@@ -122,7 +122,7 @@ def test_a_newcomer_with_no_choice_moves_too(client, path, when):
     assert consumer_of(client, 'new').allocations[gpu] == {'VGPU': 2}
 
 
-def test_a_row_that_was_inferred_keeps_its_place(client, path):
+def test_apply_keeps_inferred_places_after_a_consumer_has_left(client, path):
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before, is_mapped=False, allow_inferred=True)
     outcome = applied(client, path, plan, free, 'before')
@@ -135,7 +135,7 @@ def test_a_row_that_was_inferred_keeps_its_place(client, path):
 
 
 @pytest.mark.parametrize('same_uuid', [True, False])
-def test_a_child_with_content(client, path, same_uuid):
+def test_apply_leaves_a_tree_alone_whose_child_has_content(client, path, same_uuid):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     child = plan.changes[0].providers[1]
     made = resource_provider.create(
@@ -152,7 +152,7 @@ def test_a_child_with_content(client, path, same_uuid):
     assert [r for r in requests if r[0] != 'GET' and r[1] != '/reshaper'] == []
 
 
-def test_a_child_that_nova_made(client, path):
+def test_apply_uses_an_empty_child_that_nova_has_made(client, path):
     """It has another UUID: the plan is made again for it."""
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
@@ -166,7 +166,7 @@ def test_a_child_that_nova_made(client, path):
     assert after.providers[ROOT].inventories == before.providers[ROOT].inventories
 
 
-def test_a_source_that_is_gone(client, path):
+def test_apply_leaves_a_tree_alone_that_no_longer_exists(client, path):
     before = clouds.loaded(client, clouds.cloud(hosts=2, servers=2))
     plan = clouds.plan_of(before)
     for consumer in before.consumers_on(ROOT):
@@ -178,7 +178,7 @@ def test_a_source_that_is_gone(client, path):
     assert 'does not exist any more' in outcome.trees[0].reason
 
 
-def test_reserved_since_then_is_not_decided_here(client, path):
+def test_apply_leaves_a_tree_alone_that_reserves_more_since(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(servers=2)))
     read = inventory.show(client, ROOT, 'VGPU')
     assert read.generation is not None
@@ -195,7 +195,7 @@ def test_reserved_since_then_is_not_decided_here(client, path):
     'disturb', [resize(5), resize(10), resize(8, step_size=2, max_unit=8)],
     ids=['fewer', 'more', 'unit'],
 )  # fmt: skip
-def test_what_was_not_reviewed_is_not_done(client, path, disturb, when):
+def test_apply_leaves_a_tree_alone_whose_figures_were_not_reviewed(client, path, disturb, when):
     """Though it could be planned: the figures on the targets, or what stays, would be others."""
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(servers=2)))
     outcome = applied(client, path, plan, disturb, when)

@@ -65,7 +65,7 @@ CASES = (
 
 
 @pytest.mark.parametrize('case', CASES)
-def test_what_others_do_in_the_middle_is_found_out(client, path, case):
+def test_apply_notices_what_others_change_between_its_requests(client, path, case):
     plan = made(client, case.children)
     number = 2 if case.part == '/reshaper' else 1
     disturb = functools.partial(case.disturb, client)
@@ -78,7 +78,7 @@ def test_what_others_do_in_the_middle_is_found_out(client, path, case):
     assert ('VGPU' in live.providers[ROOT].inventories) != is_done
 
 
-def test_a_request_that_is_refused_twice_fails(client, path):
+def test_a_tree_whose_reshape_is_refused_fails(client, path):
     plan, reply = made(client), fault(409, 'no room')
     with disturbed(client, 'POST', '/reshaper', times=9, number=2, reply=reply):
         (result,) = engines.apply(client, plan, path).trees
@@ -86,7 +86,7 @@ def test_a_request_that_is_refused_twice_fails(client, path):
     assert not clouds.captured(client).children(ROOT)
 
 
-def test_a_tree_that_others_always_change_first_is_left_alone(client, path, monkeypatch):
+def test_apply_leaves_a_tree_alone_that_others_change_all_the_time(client, path, monkeypatch):
     monkeypatch.setattr(attempts, 'DEADLINE', 0.5)
     plan, busy = made(client), functools.partial(touch, client)
     with disturbed(client, 'POST', '/reshaper', busy, times=99, number=2):
@@ -95,7 +95,7 @@ def test_a_tree_that_others_always_change_first_is_left_alone(client, path, monk
     assert not clouds.captured(client).children(ROOT)
 
 
-def test_what_was_granted_is_read_back(client, path):
+def test_apply_reads_back_where_consumers_are_after_the_reshape(client, path):
     """Somebody puts a consumer elsewhere between the reshape and the look at what became of it."""
     plan = made(client, 2)
     one, other = (change.uuid for change in plan.changes[0].created())
@@ -113,7 +113,7 @@ def test_what_was_granted_is_read_back(client, path):
     assert outcome.exit_status is ExitStatus.DIFFERS
 
 
-def test_a_reshape_that_moves_no_allocation_is_judged_by_its_inventories(client, path):
+def test_apply_reads_back_inventories_where_no_allocation_moves(client, path):
     plan = made(client, 2, servers=0)
     gpu = next(plan.changes[0].created())
     shrink = functools.partial(resize(1, gpu.uuid), client)
@@ -130,7 +130,7 @@ def test_a_reshape_that_moves_no_allocation_is_judged_by_its_inventories(client,
         (ZeroDivisionError('nobody thought of this'), 'ZeroDivisionError: nobody thought of this'),
     ],
 )
-def test_whatever_ends_a_run_all_trees_are_told(client, path, monkeypatch, error, message):
+def test_a_run_that_ends_early_reports_all_trees(client, path, monkeypatch, error, message):
     monkeypatch.setattr(attempts, 'DEADLINE', 0.5)
     plan = made(client, hosts=3)
 
@@ -204,7 +204,7 @@ def test_the_journal_tells_a_refusal_from_what_is_not_known(client, path, reply,
         assert sum(f'"outcome":"{outcome}' in line for line in lines) == 1
 
 
-def test_what_was_left_alone_at_once_has_nothing_to_take_back(client, path):
+def test_rollback_writes_nothing_for_a_tree_that_apply_left_alone(client, path):
     plan = made(client)
     resize(5)(client)
     assert engines.apply(client, plan, path).trees[0].state is LEFT
@@ -236,9 +236,7 @@ def test_many_trees_are_listed_with_one_request(client, path, monkeypatch, hosts
 
 
 @pytest.mark.parametrize('disturb', [touch, free, occupy])
-def test_what_happens_after_the_list_of_all_trees_is_found_out(
-    client, tmp_path, monkeypatch, disturb
-):
+def test_apply_notices_changes_after_the_list_of_all_trees(client, tmp_path, monkeypatch, disturb):
     before, ends = clouds.cloud(servers=2), []
     for many in (1, 99):
         monkeypatch.setattr(scope, '_MANY', many)
@@ -255,7 +253,7 @@ PARTS = ('inventories', 'allocations')
 
 
 @pytest.mark.parametrize(('children', 'servers', 'number'), [(2, 4, 10), (4, 2, 13), (2, 0, 9)])
-def test_the_requests_of_a_tree(client, path, children, servers, number):
+def test_apply_sends_no_request_without_a_reason(client, path, children, servers, number):
     """Each gives a guarantee: ``benchmarks/apply.py`` says which."""
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(servers=servers)), children)
     with clouds.watched(client) as requests:
@@ -288,7 +286,7 @@ def mark(client, uuid):
     trait.set_on_provider(client, uuid, [*traits.value, 'HW_CPU_X86_SSE'], traits.generation)
 
 
-def test_a_child_that_others_have_changed_is_not_taken_back(client, path):
+def test_rollback_leaves_a_child_alone_that_others_have_changed(client, path):
     plan = made(client)
     (child,) = plan.changes[0].created()
     engines.apply(client, plan, path)
@@ -298,7 +296,7 @@ def test_a_child_that_others_have_changed_is_not_taken_back(client, path):
     assert 'VGPU' in clouds.captured(client).providers[child.uuid].inventories
 
 
-def test_what_was_prepared_stays_if_others_have_changed_it(client, path):
+def test_a_prepared_child_stays_when_others_have_changed_it(client, path):
     plan = made(client)
     (child,) = plan.changes[0].created()
 
@@ -314,7 +312,7 @@ def test_what_was_prepared_stays_if_others_have_changed_it(client, path):
     assert child.uuid in clouds.captured(client).providers
 
 
-def test_there_is_no_way_back_without_the_root(client, path):
+def test_rollback_leaves_a_tree_alone_whose_root_is_gone(client, path):
     plan = made(client, hosts=2, servers=0)
     engines.apply(client, plan, path)
     for consumer in clouds.captured(client).consumers_on(ROOT):

@@ -73,7 +73,7 @@ def test_the_files_of_the_guide_are_shipped(tmp_path):
     assert Path('vgpu.yaml').read_text() == (guide.HOSTS / 'vgpu.yaml').read_text()
 
 
-def test_straight_on_the_database(monkeypatch, tmp_path, capsys):
+def test_the_offline_page_works_on_the_database_of_the_service(monkeypatch, tmp_path, capsys):
     with Direct() as service:
         restore.load(http.Client(Session(auth=service), microversion.HIGHEST), guide.hosts())
     database = tmp_path / 'data' / 'placementclient' / 'placement.sqlite'
@@ -114,7 +114,7 @@ def others(tmp_path_factory):
 @pytest.mark.parametrize(
     'name', [str(block.caption) for block in guide.blocks(KINDS) if block.language == 'yaml']
 )
-def test_a_specification(name, others, tmp_path, capsys):
+def test_each_specification_of_the_page_is_applied_and_rolled_back(name, others, tmp_path, capsys):
     session, before = others
     guide.written(KINDS, tmp_path)
     disk.write_snapshot('cloud.json', before)
@@ -139,21 +139,21 @@ def test_a_specification(name, others, tmp_path, capsys):
 
 
 @pytest.mark.parametrize('name', ['short.yaml', 'long.yaml', 'trees.yaml'])
-def test_the_forms_of_a_specification(name, tmp_path):
+def test_both_forms_of_the_specification_on_the_page_make_a_plan(name, tmp_path):
     guide.written(FILES, tmp_path)
     spec = specifications.parse(disk.read_text(name), name)
     plan = planner.make(guide.hosts(), spec, allow_inferred=name.startswith('long'))
     assert plan.changes
 
 
-def test_every_key_of_a_specification_is_shown(tmp_path):
+def test_the_page_shows_every_key_of_a_specification(tmp_path):
     guide.written(FILES, tmp_path)
     shown = re.findall(r'\b[a-z_]+(?=:)', Path('long.yaml').read_text())
     for kind in SpecRecord, TreeSelection, ProviderSpec, Move, Addition:
         assert {field.encode_name for field in msgspec.structs.fields(kind)} <= set(shown)
 
 
-def test_the_forms_of_assignments(tmp_path):
+def test_all_forms_of_assignments_on_the_page_are_equal(tmp_path):
     guide.written(FILES, tmp_path)
     read = [
         [
@@ -169,7 +169,7 @@ def test_the_forms_of_assignments(tmp_path):
 # The files
 
 
-def test_every_key_of_a_file_is_told(tmp_path):
+def test_the_page_explains_every_key_of_a_file(tmp_path):
     guide.written(GUIDE, tmp_path)
     guide.write_map(tmp_path / 'gpu-map.csv')
     snapshot = guide.hosts()
@@ -201,7 +201,7 @@ def test_every_key_of_a_file_is_told(tmp_path):
 # The messages
 
 
-def test_every_message_that_is_explained_exists():
+def test_every_message_on_the_page_exists():
     package = Path(placementclient.__file__).parent
     printed = '\n'.join(
         text for path in package.rglob('*.py') for text in _literals(path.read_text())
@@ -213,7 +213,7 @@ def test_every_message_that_is_explained_exists():
     ]
 
 
-def test_every_reason_is_explained():
+def test_the_page_explains_every_reason():
     kinds = set(infeasibility.SENTENCES) - {infeasibility.ROOM}
     kinds |= set(warnings.SENTENCES)
     assert len(kinds) > 20
@@ -221,7 +221,7 @@ def test_every_reason_is_explained():
         assert f'({kind})\n' in MESSAGES, kind
 
 
-def test_every_reason_to_leave_a_tree_alone_is_explained():
+def test_the_page_explains_every_reason_to_leave_a_tree_alone():
     page = ' '.join(MESSAGES.split())
     printed = [text for module in SAYING for text in _raised(module)]
     assert len(printed) > 8
@@ -230,7 +230,7 @@ def test_every_reason_to_leave_a_tree_alone_is_explained():
             assert part.strip(' :;') in page, text
 
 
-def test_every_end_is_explained():
+def test_the_page_explains_every_state_and_exit_status():
     verified = inspect.getsource(comparison)
     kinds = re.findall(r"_deviation\(\s*tree,(?: change,)?\s*'([a-z]+)'", verified)
     assert len(kinds) > 2

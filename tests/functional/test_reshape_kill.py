@@ -12,7 +12,7 @@ from tests.functional.applying import client_of
 
 
 @pytest.mark.slow
-def test_killed_at_any_byte_of_the_journal(client, tmp_path):
+def test_apply_goes_on_from_any_prefix_of_the_journal(client, tmp_path):
     """Whatever prefix of the journal is on the disk, the service knows what was done."""
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=1)), moved_trait=True)
     path = tmp_path / 'plan.journal'
@@ -32,7 +32,7 @@ def test_killed_at_any_byte_of_the_journal(client, tmp_path):
 POINTS = [*((number, 'after') for number in range(2, 7)), (3, 'before'), (5, 'before')]
 
 
-def test_killed_between_request_and_answer(service, tmp_path):
+def test_apply_completes_a_tree_after_a_kill_between_request_and_answer(service, tmp_path):
     """The run is a process, the service another one."""
     client = client_of(service.url)
     clouds.emptied(client)

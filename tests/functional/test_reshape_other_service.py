@@ -24,7 +24,7 @@ def planned(client, service=URL):
     return replace(plan, origin=Origin('2026-11-22T00:00:00+00:00', service))
 
 
-def test_one_tree_that_is_gone_is_left_alone(client, tmp_path):
+def test_a_missing_tree_is_left_alone_where_the_others_exist(client, tmp_path):
     """The others are there: this is the service, and the host was removed."""
     plan, path = planned(client, client.service), str(tmp_path / 'journal')
     gone = uuid_of('compute0')
@@ -35,7 +35,7 @@ def test_one_tree_that_is_gone_is_left_alone(client, tmp_path):
     assert [tree.state for tree in outcome.trees] == [State.LEFT_ALONE]
 
 
-def test_where_all_is_equal_another_url_is_no_obstacle(client, tmp_path):
+def test_a_plan_of_another_url_is_applied_where_all_trees_are_equal(client, tmp_path):
     plan, path = planned(client), str(tmp_path / 'journal')
     applied = engines.apply(client, plan, path, limit=1)
     assert [tree.state for tree in applied.trees] == [State.APPLIED, State.NOT_STARTED]
@@ -45,7 +45,7 @@ def test_where_all_is_equal_another_url_is_no_obstacle(client, tmp_path):
     assert {tree.state for tree in back.trees} == {State.ROLLED_BACK}
 
 
-def test_where_trees_differ_another_url_is_one(client, tmp_path):
+def test_a_plan_of_another_url_is_refused_where_trees_differ(client, tmp_path):
     plan, path = planned(client), tmp_path / 'journal'
     resize(9, uuid_of('compute1'))(client)
     with pytest.raises(OtherService, match='compute1: the inventories of compute1'):
@@ -57,7 +57,7 @@ def test_where_trees_differ_another_url_is_one(client, tmp_path):
     assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.LEFT_ALONE]
 
 
-def test_of_the_same_service_a_difference_is_no_more_than_that(client, tmp_path):
+def test_a_plan_of_the_same_url_leaves_a_changed_tree_alone(client, tmp_path):
     plan, path = planned(client, client.service), str(tmp_path / 'journal')
     resize(9, uuid_of('compute1'))(client)
     outcome = engines.apply(client, plan, path)

@@ -50,7 +50,7 @@ def give(client, uuid, name):
     trait.set_on_provider(client, uuid, [*read.value, name], read.generation)
 
 
-def test_both_ways_tell_the_same(client, tables, tmp_path):
+def test_verify_and_status_agree_on_tables_and_requests(client, tables, tmp_path):
     plan, journal = applied(client, tmp_path, hosts=8)
     engines.rollback(client, plan, journal, trees=['compute1'])
     swap(client, plan, 2)
@@ -87,7 +87,7 @@ def test_both_ways_tell_the_same(client, tables, tmp_path):
     ]
 
 
-def test_a_verification_reads_what_the_plan_names_once(client, tmp_path):
+def test_verify_reads_each_object_of_the_plan_once(client, tmp_path):
     plan, _ = applied(client, tmp_path)
     with clouds.watched(client) as requests:
         assert engines.verify(client, plan) == []
@@ -100,7 +100,7 @@ def test_a_verification_reads_what_the_plan_names_once(client, tmp_path):
     assert len(requests) == len(plan.changes) + 3 * providers + consumers
 
 
-def test_tables_are_read_once_for_all_trees(tables, tmp_path):
+def test_verify_reads_the_tables_without_requests(tables, tmp_path):
     plan, journal = applied(tables, tmp_path, hosts=3)
     with clouds.watched(tables) as requests:
         assert engines.verify(tables, plan, journal_path=journal) == []

@@ -22,7 +22,7 @@ def statuses(client, plan, path):
     return [tree.status for tree in engines.status(client, plan, journal_path=path)]  # type: ignore[arg-type]
 
 
-def test_after_a_full_apply(client, path):
+def test_rollback_restores_all_trees_and_apply_works_again(client, path):
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=2))
     plan = clouds.plan_of(before, 1, moved_trait=True)
     assert statuses(client, plan, path) == [Status.PENDING] * 3
@@ -38,7 +38,7 @@ def test_after_a_full_apply(client, path):
     assert engines.verify(client, plan) == []
 
 
-def test_what_another_plan_has_made_is_not_taken_back(client, tmp_path):
+def test_rollback_leaves_alone_what_another_plan_has_made(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud(hosts=2, servers=2))
     ours, other = clouds.plan_of(before), clouds.plan_of(before, first=1)
     path = str(tmp_path / 'ours.journal')
@@ -55,7 +55,7 @@ def test_what_another_plan_has_made_is_not_taken_back(client, tmp_path):
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_consumers_came_and_went(client, path):
+def test_rollback_moves_new_consumers_and_forgets_those_that_left(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
     allocation.delete(client, uuid_of('server0.1'))
@@ -72,7 +72,7 @@ def test_consumers_came_and_went(client, path):
     assert new.type is None
 
 
-def test_when_it_is_impossible_nothing_is_done(client, path):
+def test_an_impossible_rollback_changes_nothing(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     engines.apply(client, plan, path)
     gpu = plan.changes[0].providers[1].uuid
@@ -89,7 +89,7 @@ def test_when_it_is_impossible_nothing_is_done(client, path):
     assert statuses(client, plan, path) == [Status.DIFFERS]
 
 
-def test_rehearsal(client):
+def test_rehearsal_applies_and_rolls_back_on_a_scratch_service(client):
     snapshot = clouds.loaded(client, clouds.cloud(hosts=2))
     elsewhere = structs.replace(
         snapshot.consumers[uuid_of('server0.1')],
@@ -110,7 +110,7 @@ def test_rehearsal(client):
     assert (list(result.differences), list(result.remains)) == ([], [])
 
 
-def test_a_snapshot_of_another_cloud_is_the_wrong_file(client):
+def test_rehearsal_refuses_a_snapshot_of_another_cloud(client):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=2)), moved_trait=True)
     first = next(iter(plan.changes)).root_provider_uuid
     other = Snapshot([], [])

@@ -43,7 +43,7 @@ def before(client, tmp_path, monkeypatch):
     return clouds.captured(client)
 
 
-def test_a_sharing_provider_is_a_target(client, placement, before):
+def test_plan_of_one_tree_reads_the_sharing_provider_it_moves_to(client, placement, before):
     live = placement(f'{PREFIX} plan --spec spec.yaml --tree h1 -o live.json -f json')
     assert (live.status, json.loads(live.stdout)['providers_to_create']) == (0, 0)
     assert placement('resource provider snapshot save cloud.json').status == 0
@@ -58,7 +58,7 @@ def test_a_sharing_provider_is_a_target(client, placement, before):
     assert pool.used('DISK_GB') == 8
 
 
-def test_a_provider_of_another_tree_is_not_made(placement, before):
+def test_plan_of_one_tree_makes_no_provider_of_another(placement, before):
     spec = SPEC | {'trees': {'name': ['h1']}}
     Path('spec.yaml').write_text(yaml.safe_dump(spec))
     entry = 'providers[2]: nothing uses h2'
@@ -67,7 +67,7 @@ def test_a_provider_of_another_tree_is_not_made(placement, before):
     assert (live.status, json.loads(live.stdout)['providers_to_create']) == (0, 0)
 
 
-def test_a_typo_in_what_selects_other_trees(placement, before):
+def test_plan_of_one_tree_names_typos_in_the_selection_of_others(placement, before):
     spec = SPEC | {'trees': {'name': ['h1', 'ohter'], 'uuid': [uuid_of('h1'), uuid_of('h3')]}}
     Path('spec.yaml').write_text(yaml.safe_dump(spec))
     refused = placement(f'{PREFIX} plan --spec spec.yaml --tree h1 -o plan.json')

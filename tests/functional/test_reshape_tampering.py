@@ -67,7 +67,7 @@ def altered(plan, mutation, is_in_journal, folder):
     return plan
 
 
-def test_what_is_as_it_was_is_applied(client, plan, tmp_path):
+def test_a_plan_that_was_rewritten_without_a_change_is_applied(client, plan, tmp_path):
     same = edited(plan, tmp_path / 'plan.json', lambda document: None)
     path = noted(same, tmp_path / 'journal', builtins(record(same.changes[0])))
     outcome = engines.apply(client, same, path)
@@ -76,7 +76,9 @@ def test_what_is_as_it_was_is_applied(client, plan, tmp_path):
 
 @pytest.mark.parametrize('mutation', [false_inventory, false_holdings, less_memory])
 @pytest.mark.parametrize('is_in_journal', [False, True])
-def test_what_is_false_in_a_plan_changes_nothing(client, plan, mutation, is_in_journal, tmp_path):
+def test_false_figures_in_a_plan_or_journal_change_no_allocation(
+    client, plan, mutation, is_in_journal, tmp_path
+):
     before, path = clouds.captured(client), str(tmp_path / 'journal')
     engines.apply(client, plan, str(tmp_path / 'true'), trees=['compute0'])
     expected = clouds.content(clouds.captured(client))
@@ -90,7 +92,7 @@ def test_what_is_false_in_a_plan_changes_nothing(client, plan, mutation, is_in_j
 
 
 @pytest.mark.parametrize('is_in_journal', [False, True])
-def test_a_child_is_made_in_no_other_tree(client, plan, is_in_journal, tmp_path):
+def test_an_edited_plan_makes_no_child_in_another_tree(client, plan, is_in_journal, tmp_path):
     before, path = clouds.content(clouds.captured(client)), str(tmp_path / 'journal')
     plan = altered(plan, another_parent, is_in_journal, tmp_path)
     for run, state in (

@@ -24,7 +24,7 @@ from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
 
-def test_a_trait_that_others_have_deleted_since_is_made_again(client, tmp_path):
+def test_apply_makes_a_deleted_trait_again(client, tmp_path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()), 2)
     assert engines.apply(client, plan, str(tmp_path / 'first')).exit_status is ExitStatus.DONE
     for tree in plan.changes:
@@ -35,7 +35,7 @@ def test_a_trait_that_others_have_deleted_since_is_made_again(client, tmp_path):
     assert engines.verify(client, plan) == []
 
 
-def test_a_child_that_others_delete_before_it_is_used_is_made_again(client, path):
+def test_apply_makes_a_deleted_child_again(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     child = next(iter(plan.changes[0].created())).uuid
     part = f'/resource_providers/{child}/traits'
@@ -44,7 +44,7 @@ def test_a_child_that_others_delete_before_it_is_used_is_made_again(client, path
     assert engines.verify(client, plan) == []
 
 
-def test_without_the_role_nothing_is_done(client, path, monkeypatch):
+def test_apply_without_the_role_service_sends_nothing(client, path, monkeypatch):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     monkeypatch.setitem(client.session.auth._headers, 'X-Roles', 'admin')
     with clouds.watched(client) as requests, pytest.raises(errors.Forbidden, match="'service'"):
@@ -52,7 +52,7 @@ def test_without_the_role_nothing_is_done(client, path, monkeypatch):
     assert requests == [('POST', '/reshaper')]
 
 
-def test_a_full_disk_stops_before_the_request(client, tmp_path, monkeypatch):
+def test_a_full_disk_stops_apply_before_the_next_request(client, tmp_path, monkeypatch):
     before = clouds.loaded(client, clouds.cloud(hosts=2))
     plan, path = clouds.plan_of(before), tmp_path / 'plan.journal'
     write, room = os.write, [1500]
@@ -77,7 +77,7 @@ def test_a_full_disk_stops_before_the_request(client, tmp_path, monkeypatch):
     assert engines.verify(client, plan) == []
 
 
-def test_one_run_at_a_time(client, path):
+def test_a_plan_is_carried_out_by_one_run_at_a_time(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
     with journal.opened(path, plans.identity(plan)), pytest.raises(journal.JournalLocked):
         engines.apply(client, plan, path)
@@ -85,7 +85,7 @@ def test_one_run_at_a_time(client, path):
         engines.rollback(client, plan, path)
 
 
-def test_a_journal_that_is_not_our_own(client, tmp_path):
+def test_a_journal_that_others_may_write_is_refused(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), tmp_path / 'plan.journal'
     os.mkfifo(path)
@@ -137,7 +137,7 @@ def sharing_cloud(client, hosts=3):
     return before, planner.make(before, specifications.from_document(document, 'spec.yaml'))
 
 
-def test_trees_that_share_a_provider_and_a_consumer(client, tmp_path, path):
+def test_trees_that_share_a_provider_are_applied_and_rolled_back_as_one(client, tmp_path, path):
     before, plan = sharing_cloud(client)
     (tree,) = plan.changes
     assert list(tree.roots.values()) == ['compute0', 'compute1', 'compute2']
@@ -155,7 +155,7 @@ def test_trees_that_share_a_provider_and_a_consumer(client, tmp_path, path):
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_trees_that_change_together_are_found_by_any_of_them(client, path):
+def test_trees_that_change_together_are_selected_by_any_of_their_names(client, path):
     _, plan = sharing_cloud(client)
     outcome = engines.apply(client, plan, path, trees=['compute2'])
     assert outcome.exit_status is ExitStatus.DONE, outcome

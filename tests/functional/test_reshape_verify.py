@@ -35,7 +35,7 @@ def test_a_tree_that_was_never_applied_is_pending(client, plan):
     assert status(client, plan) == (Status.PENDING, '')
 
 
-def test_one_changed_total_of_it_is_one_row(client, plan):
+def test_verify_shows_one_row_for_one_changed_total(client, plan):
     resize(9)(client)
     assert rows(client, plan) == [PENDING, ('inventory', 'changed later', False)]
     assert status(client, plan) == (
@@ -45,7 +45,7 @@ def test_one_changed_total_of_it_is_one_row(client, plan):
     )
 
 
-def test_what_others_changed_after_it_is_no_damage(client, plan, path):
+def test_later_changes_of_others_are_no_damage(client, plan, path):
     engines.apply(client, plan, path)
     assert rows(client, plan, path) == []
     child, _ = plan.changes[0].created()
@@ -59,7 +59,7 @@ def test_what_others_changed_after_it_is_no_damage(client, plan, path):
     ]
 
 
-def test_what_is_on_both_sides_is_damage(client, plan, path):
+def test_inventory_on_both_sides_is_damage(client, plan, path):
     engines.apply(client, plan, path)
     # As a nova-compute of the old release does.
     fields = plan.changes[0].providers[0].content_before.inventories['VGPU'].as_fields()
@@ -79,7 +79,7 @@ def test_a_child_that_is_gone_is_damage(client, plan, path):
     }
 
 
-def test_the_table_has_the_verdict(client, plan, path):
+def test_the_table_of_verify_has_the_verdict(client, plan, path):
     columns, table = runs.verification(plan.changes, engines.verify(client, plan))
     assert columns == ('tree', 'kind', 'message', 'is_damage', 'verdict')
     message = 'the plan is not applied to this tree'

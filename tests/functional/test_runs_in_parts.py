@@ -81,7 +81,7 @@ def states(printed):
 
 
 @pytest.mark.parametrize('is_edit', few_quick([True, False], quick=1))
-def test_a_limited_run_each_way(client, service, tmp_path, is_edit):
+def test_limit_bounds_the_trees_of_apply_and_rollback(client, service, tmp_path, is_edit):
     terminal = Terminal(client, service, tmp_path, 4)
     if is_edit:
         terminal.plan_an_edit()
@@ -100,7 +100,7 @@ def test_a_limited_run_each_way(client, service, tmp_path, is_edit):
 
 
 @pytest.mark.parametrize('command', ['apply', 'rollback'])
-def test_an_interrupt_waits_for_the_tree_under_way(client, service, tmp_path, command):
+def test_ctrl_c_waits_for_the_tree_under_way(client, service, tmp_path, command):
     terminal = Terminal(client, service, tmp_path, 3)
     if command == 'rollback':
         assert terminal.run('apply')[0] == 0
@@ -122,7 +122,7 @@ def test_an_interrupt_waits_for_the_tree_under_way(client, service, tmp_path, co
     assert (status, ends.count(done), len(ends)) == (0, 2, 3)
 
 
-def test_a_second_interrupt_does_not_wait(client, service, tmp_path):
+def test_a_second_ctrl_c_does_not_wait(client, service, tmp_path):
     terminal = Terminal(client, service, tmp_path, 2)
     service.stop_at(3, 'after')
     applying = terminal.started('apply', '--workers', '2')
@@ -137,7 +137,7 @@ def test_a_second_interrupt_does_not_wait(client, service, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_playbook_of_the_page(client, service, tmp_path):
+def test_the_playbook_of_the_page_applies_a_plan_in_parts(client, service, tmp_path):
     terminal = Terminal(client, service, tmp_path, 2)
     command = [PLACEMENT.with_name('ansible-playbook'), guide.SOURCE / 'examples' / 'window.yml']
 

@@ -161,7 +161,7 @@ def test_a_slower_operator_of_the_same_plan_finds_it_applied(stage, tmp_path):
     assert (result.status, 'already applied' in result.stdout) == (0, True), result
 
 
-def test_what_others_take_back_of_a_run_is_told(stage, tmp_path):
+def test_a_run_reports_what_others_have_reverted(stage, tmp_path):
     resource_provider.create(stage.other, 'host')
     (tmp_path / 'host.yaml').write_text(
         f'name: host\ntraits: [{TRAIT}]\ninventories: {{VCPU: {{total: 8}}}}\n'

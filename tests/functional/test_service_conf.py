@@ -34,7 +34,7 @@ def conf(tmp_path, url, token, name='nova.conf', more=''):
     return path
 
 
-def test_a_service_user_with_the_role_has_all(placement, tmp_path, url):
+def test_api_check_finds_all_needs_of_a_service_user_met(placement, tmp_path, url):
     path = conf(tmp_path, url, 'admin')
     result, rows = checked(placement, path)
     assert result.status == 0, result
@@ -54,12 +54,12 @@ def test_a_service_user_without_the_role_cannot_reshape(placement, tmp_path, url
     assert 'secret' not in result.stdout + result.stderr
 
 
-def test_a_service_that_the_release_cannot_use_is_not_met(placement, tmp_path, url):
+def test_api_check_finds_a_service_too_old_for_a_release(placement, tmp_path, url):
     result, rows = checked(placement, conf(tmp_path, url, 'admin'), options='--for 1.99')
     assert (result.status, [r['need'] for r in rows if not r['is_met']]) == (3, ['version'])
 
 
-def test_an_endpoint_that_nobody_serves_is_a_row(placement, tmp_path, monkeypatch):
+def test_api_check_shows_an_endpoint_that_nobody_serves(placement, tmp_path, monkeypatch):
     monkeypatch.setattr('time.sleep', lambda seconds: None)
     path = conf(tmp_path, 'http://operator:secret@127.0.0.1:9', 'admin')
     result, rows = checked(placement, path)

@@ -26,7 +26,7 @@ def spanning(*hosts):
 
 
 @pytest.mark.parametrize('workers', [1, 3])
-def test_what_is_read_is_what_was_made(client, workers):
+def test_a_snapshot_has_all_that_was_made(client, workers):
     desired = clouds.cloud(hosts=3)
     clouds.load(client, desired)
     got = clouds.content(capture.capture(client, workers=workers))
@@ -36,7 +36,7 @@ def test_what_is_read_is_what_was_made(client, workers):
     assert got == expected
 
 
-def test_no_more_requests_than_necessary(client):
+def test_a_snapshot_costs_five_requests_a_provider_and_one_a_consumer(client):
     cloud = clouds.cloud(hosts=2, servers=3)
     both = spanning('compute0', 'compute1')
     clouds.load(client, Snapshot(cloud.providers.values(), [*cloud.consumers.values(), both]))
@@ -48,7 +48,7 @@ def test_no_more_requests_than_necessary(client):
     assert len(requests) == 1 + 2 * 5 + len(snapshot.consumers)
 
 
-def test_some_trees_and_all_that_their_consumers_hold(client):
+def test_a_snapshot_of_some_trees_has_all_allocations_of_their_consumers(client):
     cloud = clouds.cloud(hosts=3)
     both = spanning('compute0', 'compute1')
     clouds.load(client, Snapshot(cloud.providers.values(), [*cloud.consumers.values(), both]))
@@ -62,13 +62,13 @@ def test_some_trees_and_all_that_their_consumers_hold(client):
 
 
 @pytest.mark.parametrize('name', ['nothing', uuid_of('nothing')])
-def test_a_tree_that_does_not_exist(client, name):
+def test_a_snapshot_of_a_missing_tree_is_an_error(client, name):
     with pytest.raises(NoSuchProvider, match=name):
         capture.capture(client, [name])
 
 
 @pytest.mark.parametrize('named', ['compute0', 'compute0_child', 'compute*'])
-def test_a_provider_that_goes_while_its_tree_is_read(client, named):
+def test_a_provider_may_go_while_its_tree_is_read(client, named):
     root = resource_provider.create(client, 'compute0').uuid
     child = resource_provider.create(client, 'compute0_child', parent_provider_uuid=root).uuid
 
@@ -84,7 +84,7 @@ def test_a_provider_that_goes_while_its_tree_is_read(client, named):
                 capture.capture(client, [named])
 
 
-def test_a_provider_that_moves_while_its_tree_is_read(client):
+def test_a_provider_that_moves_while_its_tree_is_read_has_its_new_place(client):
     """A new parent moves no generation: only a new list shows it."""
     root = resource_provider.create(client, 'compute0').uuid
     cell, card = (
@@ -135,7 +135,7 @@ def make_child(client):
 @pytest.mark.parametrize(
     'when', ['/usages', '/allocations', '/allocations/', 'in_tree', 'compute1']
 )
-def test_a_change_while_it_is_read(client, when, change):
+def test_a_snapshot_is_consistent_whatever_changes_meanwhile(client, when, change):
     clouds.load(client, clouds.cloud(hosts=2, servers=2))
     part = uuid_of('compute1') if when == 'compute1' else when
     with clouds.disturbed(client, 'GET', part, lambda: change(client)):
@@ -149,7 +149,7 @@ def test_a_change_while_it_is_read(client, when, change):
         assert +listed[uuid] == +Counter(state.usages), state.name
 
 
-def test_a_tree_that_never_holds_still(client):
+def test_a_tree_that_changes_all_the_time_is_an_unstable_read(client):
     clouds.load(client, clouds.cloud(hosts=1, servers=1))
 
     def churn():
@@ -166,7 +166,7 @@ def test_a_tree_that_never_holds_still(client):
     assert caught.value.providers == ['compute0']
 
 
-def test_it_says_how_many_trees_there_are_before_it_reads_them(client):
+def test_capture_reports_the_number_of_trees_before_it_reads_them(client):
     clouds.load(client, clouds.cloud(hosts=3, servers=1))
     progress: list[object] = []
     capture.capture(client, progress=progress.append, expect=progress.append)
@@ -174,7 +174,7 @@ def test_it_says_how_many_trees_there_are_before_it_reads_them(client):
     assert sorted(map(str, progress[1:])) == ['compute0', 'compute1', 'compute2']
 
 
-def test_nothing_is_restored_over_something(client):
+def test_restore_refuses_a_service_that_has_one_of_the_trees(client):
     cloud = clouds.cloud(hosts=2)
     part = Snapshot([cloud.providers[uuid_of('compute0')]], [])
     restore.load(client, part)
@@ -183,14 +183,14 @@ def test_nothing_is_restored_over_something(client):
     assert len(capture.capture(client).providers) == 1
 
 
-def test_a_provider_that_the_snapshot_lacks(client):
+def test_restore_refuses_a_consumer_on_a_provider_that_the_snapshot_lacks(client):
     lacking = Snapshot([clouds.host('compute0')], [spanning('compute0', 'compute1')])
     with pytest.raises(restore.Unrestorable):
         restore.load(client, lacking)
     assert capture.capture(client).providers == {}
 
 
-def test_it_says_when_and_where_it_was_read(client):
+def test_a_snapshot_says_when_and_where_it_was_read(client):
     origin = capture.capture(client).origin
     assert origin is not None
     assert origin.captured_at is not None

@@ -77,14 +77,14 @@ def is_killed(snapshot, after):
     return killed
 
 
-def test_killed_at_a_write_it_is_completed(file):
+def test_a_killed_restore_is_completed_by_the_same_command(file):
     snapshot = disk.read_snapshot(file)
     # Two names, four for each provider, two groups of consumers, and limits again.
     writes = 2 + 8 + 2 + 1
     assert [is_killed(snapshot, write) for write in (1, 5, 11, writes)] == [True] * 3 + [False]
 
 
-def test_what_is_there_already_is_not_written(client, file):
+def test_restore_writes_nothing_that_exists(client, file):
     snapshot = disk.read_snapshot(file)
     restore.load(client, snapshot)
     with watched(client) as requests:
@@ -93,7 +93,7 @@ def test_what_is_there_already_is_not_written(client, file):
     assert written == set()
 
 
-def test_consumers_that_are_there_already_are_named(client, placement, tmp_path):
+def test_restore_names_consumers_that_are_elsewhere(client, placement, tmp_path):
     other = resource_provider.create(client, 'other')
     inventory.create(client, other.uuid, 'VCPU', {'total': 8}, 0)
     holder = Consumer(uuid_of('INSTANCE'), {other.uuid: {'VCPU': 1}}, 'p', 'u', None, 'INSTANCE')
@@ -115,7 +115,7 @@ def test_consumers_that_are_there_already_are_named(client, placement, tmp_path)
 
 
 @pytest.mark.parametrize('options', ['', '--yes', '--plan p.json', '--tree compute0'])
-def test_a_snapshot_of_another_cloud_is_refused_where_there_are_hosts(
+def test_restore_refuses_a_snapshot_of_another_cloud_where_there_are_hosts(
     client, placement, file, options, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -128,12 +128,12 @@ def test_a_snapshot_of_another_cloud_is_refused_where_there_are_hosts(
     assert len(resource_provider.list(client)) == (1 if '--plan' in options else 3)
 
 
-def test_on_a_terminal_it_fills_an_empty_cloud_without_a_question(placement, file, monkeypatch):
+def test_restore_into_an_empty_cloud_asks_nothing(placement, file, monkeypatch):
     monkeypatch.setattr('sys.stdin.isatty', lambda: True, raising=False)
     assert placement(f'{COMMAND} {file}').status == 0
 
 
-def test_a_dry_run_says_what_would_be_done(client, placement, file):
+def test_a_dry_run_of_restore_shows_what_would_be_done(client, placement, file):
     with watched(client) as requests:
         result = placement(f'{COMMAND} {file} --dry-run -f json')
     assert result.status == 3
@@ -174,7 +174,7 @@ def test_a_dry_run_says_what_would_be_done(client, placement, file):
         ('inventory', 'child'),
     ],
 )
-def test_a_provider_that_others_have_changed_is_refused(client, placement, file, what, name):
+def test_restore_refuses_to_change_an_existing_provider(client, placement, file, what, name):
     restore.load(client, disk.read_snapshot(file))
     if what == 'trait':
         generation = resource_provider.generation(client, HOST)
@@ -192,7 +192,7 @@ def test_a_provider_that_others_have_changed_is_refused(client, placement, file,
     assert content(clouds.captured(client)) == before
 
 
-def test_a_consumer_that_has_changed_is_left_alone(client, placement, file):
+def test_restore_leaves_a_changed_consumer_alone(client, placement, file):
     restore.load(client, disk.read_snapshot(file))
     changed = allocation.show(client, uuid_of('INSTANCE')).value
     allocation.set(client, replace(changed, allocations={CHILD: {'CUSTOM_A': 1}}))
@@ -205,7 +205,7 @@ def test_a_consumer_that_has_changed_is_left_alone(client, placement, file):
     assert content(clouds.captured(client)) == before
 
 
-def test_who_writes_beside_it_is_not_overwritten(client):
+def test_restore_does_not_overwrite_another_writer(client):
     """Another writer, between the allocations and the limits of what is over-committed."""
 
     def intervene():

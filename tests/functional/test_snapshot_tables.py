@@ -123,7 +123,7 @@ def build(client, url, seed):
 
 
 @pytest.mark.parametrize('seed', numbers(0, 4, quick=1))
-def test_both_read_the_same_and_write_the_same_file(tables, url, seed, tmp_path):
+def test_tables_and_endpoints_give_the_same_snapshot_and_file(tables, url, seed, tmp_path):
     roots = build(tables, url, seed)
     for version in (TYPED, Microversion(1, 37)):
         client = http.Client(tables.session, version)
@@ -165,7 +165,7 @@ def test_a_tree_that_does_not_exist_is_passed_over_or_an_error(tables):
         capture.capture(tables, [nobody])
 
 
-def test_a_provider_that_is_its_own_parent_is_told(tables, url):
+def test_a_provider_that_is_its_own_parent_is_an_error(tables, url):
     """No request makes one, but a database that was edited by hand has it."""
     provider = resource_provider.create(tables, 'host')
     with sqlalchemy.create_engine(url).begin() as connection:
@@ -179,7 +179,7 @@ def test_a_provider_that_is_its_own_parent_is_told(tables, url):
                 capture.capture(client, roots)
 
 
-def test_one_request_however_much_there_is(tables, url):
+def test_a_snapshot_of_tables_costs_one_request(tables, url):
     build(tables, url, 1)
     names: list[str] = []
     with watched(tables) as requests:
@@ -188,6 +188,6 @@ def test_one_request_however_much_there_is(tables, url):
     assert names == [root.name for root in snapshot.roots()]
 
 
-def test_whoever_may_not_ask_may_not_read_either():
+def test_a_user_without_a_role_may_not_read_the_tables():
     with Direct(placement_roles='nobody') as direct, pytest.raises(errors.Forbidden):
         capture.capture(Client(Session(auth=direct), HIGHEST))

@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / 'doc' / 'source' / 'reference-testing.rst'
 BLOCK = re.compile(r'code-block:: python\n   :caption: (\S+)\n((?:\n|   .*\n)+)')
 
 
-def test_the_page_of_the_fixtures(tmp_path):
+def test_the_page_of_the_fixtures_runs_as_shown(tmp_path):
     for name, text in BLOCK.findall(PAGE.read_text()):
         (tmp_path / name).write_text(textwrap.dedent(text))
 
@@ -58,7 +58,7 @@ def test_a_consumer_is_given_something_else(service):
     assert (consumer.project_id, consumer.user_id, consumer.type) == ('blue', 'alice', 'INSTANCE')
 
 
-def test_what_is_refused_is_raised(service):
+def test_a_fixture_raises_what_the_service_refuses(service):
     service.declare({'name': 'compute1', 'inventories': {'VCPU': {'total': 8}}})
 
     with pytest.raises(errors.Conflict):

@@ -56,7 +56,7 @@ def test_a_pattern_stands_for_the_trees_that_it_names(client, placement, tmp_pat
         assert not saved.exists()
 
 
-def test_a_tree_is_shown_alone(client, placement):
+def test_tree_show_takes_a_pattern_of_one_tree(client, placement):
     build(client)
     assert placement('resource provider tree show compute1*').stdout.startswith('compute1')
     several = placement('resource provider tree show compute*')
@@ -74,7 +74,7 @@ moves:
 """
 
 
-def test_a_reshape_of_a_pattern(client, placement, tmp_path):
+def test_plan_and_show_take_the_trees_of_a_pattern(client, placement, tmp_path):
     loaded(client, cloud(hosts=4))
     spec, path, saved = (tmp_path / name for name in ('spec.yaml', 'plan.json', 'cloud.json'))
     spec.write_text(SPEC)

@@ -86,7 +86,7 @@ def test_trees_as_data(placement, where):
     assert [root['name'] for root in listed['trees']] == ['compute0', 'compute1', 'storage']
 
 
-def test_pictures(placement, where, tmp_path):
+def test_tree_graph_draws_all_formats(placement, where, tmp_path):
     command = f'resource provider tree graph --allocations --traits {where}'
     dot = placement(f'{command} --format dot --tree compute0').stdout
     assert dot.startswith('digraph placement {')
@@ -129,7 +129,7 @@ def test_a_picture_of_a_plan(client, placement, tmp_path):
     assert refused == Result(2, '', '--plan goes without --snapshot and --assume\n')
 
 
-def test_what_does_not_exist_is_said(placement, where):
+def test_a_tree_that_does_not_exist_is_an_error(placement, where):
     result = placement(f'resource provider tree show nowhere {where}')
     assert (result.status, "'nowhere'" in result.stderr) == (1, True)
     result = placement(f'resource provider tree graph --tree nowhere {where}')

@@ -89,7 +89,7 @@ def test_keep_going_saves_such_trees_as_read_last_and_marks_them(run):
 READ_LAST = 'As read last, because others wrote to the tree each time: '
 
 
-def test_readers_go_on_and_name_such_trees(run):
+def test_commands_that_read_go_on_and_name_unsteady_trees(run):
     for command in ('resource capacity show', 'resource provider audit', 'resource class list'):
         live = run(f'{command} --long' if 'class' in command else command)
         assert live.status == 0, live
@@ -99,7 +99,7 @@ def test_readers_go_on_and_name_such_trees(run):
     assert (read.status, read.stderr) == (0, f'cloud.json: {READ_LAST}compute0, compute2\n')
 
 
-def test_what_would_write_by_such_a_tree_refuses(run):
+def test_commands_that_write_refuse_unsteady_trees_of_a_snapshot(run):
     Path('spec.yaml').write_text(SPEC)
     assert run(f'{SAVE} --keep-going').status == 6
     plan = 'resource provider reshape plan --spec spec.yaml --snapshot cloud.json -o plan.json'

@@ -38,7 +38,7 @@ def revision(path):
 # The user's own database
 
 
-def test_the_first_request_creates_the_users_own_database(local):
+def test_the_first_request_creates_the_database_of_the_user(local):
     service = connect(direct.Direct())
     service.get_endpoint()
     assert not local.exists()
@@ -56,7 +56,7 @@ def test_the_users_own_database_is_migrated(local):
 
 
 @pytest.mark.slow
-def test_processes_that_create_it_at_the_same_moment(local):
+def test_processes_may_create_the_database_at_the_same_moment(local):
     program = textwrap.dedent("""
         import sys
         from keystoneauth1 import adapter, session
@@ -83,7 +83,7 @@ def test_a_named_database_is_not_created(url, tmp_path):
     assert not path.exists()
 
 
-def test_a_named_database_without_schema_stays_so(tmp_path):
+def test_a_named_database_without_schema_is_refused_and_stays_empty(tmp_path):
     path = tmp_path / 'empty.sqlite'
     path.touch()
     with pytest.raises(errors.DirectError, match=f'no schema of Placement.*{SYNC}'):
@@ -114,7 +114,9 @@ NOVA_API = ('cell_mappings', 'request_specs', 'resource_providers')
         (('orders', 'users'), 'something else, such as orders, users'),
     ],
 )
-def test_a_database_of_others_is_called_so_and_stays_as_it_is(tmp_path, version, tables, whose):
+def test_a_database_of_another_service_is_refused_and_stays_as_it_is(
+    tmp_path, version, tables, whose
+):
     path = tmp_path / 'other.sqlite'
     for table in tables:
         execute(path, f'CREATE TABLE {table} (id INTEGER)')
@@ -139,7 +141,7 @@ def test_a_user_who_may_only_read_needs_the_standard_traits(tmp_path):
     assert names(connect(direct.Direct(read_only))) == {'node'}
 
 
-def test_a_schema_from_the_future(database):
+def test_a_newer_schema_is_refused(database):
     execute(database, "UPDATE alembic_version SET version_num = 'f00000000000'")
     with pytest.raises(errors.DirectError, match='does not know') as caught:
         connect(direct.Direct(f'sqlite:///{database}')).get('/')
@@ -156,7 +158,7 @@ def test_missing_traits_are_added_to_each_database(database, tmp_path):
 
 
 @pytest.mark.parametrize('folder', ['a $b', '$$HOME', 'größe', 'a%20b', ':x@y'])
-def test_folders_with_characters_that_mean_something_elsewhere(folder, tmp_path, monkeypatch):
+def test_a_database_may_be_in_a_folder_with_special_characters(folder, tmp_path, monkeypatch):
     monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path / folder))
     create(connect(direct.Direct()), 'node')
     path = tmp_path / folder / 'placementclient' / 'placement.sqlite'
@@ -166,7 +168,7 @@ def test_folders_with_characters_that_mean_something_elsewhere(folder, tmp_path,
 # A scratch database
 
 
-def test_a_scratch_database_goes_with_close():
+def test_close_removes_a_scratch_database():
     auth = direct.Direct.scratch()
     service = connect(auth)
     create(service, 'node')
@@ -179,7 +181,7 @@ def test_a_scratch_database_goes_with_close():
         service.get('/')
 
 
-def test_a_scratch_database_goes_with_the_last_reference():
+def test_the_last_reference_removes_a_scratch_database():
     auth = direct.Direct.scratch()
     service = connect(auth)
     service.get('/')

@@ -65,7 +65,7 @@ def test_the_conf_has_options_of_the_service(conf):
     assert service.get(consumer).json()['project_id'] == 'nobody'
 
 
-def test_the_policy_of_the_conf_is_that_instances_alone(conf):
+def test_the_policy_of_a_conf_holds_for_its_instance_alone(conf):
     (conf.parent / 'policy.yaml').write_text('"placement:traits:list": "role:nobody"\n')
     service = connect(direct.Direct(placement_conf=str(conf)))
     assert service.get('/traits').status_code == 403
@@ -85,7 +85,7 @@ def test_the_named_database_wins_over_the_conf(conf, database, tmp_path):
     ('text', 'reason'),
     [(None, 'find'), ('[placement]\n', 'connection'), ('no = section\n[', 'parse')],
 )
-def test_a_conf_that_does_not_do(text, reason, tmp_path):
+def test_a_conf_that_cannot_be_used_is_an_error(text, reason, tmp_path):
     path = tmp_path / 'placement.conf'
     if text is not None:
         path.write_text(text)
@@ -107,7 +107,7 @@ def test_a_second_service_is_refused_until_the_first_is_closed(scratch):
         assert names(other) == set()
 
 
-def test_a_session_that_speaks_http_goes_on_doing_so():
+def test_a_session_over_http_stays_one():
     plain = requests.Session()
     shared = session.Session(session=plain)
     urls = ('http://host/', 'https://host/')
@@ -121,7 +121,7 @@ def test_a_session_that_speaks_http_goes_on_doing_so():
         assert answer.text == 'over HTTP'
 
 
-def test_a_program_that_runs_the_server_itself_is_left_alone(database):
+def test_a_placement_server_in_the_same_process_is_left_alone(database):
     server = """
     from oslo_context import context
     from placement import deploy, policy
@@ -146,7 +146,7 @@ def test_loading_the_plugin_loads_nothing_of_the_server():
     """)
 
 
-def test_nothing_on_the_terminal_and_no_logging_set_up(local):
+def test_the_service_prints_nothing_and_sets_up_no_logging(local):
     program = """
     sys.argv = ['program', '--config-file', '/nonexistent']
     assert ask(direct.Direct()).status_code == 200
@@ -155,7 +155,7 @@ def test_nothing_on_the_terminal_and_no_logging_set_up(local):
     assert run(ASKING + program) == ''
 
 
-def test_without_the_extra(local):
+def test_without_the_extra_direct_an_error_says_what_to_install(local):
     program = """
     sys.modules['placement'] = None
     try:
@@ -169,7 +169,7 @@ def test_without_the_extra(local):
 # Many at once
 
 
-def test_eight_threads_write(scratch):
+def test_eight_threads_may_write_at_once(scratch):
     def work(number):
         for step in range(8):
             create(scratch, f'{number}-{step}')
@@ -202,14 +202,14 @@ def test_what_is_encoded_in_urls_is_decoded(scratch, name):
 
 
 @pytest.mark.parametrize('body', [b'{"name": "node"}', '{"name": "node"}'])
-def test_bodies(scratch, body):
+def test_bodies_of_requests_reach_the_service(scratch, body):
     answer = scratch.post(
         '/resource_providers', data=body, headers={'Content-Type': 'application/json'}
     )
     assert answer.status_code == 200, answer.text
 
 
-def test_what_fails_inside_is_answered(scratch):
+def test_an_exception_of_the_service_is_an_answer(scratch):
     assert scratch.get('/').json()['versions'][0]['max_version']
     assert names(scratch) == set()
     database = scratch.session.auth.database.removeprefix('sqlite:///')
@@ -222,18 +222,18 @@ def test_what_fails_inside_is_answered(scratch):
 # The caller
 
 
-def test_other_roles():
+def test_the_roles_of_the_option_decide_what_is_allowed():
     service = connect(direct.Direct(placement_roles='admin'))
     service.session.auth._transport = direct.Direct.scratch()._transport
     assert names(service) == set()
     assert service.post('/reshaper', json={}).status_code == 403
 
 
-def test_nobody_is_nobody(scratch):
+def test_a_request_without_authentication_is_refused(scratch):
     assert scratch.get('/traits', authenticated=False).status_code == 403
 
 
-def test_loaded_from_options(database):
+def test_the_plugin_is_loaded_from_options(database):
     create(connect(direct.Direct()), 'node')
     options = {'placement_database': f'sqlite:///{database}'}
     loader = loading.get_plugin_loader('placement_direct')

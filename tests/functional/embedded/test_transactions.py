@@ -33,7 +33,7 @@ def names(client):
     return {provider.name for provider in resource_provider.list(client)}
 
 
-def test_all_is_done_or_nothing(tables):
+def test_a_transaction_is_done_as_a_whole_or_not_at_all(tables):
     assert tables.transaction is not None
     with tables.transaction():
         root = resource_provider.create(tables, 'host')
@@ -46,7 +46,7 @@ def test_all_is_done_or_nothing(tables):
     assert names(tables) == {'host', 'child'}
 
 
-def test_a_request_that_is_refused_takes_all_back(tables):
+def test_a_refused_request_rolls_the_transaction_back(tables):
     assert tables.transaction is not None
     with pytest.raises(errors.DuplicateName), tables.transaction():  # noqa: PT012
         resource_provider.create(tables, 'host')
@@ -58,7 +58,7 @@ def test_a_request_that_is_refused_takes_all_back(tables):
     assert names(tables) == set()
 
 
-def test_each_request_meets_what_those_before_it_did(tables):
+def test_each_request_of_a_transaction_sees_those_before_it(tables):
     assert tables.transaction is not None
     with tables.transaction():
         host = resource_provider.create(tables, 'host')
@@ -82,7 +82,7 @@ def test_a_database_that_is_gone_is_an_error_of_the_service(tables):
         tables.snapshot_reader.snapshot()
 
 
-def test_policy_holds_in_it():
+def test_policy_holds_in_a_transaction():
     with Direct(placement_roles='reader') as direct:
         client = Client(Session(auth=direct), HIGHEST)
         assert client.transaction is not None
@@ -90,7 +90,7 @@ def test_policy_holds_in_it():
             resource_provider.create(client, 'host')
 
 
-def test_other_threads_are_not_part_of_it(tables):
+def test_other_threads_are_not_part_of_a_transaction(tables):
     seen: list[set[str]] = []
     assert tables.transaction is not None
     with tables.transaction():
@@ -101,12 +101,12 @@ def test_other_threads_are_not_part_of_it(tables):
     assert seen == [set()]
 
 
-def test_there_is_none_where_the_url_is_given(client):
+def test_a_client_of_a_url_has_no_transaction(client):
     assert client.transaction is None
     assert client.snapshot_reader is None
 
 
-def test_there_and_back(tables, client, tmp_path):
+def test_a_plan_is_applied_and_rolled_back_in_transactions(tables, client, tmp_path):
     before = clouds.loaded(client, clouds.cloud(hosts=3))
     plan = clouds.plan_of(before, moved_trait=True, aggregates=True)
     path = str(tmp_path / 'plan.journal')
@@ -118,7 +118,7 @@ def test_there_and_back(tables, client, tmp_path):
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
 
 
-def test_a_conflict_takes_back_what_was_prepared(tables, tmp_path):
+def test_a_conflict_rolls_back_what_was_prepared(tables, tmp_path):
     plan = clouds.plan_of(clouds.loaded(tables, clouds.cloud()))
     with clouds.disturbed(tables, 'PUT', '/resource_providers/', _conflict):
         outcome = engines.apply(tables, plan, str(tmp_path / 'plan.journal'))
@@ -157,7 +157,7 @@ KILLED = """
 
 
 @pytest.mark.parametrize('syncs', few_quick([1, 4], quick=1))
-def test_killed_at_any_sync_it_goes_on(tmp_path, local, syncs):
+def test_a_plan_killed_at_any_sync_goes_on(tmp_path, local, syncs):
     path = str(tmp_path / 'plan.json')
     with Direct() as direct:
         client = Client(Session(auth=direct), HIGHEST)
