@@ -10,9 +10,9 @@ from msgspec import structs
 
 from placementclient.insight.amounts import UnknownAmounts, amended, wrong_amounts
 from placementclient.model.consumers import Consumer, Resources
+from placementclient.model.network import Port, PortGroup
 from placementclient.model.nova import INSTANCE
 from placementclient.model.servers import Server
-from placementclient.model.services import Port, PortGroup
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_parts import Refusal
 from placementclient.nova.server_request import devices, resources
@@ -137,7 +137,7 @@ def _with_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
     tree = list(snapshot.tree(host.provider.root_uuid))
     requested: dict[str, Counter[str]] = {}
     for port in ports:
-        for group in port.groups:
+        for group in port.allocated_groups:
             able = _able(tree, port, group)
             if len(able) != 1:
                 reason = f'{len(able)} providers of {host.name} can serve its port {port.uuid}'

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts, bare metal nodes and ports of other services."""
+"""Hosts, bare metal nodes, projects and limits of other services."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from placementclient.model.consumers import Resources
 from placementclient.model.listed import (
     Balance,
+    Limit,
     ListRecord,
     OptionalString,
     Quantity,
@@ -185,47 +186,56 @@ class BaremetalNode(ListRecord, frozen=True):
         return fields
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkAgent:
-    """An agent of Neutron.
+class RegisteredLimit(ListRecord, frozen=True):
+    """A limit that Keystone has for a resource in all projects."""
 
-    :param type: of the agent, as the names of its providers have it
-    :param is_synced: whether Neutron has written its bandwidths to Placement; ``None`` if it never
-        tried
-    :param bandwidths: the amounts by class of each device, by the names of hypervisor and device;
-        ``None`` where the agent reports none
+    key = 'registered_limits'
+    marks = ('default_limit',)
+    source = 'openstack registered limit list -f json'
+
+    resource_name: String
+    id: OptionalString = None
+
+
+class Project(ListRecord, frozen=True):
+    key = 'projects'
+    aliases: ClassVar = {'uuid': 'id'}
+    marks = ('is_domain',)
+    others = ('domain_id', 'description', 'enabled')
+    source = 'openstack project list -f json'
+
+    id: String
+    name: String
+
+
+class User(ListRecord, frozen=True):
+    key = 'users'
+    aliases: ClassVar = {'uuid': 'id'}
+    marks = ('password_expires_at',)
+    others = ('domain', 'domain_id', 'project', 'description', 'email', 'enabled')
+    source = 'openstack user list -f json'
+
+    id: String
+    name: String
+
+
+class Quota(ListRecord, frozen=True):
+    """A quota of Nova for a project; -1 means no limit.
+
+    :param ram: in MiB
     """
 
-    type: str
-    host: str
-    is_synced: bool | None
-    bandwidths: Mapping[tuple[str, str], Resources] | None
+    key = 'quotas'
+    aliases: ClassVar = {'project_id': 'id'}
+    marks = ('cores',)
+    source = 'openstack quota list --compute -f json'
 
+    id: String
+    cores: Limit | UnsetType | None = UNSET
+    ram: Limit | UnsetType | None = UNSET
 
-class PortGroup(msgspec.Struct, frozen=True):
-    """A group of a port's request; its ID is the port's if Neutron has no groups."""
-
-    id: str = ''
-    resources: dict[String, Quantity] = {}
-    required: tuple[String, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """A port of Neutron that requires resources in Placement.
-
-    :param server_uuid: empty: it belongs to none
-    :param providers: the UUID of the provider that serves each group, by the group's ID
-    :param same_subtree: the IDs of groups that are served below one provider
-    :param subnet_id: of its first address
-    """
-
-    uuid: str
-    server_uuid: str = ''
-    groups: tuple[PortGroup, ...] = ()
-    providers: Mapping[str, str] = field(default_factory=dict)
-    same_subtree: tuple[str, ...] = ()
-    vnic_type: str = 'normal'
-    device_profile: str | None = None
-    network_id: str | None = None
-    subnet_id: str | None = None
+    @property
+    def limits(self) -> dict[str, int]:
+        """Return the known limits of ``CPUS`` and ``MEMORY_MB``."""
+        limits = {'CPUS': self.cores, 'MEMORY_MB': self.ram}
+        return {name: limit for name, limit in limits.items() if isinstance(limit, int)}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import os_resource_classes
 
 from placementclient.basis.wording import suggestion
-from placementclient.model.services import Port
+from placementclient.model.network import Port
 from placementclient.nova.drafts import EXTRA_SPEC, Draft, Feature, OpenGroup, Rule
 from placementclient.nova.server_parts import Refusal
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from placementclient.model.catalog import COMPUTE_SERVICE
-from placementclient.model.listed import Limit, ListRecord, OptionalString, String
+from placementclient.model.listed import ListRecord, OptionalString, String
 from placementclient.model.servers import (
     Flavor,
     HostAggregate,
@@ -23,6 +23,7 @@ from placementclient.model.servers import (
     ServerImage,
     ServerMigration,
 )
+from placementclient.model.services import Project, Quota, User
 from placementclient.nova.images import Images
 from placementclient.nova.schema import (
     BadList,
@@ -57,39 +58,6 @@ class _ServerGroupRecord(ListRecord, frozen=True):
     policy: OptionalString = None
     policies: tuple[String, ...] = ()
     rules: Mapping[String, String | int | bool] = msgspec.field(default_factory=dict)
-
-
-class _ProjectRecord(ListRecord, frozen=True):
-    key = 'projects'
-    aliases: ClassVar = {'uuid': 'id'}
-    marks = ('is_domain',)
-    others = ('domain_id', 'description', 'enabled')
-    source = 'openstack project list -f json'
-
-    id: String
-    name: String
-
-
-class _UserRecord(ListRecord, frozen=True):
-    key = 'users'
-    aliases: ClassVar = {'uuid': 'id'}
-    marks = ('password_expires_at',)
-    others = ('domain', 'domain_id', 'project', 'description', 'email', 'enabled')
-    source = 'openstack user list -f json'
-
-    id: String
-    name: String
-
-
-class _QuotaRecord(ListRecord, frozen=True):
-    key = 'quotas'
-    aliases: ClassVar = {'project_id': 'id'}
-    marks = ('cores',)
-    source = 'openstack quota list --compute -f json'
-
-    id: String
-    cores: Limit | None = None
-    ram: Limit | None = None
 
 
 def servers(
@@ -220,22 +188,21 @@ def aggregates(document: Any, path: str) -> list[HostAggregate]:
 
 def projects(document: Any, path: str) -> dict[str, str]:
     """Return the names of projects by ID: ``GET /v3/projects``, or ``openstack project list``."""
-    return {record.id: record.name for _, record in decoded(document, path, _ProjectRecord)}
+    return {project.id: project.name for _, project in decoded(document, path, Project)}
 
 
 def users(document: Any, path: str) -> dict[str, str]:
     """Return the names of users by ID: ``GET /v3/users``, or ``openstack user list``."""
-    return {record.id: record.name for _, record in decoded(document, path, _UserRecord)}
+    return {user.id: user.name for _, user in decoded(document, path, User)}
 
 
 def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
     """Return the quotas of projects by ID: of ``CPUS`` and ``MEMORY_MB``; -1 means no limit."""
     result = {}
-    for place, record in decoded(document, path, _QuotaRecord):
-        if place.lacking('cores') and place.lacking('ram'):
-            raise place.error(f'has no cores and no ram. "{_QuotaRecord.source}" has them')
-        limits = {'CPUS': record.cores, 'MEMORY_MB': record.ram}
-        result[record.id] = {name: n for name, n in limits.items() if n is not None}
+    for place, quota in decoded(document, path, Quota):
+        if quota.cores is quota.ram is UNSET:
+            raise place.error(f'has no cores and no ram. "{Quota.source}" has them')
+        result[quota.id] = quota.limits
     return result
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from placementclient.model.services import Port
+from placementclient.model.network import Port
 from placementclient.nova.group_rules import ALIAS
 from placementclient.nova.server_parts import ServerRequest
 from placementclient.nova.settings import Settings

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from placementclient.basis import errors
+from placementclient.model.network import Port
 from placementclient.model.servers import Flavor, HostAggregate, Image
-from placementclient.model.services import Hypervisor, Port
+from placementclient.model.services import Hypervisor
 
 
 class Refusal(errors.PlacementError):

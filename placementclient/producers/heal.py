@@ -14,9 +14,9 @@ from placementclient.client.microversion import TYPED
 from placementclient.insight.healing import UNKNOWN, Ports, heals
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding, Severity
+from placementclient.model.network import Port
 from placementclient.model.plans import Change, Plan
 from placementclient.model.servers import Server
-from placementclient.model.services import Port
 from placementclient.model.shortfalls import refusal
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import Producer

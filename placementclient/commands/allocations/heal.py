@@ -20,8 +20,8 @@ from placementclient.model.providers import normalized
 
 if TYPE_CHECKING:
     from placementclient.model.findings import Finding
+    from placementclient.model.network import Port
     from placementclient.model.servers import Flavor, Server
-    from placementclient.model.services import Port
 
 #: The age of a list, in seconds, from which on it says nothing of the servers of today.
 _OLD = 600
@@ -120,7 +120,7 @@ class HealAllocation(Changing):
         """Return the ports that ask for something; none without --ports."""
         ports: list[Port] = compute.records(self, 'ports', self.args.ports) or []
         for port in ports:
-            if {group.id for group in port.groups} - port.providers.keys():
+            if {group.id for group in port.allocated_groups} - port.providers.keys():
                 self.log.warning(
                     f'port {port.uuid}: Neutron has not noted who serves it. Where it is healed, '
                     'note that with openstack port set --binding-profile, or migrate the server'

@@ -16,8 +16,8 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import CYBORG, GLANCE, NEUTRON, NOVA
 
 if TYPE_CHECKING:
+    from placementclient.model.network import Port
     from placementclient.model.servers import Flavor, HostAggregate, Image, Server
-    from placementclient.model.services import Port
     from placementclient.model.snapshots import Snapshot
     from placementclient.nova.images import Images
     from placementclient.nova.server_parts import ServerRequest

@@ -16,6 +16,7 @@ from placementclient.insight import healing
 from placementclient.insight.evidence import NEVER, Evidence, Records, Verdict, is_of_nova
 from placementclient.model.consumers import Allocations, Consumer, Resources
 from placementclient.model.findings import Finding
+from placementclient.model.network import NetworkAgent, Port
 from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.repairs import Remedy
 from placementclient.model.servers import Flavor, Server, ServerMigration, same_host
@@ -23,8 +24,6 @@ from placementclient.model.services import (
     BaremetalNode,
     ComputeService,
     Hypervisor,
-    NetworkAgent,
-    Port,
     hosts_of_cells_down,
     names_of_several_hosts,
 )

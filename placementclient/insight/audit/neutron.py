@@ -8,8 +8,8 @@ from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
 from placementclient.insight.owners import NEUTRON
 from placementclient.model.consumers import Consumer, together
 from placementclient.model.findings import Finding
+from placementclient.model.network import NetworkAgent, Port
 from placementclient.model.servers import same_host
-from placementclient.model.services import NetworkAgent, Port
 
 _SYNC = (
     'Neutron writes these providers itself: see in the log of neutron-server why it has not, and '

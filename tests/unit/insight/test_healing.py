@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from placementclient.insight.healing import LEFT_ALONE, UNKNOWN, heals
 from placementclient.model.consumers import Consumer
+from placementclient.model.network import Port, PortGroup, PortProfile, PortRequest
 from placementclient.model.servers import Flavor, Server
-from placementclient.model.services import Port, PortGroup
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 FLAVOR = Flavor('m', 4, 2048, 20, 10, 1025)
@@ -131,8 +131,8 @@ WIRED = wired(owned(host1=PLAIN))
 
 
 def port(noted=None, *traits, amount=1000):
-    providers = {'g': noted} if noted else {}
-    return Port('port', 's', (PortGroup('g', {BANDWIDTH: amount}, traits),), providers)
+    request = PortRequest(request_groups=(PortGroup('g', {BANDWIDTH: amount}, traits),))
+    return Port('port', 's', request, PortProfile({'g': noted} if noted else None))
 
 
 @pytest.mark.parametrize(

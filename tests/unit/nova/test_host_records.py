@@ -2,14 +2,12 @@
 """Lists of hosts, nodes, ports and limits, in all the forms that they come in."""
 
 import pytest
+from msgspec import UNSET
 
 from placementclient.basis import errors
-from placementclient.model.services import (
-    NetworkAgent,
-    Port,
-    PortGroup,
-)
+from placementclient.model.network import PortGroup, Subnet
 from placementclient.nova import host_records
+from placementclient.nova.schema import decoded
 
 HYPERVISOR = {
     'id': '1BB62A04-c576-402c-8147-9e89757a09e3', 'hypervisor_hostname': 'host1.example.com',
@@ -140,9 +138,10 @@ PORT = {
 
 
 def test_a_port_with_groups():
-    read = host_records.ports({'ports': [PORT]}, 'x.json')
-    group = PortGroup('g', BANDWIDTH, ('CUSTOM_PHYSNET_1',))
-    assert read == [Port('p', 's', (group,), {'g': 'rp'}, ('g',), 'direct')]
+    [port] = host_records.ports({'ports': [PORT]}, 'x.json')
+    assert (port.uuid, port.server_uuid, port.host, port.vnic_type) == ('p', 's', 'host1', 'direct')
+    assert port.groups == (PortGroup('g', BANDWIDTH, ('CUSTOM_PHYSNET_1',)),)
+    assert (port.providers, port.same_subtree) == ({'g': 'rp'}, ('g',))
 
 
 def test_a_port_of_an_older_release():
@@ -150,8 +149,9 @@ def test_a_port_of_an_older_release():
         'resource_request': {'required': [], 'resources': BANDWIDTH},
         'binding:profile': {'allocation': 'RP'},
     }
-    read = host_records.ports([PORT | old], 'x.json')
-    assert read == [Port('p', 's', (PortGroup('p', BANDWIDTH),), {'p': 'rp'}, (), 'direct')]
+    [port] = host_records.ports([PORT | old], 'x.json')
+    assert port.groups == (PortGroup('p', BANDWIDTH),)
+    assert (port.providers, port.same_subtree) == ({'p': 'rp'}, ())
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,16 @@ def test_ports_that_ask_for_nothing_or_are_bound_nowhere(changes):
     assert host_records.ports([PORT | changes], 'x.json') == []
 
 
+def test_absent_is_not_null_in_ports_and_subnets():
+    """A port that requires nothing is known; of one without the field nothing is."""
+    null = PORT | {'resource_request': None}
+    unknown = {name: value for name, value in PORT.items() if name != 'resource_request'}
+    ports = host_records.requested_ports([null, unknown | {'id': 'q'}], 'x.json')
+    assert [port.request for port in ports] == [None, UNSET]
+    subnets = [{'id': 'a', 'segment_id': None}, {'id': 'b', 'cidr': 'n'}]
+    assert [s.segment_id for _, s in decoded(subnets, 'x.json', Subnet)] == [None, UNSET]
+
+
 def test_ports_of_which_it_is_not_said_what_they_ask_for():
     short = {name: value for name, value in PORT.items() if name != 'resource_request'}
     with pytest.raises(errors.BadFile, match=r'x\.json: ports: has no resource_request'):
@@ -185,18 +195,14 @@ def test_agents_have_the_bandwidths_of_their_devices():
         'resource_provider_hypervisors': {'eth0': 'host.example.com'},
     }
     [read] = host_records.agents({'agents': [agent | {'configurations': configured}]}, '')
-    assert read == NetworkAgent(
-        'NIC Switch agent',
-        'host',
-        False,
-        {
-            ('host.example.com', 'eth0'): {
-                'NET_BW_EGR_KILOBIT_PER_SEC': 10,
-                'NET_BW_IGR_KILOBIT_PER_SEC': 20,
-            },
-            ('host', 'eth1'): {},
+    assert (read.type, read.host, read.is_synced) == ('NIC Switch agent', 'host', False)
+    assert read.bandwidths == {
+        ('host.example.com', 'eth0'): {
+            'NET_BW_EGR_KILOBIT_PER_SEC': 10,
+            'NET_BW_IGR_KILOBIT_PER_SEC': 20,
         },
-    )
+        ('host', 'eth1'): {},
+    }
     [silent] = host_records.agents([agent | {'configurations': {}}], '')
     assert silent.bandwidths is None
     with pytest.raises(errors.BadFile, match='has no configurations'):

@@ -3,9 +3,10 @@
 
 import pytest
 
+from placementclient.model.network import Port
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor, HostAggregate, Image
-from placementclient.model.services import Hypervisor, HypervisorService, Port
+from placementclient.model.services import Hypervisor, HypervisorService
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.server_request import requested
 from placementclient.nova.settings import Settings

@@ -3,8 +3,8 @@
 
 import pytest
 
+from placementclient.model.network import NetworkAgent, Port, PortGroup, PortProfile, PortRequest
 from placementclient.model.servers import Server, ServerMigration
-from placementclient.model.services import NetworkAgent, Port, PortGroup
 from tests.unit.insight.audit.auditing import audited, findings, typed
 from tests.unit.insight.clouds import consumer, provider
 
@@ -12,8 +12,8 @@ EGRESS = 'NET_BW_EGR_KILOBIT_PER_SEC'
 
 
 def port(uuid='p', amount=1000, provider='bridge'):
-    noted = {'g': provider} if provider else {}
-    return Port(uuid, 's', (PortGroup('g', {EGRESS: amount}),), noted)
+    request = PortRequest(request_groups=(PortGroup('g', {EGRESS: amount}),))
+    return Port(uuid, 's', request, PortProfile({'g': provider} if provider else None))
 
 
 NETWORK = [
@@ -79,7 +79,7 @@ OVN = [
 
 @pytest.mark.parametrize('kind', ['OVN Controller agent', 'OVN Controller Gateway agent'])
 def test_the_agents_of_ovn_are_there_and_their_bandwidths_are_not_known(kind):
-    result = audited(OVN, agents=[NetworkAgent(kind, 'host', None, None)])
+    result = audited(OVN, agents=[NetworkAgent(kind, 'host')])
     assert result.findings == []
     [reason] = result.left_out['agent-bandwidth']
     assert reason.startswith('no agent reports bandwidths, as those of OVN never do')
@@ -88,9 +88,9 @@ def test_the_agents_of_ovn_are_there_and_their_bandwidths_are_not_known(kind):
 @pytest.mark.parametrize(
     ('agent', 'kinds'),
     [
-        (NetworkAgent('OVN Controller agent', 'other', None, None), ['agent-gone'] * 2),
-        (NetworkAgent('DHCP agent', 'host', None, None), ['agent-gone'] * 2),
-        (NetworkAgent('DHCP agent', 'host', False, None), ['agent-bandwidth', *['agent-gone'] * 2]),
+        (NetworkAgent('OVN Controller agent', 'other'), ['agent-gone'] * 2),
+        (NetworkAgent('DHCP agent', 'host'), ['agent-gone'] * 2),
+        (NetworkAgent('DHCP agent', 'host', False), ['agent-bandwidth', *['agent-gone'] * 2]),
     ],
 )
 def test_agents_that_are_gone_are_found_beside_those_without_bandwidths(agent, kinds):
@@ -98,5 +98,5 @@ def test_agents_that_are_gone_are_found_beside_those_without_bandwidths(agent, k
 
 
 def test_a_cloud_without_providers_of_agents_compares_all():
-    result = audited([provider('host')], agents=[NetworkAgent('DHCP agent', 'host', None, None)])
+    result = audited([provider('host')], agents=[NetworkAgent('DHCP agent', 'host')])
     assert 'agent-bandwidth' not in result.left_out

@@ -3,8 +3,8 @@
 
 import pytest
 
+from placementclient.model.network import Port, PortRequest
 from placementclient.model.servers import Flavor, Image, Server, ServerImage
-from placementclient.model.services import Port, PortGroup
 from placementclient.nova.images import Images
 from tests.unit.insight.audit.auditing import audited, listed, typed
 from tests.unit.insight.clouds import consumer, host, provider
@@ -24,7 +24,7 @@ def server(specs=None, **fields):
     return Server('s', 'host', flavor=Flavor('m', 2, 64, extra_specs=specs or {}), **fields)
 
 
-PORT = Port('p', 's', (PortGroup('g', {EGRESS: 1000}),))
+PORT = Port('p', 's', PortRequest(resources={EGRESS: 1000}))
 
 
 @pytest.mark.parametrize(
