@@ -7,6 +7,7 @@ lines of a log. Data for a program (JSON, YAML) stays as it is, except on a term
 spreadsheets: a formula becomes text there.
 """
 
+import codecs
 import contextlib
 import io
 import json
@@ -23,6 +24,17 @@ _STEERING = (
 
 #: The beginning of a text that a spreadsheet takes for a formula. A number is none.
 FORMULA = r'^(?![+-]?[\d.]*$)[=+\-@\t\r\n]'
+
+#: What stands for signs of this program where the encoding of a terminal does not have them.
+_PLAIN_SIGNS = str.maketrans(
+    {
+        **dict.fromkeys('├└', '+'),
+        **dict.fromkeys('│▕▏', '|'),
+        **dict.fromkeys('█▉▊▋▌▍▎', '#'),
+        '─': '-', '−': '-', '→': '->', '×': 'x', '·': '*', '…': '...',
+    }
+)  # fmt: skip
+_ERRORS = 'placementclient'
 
 
 def printable(text: str) -> str:
@@ -41,6 +53,21 @@ def unbroken(line: str) -> str:
 def excerpt(text: str, most: int) -> str:
     """Return a text as one printable line, cut after a number of characters."""
     return unbroken(printable(text if len(text) <= most else f'{text[:most]}…'))
+
+
+def print_any_text(*streams: Any) -> None:
+    """Let streams print plain signs where their encoding lacks one: no text is an error."""
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != 'utf-8':
+            codecs.register_error(_ERRORS, _plain_signs)
+            stream.reconfigure(errors=_ERRORS)
+
+
+def _plain_signs(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_PLAIN_SIGNS)
+    return text.encode('ascii', 'backslashreplace').decode(), error.end
 
 
 class PrintableFormatter:

@@ -104,6 +104,8 @@ class Client:
         self.names: dict[str, str] = {}
         #: Sent with every request, so that the service's log has it beside each request's own ID.
         self.global_request_id = f'req-{uuid.uuid4()}'
+        #: Whether an answer was an error, so that the service's log says more.
+        self.has_error_answer = False
         self._thread = threading.local()
         self._is_warned = False
         self._settled = version
@@ -114,6 +116,7 @@ class Client:
         """Return a client for the next command, with the same facts about the service."""
         client = copy.copy(self)
         client._requirements, client._changes, client.names = [], {}, {}
+        client.has_error_answer = False
         return client
 
     @property
@@ -353,6 +356,8 @@ class Client:
                 connect_retries=0,
                 timeout=self.timeout or endpoint.timeout,
             )
+        # A microversion that the service does not know (406) is negotiated.
+        self.has_error_answer |= response.status_code >= 400 and response.status_code != 406
         self._thread.request_id = response.headers.get('x-openstack-request-id', '')
         return response
 

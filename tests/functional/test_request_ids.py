@@ -6,7 +6,7 @@ import logging
 import pytest
 from oslo_context import context
 
-from placementclient.client import errors
+from placementclient.api import resource_provider
 from tests.functional import clouds
 from tests.logged import global_request_id
 
@@ -34,11 +34,12 @@ def test_a_run_that_failed_names_the_id_that_the_service_logs(placement, client,
     path = tmp_path / 'tree.yaml'
     path.write_text('{name: a, traits: [COMPUTE_NODE]}')
 
-    def refuse():
-        raise errors.BadRequest(400, 'no')
+    def delete():
+        resource_provider.delete(client, resource_provider.named(client, 'a').uuid)
 
-    with clouds.disturbed(client, 'PUT', '/traits', refuse):
+    with clouds.disturbed(client, 'PUT', '/traits', delete):
         failed = placement('resource', 'provider', 'tree', 'apply', str(path), '--yes')
     assert failed.status == 6
-    assert {run for run, _ in logged} == {global_request_id(failed.stderr)}
+    runs = {run for run, _ in logged} - {client.global_request_id}
+    assert runs == {global_request_id(failed.stderr)}
     assert len({request for _, request in logged}) > 1

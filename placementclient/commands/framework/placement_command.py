@@ -24,7 +24,7 @@ from placementclient.basis.errors import (
     Unexpected,
     UsageError,
 )
-from placementclient.basis.printable import printable
+from placementclient.basis.printable import print_any_text, printable
 from placementclient.basis.wording import without_credentials
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
@@ -126,6 +126,7 @@ class PlacementCommand(command.Command):
         """Run the command; turn exceptions of the package into one line and an exit status."""
         self.args = parsed_args
         self._check_values()
+        print_any_text(self.app.stdout, self.app.stderr)
         with interruptible():
             try:
                 status = self._run()
@@ -174,7 +175,10 @@ class PlacementCommand(command.Command):
         if sentence:
             self.log.warning(f'{sentence} (exit {int(status)})' if status else sentence)
         self.warn(self.next_steps)
-        if sentence and status in _FAILED and not self.app.options.debug:
+        client, change = self.used_client, self._last_change
+        has_error = client is not None and client.has_error_answer
+        is_logged = has_error or (change is not None and not change.is_done)
+        if is_logged and sentence and status in _FAILED and not self.app.options.debug:
             self._say_request_id()
 
     def _say_request_id(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -23,7 +24,8 @@ _STYLE = Style(bars=True)
 @contextlib.contextmanager
 def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[_Lines | _Bar]:
     """Show a line for each finished part with ``-v``, else a bar if stderr is a terminal."""
-    has_screen = app.stderr.isatty() and app.stderr is not app.stdout
+    is_dumb = os.environ.get('TERM') == 'dumb'
+    has_screen = app.stderr.isatty() and app.stderr is not app.stdout and not is_dumb
     if log.isEnabledFor(logging.INFO) or not has_screen:
         yield _Lines(log)
         return

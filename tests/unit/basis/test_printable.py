@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What others wrote never steers a terminal."""
 
+import io
 from xml.etree import ElementTree
 
 import pytest
 
-from placementclient.basis.printable import flat, printable, shown, spreadsheet_cell
+from placementclient.basis.printable import (
+    flat,
+    print_any_text,
+    printable,
+    shown,
+    spreadsheet_cell,
+)
 from placementclient.render import graphs, pictures
 from placementclient.render.facts import Facts
 from placementclient.render.style import Style, painted
@@ -82,3 +89,19 @@ def test_a_formula_is_text_in_csv(formula):
 )
 def test_other_cells_of_csv_stay(cell):
     assert spreadsheet_cell(cell) is cell
+
+
+@pytest.mark.parametrize(
+    ('encoding', 'printed'),
+    [
+        ('ascii', 'h\\xf6st1\n|  VCPU |###|\n+- gpu 2 x 4 -> 8\n'),
+        ('latin-1', 'h\xf6st1\n|  VCPU |###|\n+- gpu 2 \xd7 4 -> 8\n'),
+        ('utf-8', 'h\xf6st1\n│  VCPU ▕██▌▏\n├─ gpu 2 × 4 → 8\n'),
+    ],
+)
+def test_a_terminal_whose_encoding_lacks_a_sign_gets_a_plain_one(encoding, printed):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding)
+    print_any_text(stream)
+    stream.write('h\xf6st1\n│  VCPU ▕██▌▏\n├─ gpu 2 × 4 → 8\n')
+    stream.flush()
+    assert stream.buffer.getvalue().decode(encoding) == printed

@@ -33,21 +33,26 @@ class Ending(base.PlacementCommand):
 
 def ending(**app):
     options = SimpleNamespace(debug=False)
-    return Ending(SimpleNamespace(options=options, stdout=io.StringIO(), **app), options)
+    app = {'stdout': io.StringIO(), 'stderr': io.StringIO(), **app}
+    return Ending(SimpleNamespace(options=options, **app), options)
 
 
 @pytest.mark.parametrize(
-    ('how', 'debug', 'is_logged'),
+    ('how', 'debug', 'has_error_answer', 'is_logged'),
     [
-        (ExitStatus.DONE, False, False),
-        (ExitStatus.PARTIAL, False, True),
-        (ExitStatus.DONE, True, True),
+        (ExitStatus.DONE, False, True, False),
+        (ExitStatus.PARTIAL, False, True, True),
+        (ExitStatus.PARTIAL, False, False, False),
+        (ExitStatus.DONE, True, False, True),
     ],
 )
-def test_a_failure_and_debug_name_the_request_id(how, debug, is_logged, caplog):
+def test_an_error_answer_of_the_service_and_debug_name_the_request_id(
+    how, debug, has_error_answer, is_logged, caplog
+):
     command = ending()
     command.app.options.debug, command.ending = debug, '1 failed'
     vars(command)['client'] = client = Client(None)
+    client.has_error_answer = has_error_answer
     command.run(Namespace(how=how))
     sentence = f"In Placement's log, search for {client.global_request_id}"
     assert (caplog.messages[-1] == sentence) == is_logged

@@ -69,3 +69,11 @@ def test_no_bar_is_drawn_where_stderr_goes_to_stdout():
     with progress.shown(app, logging.getLogger('quiet'), 2) as show:
         show('host1: done')
     assert screen.getvalue() == ''
+
+
+def test_a_dumb_terminal_gets_no_escape_codes(monkeypatch):
+    monkeypatch.setenv('TERM', 'dumb')
+    app = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
+    with progress.shown(app, logging.getLogger('quiet'), 2) as show:
+        show('host1')
+    assert app.stderr.getvalue() == ''
