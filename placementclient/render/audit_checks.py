@@ -1,20 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """The texts about checks of an audit."""
 
+import pkgutil
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
-from placementclient.insight.audit.checks import LABELS, Check
+from placementclient.insight.audit.checks import Check
 from placementclient.render.columns import Output
 
+#: The beginning of the paragraph of each text about a check.
+LABELS = {
+    'summary': '',
+    'details': '',
+    'matters': 'Why it matters: ',
+    'fix': 'Safe to fix: ',
+    'look': 'Look yourself: ',
+    'example': 'Example: ',
+}
 COLUMNS = ('id', 'severity', 'needs', *LABELS)
 _LITERAL = re.compile('``(.+?)``')
 
 
+@cache
+def content() -> str:
+    """Return the texts about all checks, each below the ID of its check in brackets."""
+    return (pkgutil.get_data(__package__, 'audit_checks.txt') or b'').decode()
+
+
+def texts(check_id: str) -> Mapping[str, str]:
+    """Return the texts about a check by :data:`LABELS`, with literals in double backquotes."""
+    section = content().partition(f'[{check_id}]\n')[2].partition('\n[')[0]
+    summary, *others = (' '.join(paragraph.split()) for paragraph in section.split('\n\n'))
+    result = dict.fromkeys(LABELS, '') | {'summary': summary}
+    for text in others:
+        fields = (field for field, label in LABELS.items() if label and text.startswith(label))
+        field = next(fields, 'details')
+        result[field] = f'{result[field]} {text.removeprefix(LABELS[field])}'.strip()
+    return result
+
+
 def _text(name: str, check: Check) -> str:
     """Return a text without markup; commands are in quotes, and stand out so."""
-    text = check.texts[name]
+    text = texts(check.id)[name]
     if name == 'example':
         return text.strip('`')
     return _LITERAL.sub(lambda match: f'"{match[1]}"' if ' ' in match[1] else match[1], text)

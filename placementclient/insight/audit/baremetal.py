@@ -30,27 +30,7 @@ _UNKNOWN = 'a server may just be built on it: give the list of servers too, with
 
 
 def ironic_node(cloud: Cloud) -> Iterator[Finding]:
-    """A node of Ironic and its provider disagree.
-
-    A node is available, but it has an allocation or is reserved. A node is active, but it has no
-    allocation and is not reserved. Placement offers a node that nobody can use: it is in
-    maintenance, retired, without power control, or in a state in which nothing can be deployed. Or
-    its inventory is of another resource class than the node's. The check skips nodes that Ironic
-    works on or has locked, and nodes on which a server is being built.
-
-    Why it matters: an available node that is allocated or reserved gets no server, though it is
-    idle. A server for which Placement offers a node that nobody can use fails.
-    Flavors ask for a class by name: a node with another class is never found.
-
-    Safe to fix: nova-compute writes the inventory itself, so the cause of a wrong class or of a
-    reserved node is in its log. Free an allocation only after you have seen that its server does
-    not exist.
-
-    Look yourself: ``openstack baremetal node show NODE --fields provision_state instance_uuid
-    resource_class maintenance`` and ``openstack resource provider show --allocations NODE``
-
-    Example: ``state available, holds (7a1e…)``
-    """
+    """A node of Ironic and its provider disagree."""
     for node in cloud.answers.nodes or ():
         # The provider has the node's UUID as its name, and in newer releases as its UUID too.
         root = cloud.snapshot.named(node.uuid) or cloud.snapshot.providers.get(node.uuid)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """All checks of an audit."""
 
-import inspect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -25,15 +24,6 @@ from placementclient.insight.audit import (
 from placementclient.insight.audit.cloud import Cloud, MissingFields
 from placementclient.model.findings import Finding, Severity
 
-#: The beginning of the paragraph of each text about a check.
-LABELS = {
-    'summary': '',
-    'details': '',
-    'matters': 'Why it matters: ',
-    'fix': 'Safe to fix: ',
-    'look': 'Look yourself: ',
-    'example': 'Example: ',
-}
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 _SERVERS = ('servers',)
 _BOTH = ('servers', 'migrations')
@@ -46,8 +36,7 @@ _NODES = ('hypervisors', 'services')
 class Check:
     """A check of an audit.
 
-    :param find: its docstring is the text for operators, with paragraphs that begin with
-        :data:`LABELS`; it may raise :class:`MissingFields`
+    :param find: it may raise :class:`MissingFields`
     :param needs: the lists of other services that it cannot do without, by the option for each
     :param also: the lists that it looks at where they are there
     :param is_of_moments: whether it compares answers from different moments
@@ -59,18 +48,6 @@ class Check:
     needs: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     is_of_moments: bool = False
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """Return the texts by the keys of :data:`LABELS`, with literals in double backquotes."""
-        paragraphs = (inspect.getdoc(self.find) or '').split('\n\n')
-        summary, *others = (' '.join(paragraph.split()) for paragraph in paragraphs)
-        texts = dict.fromkeys(LABELS, '') | {'summary': summary}
-        for text in others:
-            fields = (field for field, label in LABELS.items() if label and text.startswith(label))
-            field = next(fields, 'details')
-            texts[field] = f'{texts[field]} {text.removeprefix(LABELS[field])}'.strip()
-        return texts
 
 
 CHECKS = (

@@ -24,23 +24,7 @@ _UNTYPED = 'the service that owns the consumer sets its type with the next write
 
 
 def orphan(cloud: Cloud) -> Iterator[Finding]:
-    """A leaked allocation: Nova knows neither a server nor a migration of the consumer's UUID.
-
-    Consumers of other types than ``INSTANCE`` and ``MIGRATION`` belong to other services. The check
-    skips them. Without a list of migrations that have UUIDs it finds only servers whose record says
-    that they are deleted: other consumers may be migrations.
-
-    Why it matters: the resources are lost until you free them.
-
-    Safe to fix: yes, if Nova has a record of the server with the status ``DELETED``: ``--fix`` asks
-    for it, or a list has it. That a list lacks a server proves nothing: it may be one of a single
-    project, cell or page. For a consumer without a record, give your word with ``--gone``.
-
-    Look yourself: ``openstack server list --all-projects --deleted --long`` and ``openstack
-    resource provider allocation show CONSUMER``
-
-    Example: ``type INSTANCE, holds (compute1 (VCPU 4, MEMORY_MB 8192))``
-    """
+    """A leaked allocation: Nova knows neither a server nor a migration of the consumer's UUID."""
     for case in cloud.cases['orphan']:
         is_known = case.consumer.uuid in cloud.deleted or case.consumer.uuid in cloud.answers.gone
         if is_known or cloud.has_migration_uuids:
@@ -52,111 +36,34 @@ def orphan(cloud: Cloud) -> Iterator[Finding]:
 
 
 def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
-    """A server is shelved and on no host, and still has allocations on a host.
-
-    Why it matters: the host seems fuller than it is, and the server gets a second allocation when
-    it is unshelved.
-
-    Safe to fix: yes, if Nova has the server on no host and does nothing with it. ``--fix`` deletes
-    its allocations.
-
-    Look yourself: ``openstack server show SERVER -c status -c OS-EXT-SRV-ATTR:host`` and
-    ``openstack resource provider allocation show SERVER``
-
-    Example: ``type INSTANCE, holds (compute1 (VCPU 4))``
-    """
+    """A server is shelved and on no host, and still has allocations on a host."""
     yield from _findings(cloud, 'left-by-shelving')
 
 
 def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
-    """A migration is over, and its consumer still has the allocations of its server on a host.
-
-    Why it matters: the host seems fuller than it is.
-
-    Safe to fix: yes, if nothing is done with the server, and it holds on its own host what its
-    flavor asks for. Nova deletes the migrations of a deleted server: what they hold is an
-    ``orphan`` then.
-
-    Look yourself: ``openstack server migration list --server SERVER`` and ``openstack resource
-    provider allocation show MIGRATION``
-
-    Example: ``holds (compute1 (VCPU 4)), migrations ((type live-migration, status completed))``
-    """
+    """A migration is over, and its consumer still has the allocations of its server on a host."""
     yield from _findings(cloud, 'left-by-migration')
 
 
 def in_migration(cloud: Cloud) -> Iterator[Finding]:
-    """A server has allocations on several hosts while one of its migrations is under way.
-
-    This is information: it is normal, and ends with the migration.
-
-    Why it matters: a migration that never ends takes room on both hosts.
-
-    Safe to fix: there is nothing to fix. Confirm or revert a resize that has waited for a long
-    time.
-
-    Look yourself: ``openstack server migration list --server SERVER``
-
-    Example: ``migrations ((type evacuation, status pre-migrating))``
-    """
+    """A server has allocations on several hosts while one of its migrations is under way."""
     for case in cloud.cases['in-migration']:
         reason = f'it ends with the migration: {_LOOK.format(case.consumer.uuid)}'
         yield unsafe(case, reason)
 
 
 def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
-    """A server still has its allocations on the host that it was evacuated from.
-
-    nova-compute of that host frees them when it starts again.
-
-    Why it matters: a host that has come back seems fuller than it is. A host that never comes back
-    cannot be deleted.
-
-    Safe to fix: yes, if the server stays on its own host and holds there what its flavor asks for.
-    Its newest migration must say that it has left the other host: not with the status
-    ``completed``, which says that this host has come back. ``--fix`` frees what it holds there, and
-    on pools that serve the other host alone.
-
-    Look yourself: ``openstack server migration list --server SERVER --type evacuation`` and
-    ``openstack resource provider allocation show SERVER``
-
-    Example: ``holds (compute1 (VCPU 4), compute2 (VCPU 4)), host compute2``
-    """
+    """A server still has its allocations on the host that it was evacuated from."""
     yield from _findings(cloud, 'left-by-evacuation')
 
 
 def doubled(cloud: Cloud) -> Iterator[Finding]:
-    """A server has allocations on several hosts, and no migration explains it.
-
-    Why it matters: no server can use the resources on the other hosts.
-
-    Safe to fix: yes, if the server stays on its own host and holds there what its flavor asks for.
-    Its newest migration must say that it has left the other host. ``--fix`` frees what it holds
-    there, and on pools that serve the other host alone.
-
-    Look yourself: ``openstack server show SERVER -c OS-EXT-SRV-ATTR:host`` and ``openstack resource
-    provider allocation show SERVER``
-
-    Example: ``holds (compute1 (VCPU 4), compute2 (VCPU 4)), host compute2``
-    """
+    """A server has allocations on several hosts, and no migration explains it."""
     yield from _findings(cloud, 'doubled')
 
 
 def on_several_trees(cloud: Cloud) -> Iterator[Finding]:
-    """A consumer has allocations on several hosts, and the reason is not known.
-
-    The check needs neither servers nor migrations. With both lists, such a consumer is ``doubled``,
-    ``left-by-evacuation`` or ``in-migration`` instead, or is no fault.
-
-    Why it matters: on one of the hosts, the resources may be lost.
-
-    Safe to fix: only when you know the reason. Audit again with ``--servers`` and ``--migrations``.
-
-    Look yourself: ``openstack server migration list --server SERVER`` and ``openstack server show
-    SERVER``
-
-    Example: ``type INSTANCE, holds (compute1 (VCPU 2), compute2 (VCPU 1))``
-    """
+    """A consumer has allocations on several hosts, and the reason is not known."""
     for case in cloud.cases['on-several-trees']:
         reason = (
             f'it is not known why: {_LOOK.format(case.consumer.uuid)}, and audit again with the '
@@ -171,23 +78,7 @@ def is_incomplete(consumer: Consumer) -> bool:
 
 
 def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
-    """A consumer belongs to Placement's placeholder project or user.
-
-    Its allocations are from before consumers had owners (API 1.8, Ocata), and ``placement-manage db
-    online_data_migrations`` has set the owner to ``00000000-0000-0000-0000-000000000000``. The
-    check finds nothing if ``[placement]incomplete_consumer_project_id`` is set to another ID.
-
-    Why it matters: its allocations count for no project, so quotas by usage and unified limits let
-    its project have more.
-
-    Safe to fix: yes, if Nova has the server. ``allocation heal`` asks Nova for the owner, and
-    leaves the amounts alone.
-
-    Look yourself: ``openstack resource provider allocation show CONSUMER`` and ``openstack server
-    show CONSUMER -c project_id -c user_id``
-
-    Example: ``project_id 00000000-0000-0000-0000-000000000000``
-    """
+    """A consumer belongs to Placement's placeholder project or user."""
     for uuid, consumer in sorted(cloud.snapshot.consumers.items()):
         if not is_incomplete(consumer):
             continue
@@ -205,22 +96,7 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
 
 
 def consumer_untyped(cloud: Cloud) -> Iterator[Finding]:
-    """A consumer has no type, while most of the others have one.
-
-    Nova sends no types (up to 34). If half of the consumers or more have none, this is normal and
-    not a finding.
-
-    Why it matters: usages by type (``openstack resource usage show --consumer-type INSTANCE``)
-    leave the consumer out, and it looks like a migration.
-
-    Safe to fix: a type changes nothing else, but Placement sets it only together with all
-    allocations of the consumer. Leave it to the service that owns the consumer: its next write sets
-    the type.
-
-    Look yourself: ``openstack resource provider allocation show CONSUMER`` with API version 1.38
-
-    Example: ``no type, typed 39, of 40``
-    """
+    """A consumer has no type, while most of the others have one."""
     every = cloud.snapshot.consumers
     untyped = [consumer for _, consumer in sorted(every.items()) if consumer.type is None]
     if 2 * len(untyped) < len(every):

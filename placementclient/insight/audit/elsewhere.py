@@ -11,22 +11,7 @@ from placementclient.placing.providers import is_sharing
 
 
 def held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
-    """A server holds a class on a root that is not its host, and holds less of it on its host.
-
-    It is no leftover: the server uses it. A service has created the root of the host a second time,
-    under its short name, or a pool of storage has lost its trait or its aggregate.
-
-    Why it matters: the two look like two hosts, so a server gets its CPUs and its devices on
-    different ones.
-
-    Safe to fix: no. Nothing is freed. Repair the root that ``likely`` names: give the pool its
-    trait or aggregate again, or let the other service report its devices below the host.
-
-    Look yourself: ``openstack resource provider allocation show SERVER`` and ``openstack resource
-    provider list``
-
-    Example: ``host compute1.example.com, holds (compute1 (FPGA 1)), likely the same host``
-    """
+    """A server holds a class on a root that is not its host, and holds less of it on its host."""
     for case in cloud.cases['held-elsewhere']:
         own = cloud.evidence.own_host(case.server) if case.server else None
         if own is None or case.passed_over:

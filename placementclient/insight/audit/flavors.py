@@ -43,26 +43,7 @@ _REGISTER = (
 
 
 def flavor_unplaceable(cloud: Cloud) -> Iterator[Finding]:
-    """A flavor asks for something that no host can ever give.
-
-    The flavor names a class or a trait that no provider has, a class that does not exist, or
-    resources and traits that no host has together. The check takes all hosts as empty, and includes
-    disabled hosts and hosts that are reserved as a whole. It skips a flavor that fits if the server
-    boots from a volume. ``refused`` is the reason why Nova or Placement refuses every server of the
-    flavor. Examples: its extra specs contradict each other, or a group has traits and no resources.
-
-    Why it matters: each server with the flavor ends with ``No valid host was found``. Nova ignores
-    a class that does not exist: such a server runs without the resources that its owner ordered.
-
-    Safe to fix: only you know if the flavor or the hosts are wrong. A change of the flavor affects
-    new servers only.
-
-    Look yourself: ``openstack flavor show FLAVOR`` and ``openstack allocation candidate list`` with
-    the same resources and traits
-
-    Example: ``nobody_has (No resource provider has the trait CUSTOM_SDD. Did you mean
-    "CUSTOM_SSD"?)``
-    """
+    """A flavor asks for something that no host can ever give."""
     if not cloud.answers.flavors:
         return
     names, hosts = Names.of(cloud.snapshot), _empty_hosts(cloud.topology)
@@ -142,24 +123,7 @@ def _emptied(state: ProviderState) -> ProviderState:
 
 
 def limit_missing(cloud: Cloud) -> Iterator[Finding]:
-    """A resource class is in use and has no registered limit in Keystone.
-
-    The check is for clouds with unified limits, in which a limit of ``servers`` or of any class is
-    registered. A class is in use if a flavor asks for it. Without the list of flavors, these are
-    VCPU, MEMORY_MB, DISK_GB and VGPU, if a server has any. A limit of any region counts.
-
-    Why it matters: up to Nova 2024.2, a missing limit is a limit of 0: no server of such a flavor
-    can be booted. From 2025.1 on, ``[quota]unified_limits_resource_strategy`` in ``nova.conf``
-    decides if a missing limit means unlimited.
-
-    Safe to fix: registering a limit takes nothing from any server. Choose it at least as high as
-    the largest use of a project: ``openstack resource usage show PROJECT``.
-
-    Look yourself: ``openstack registered limit list --service nova``; ``nova-manage limits
-    migrate_to_unified_limits`` registers those of the old quotas
-
-    Example: ``flavors (m1.pinned), registered (class:MEMORY_MB, class:VCPU, servers)``
-    """
+    """A resource class is in use and has no registered limit in Keystone."""
     limits = cloud.answers.limits
     if limits is None or not any(n == _SERVERS or n.startswith(_PREFIX) for n in limits):
         return

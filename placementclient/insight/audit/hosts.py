@@ -23,22 +23,7 @@ _COMPARED = ('VCPU', 'MEMORY_MB', 'DISK_GB')
 
 
 def disabled_mismatch(cloud: Cloud) -> Iterator[Finding]:
-    """A nova-compute is disabled and its host lacks COMPUTE_STATUS_DISABLED, or the reverse.
-
-    Why it matters: the scheduler asks Placement for hosts without the trait. An enabled host with
-    the trait gets no servers. A disabled host without it takes places among the candidates, and
-    Nova then drops it.
-
-    Safe to fix: nova-compute sets the trait itself at every update, so the cause is in its log.
-    Setting the trait by hand harms no server. After a change of the service, wait a minute: the
-    trait follows. The check skips hosts whose nova-compute is down: it sets the trait when it
-    starts.
-
-    Look yourself: ``openstack compute service list --service nova-compute`` and ``openstack
-    resource provider trait list HOST``
-
-    Example: ``host compute07, service enabled, trait COMPUTE_STATUS_DISABLED``
-    """
+    """A nova-compute is disabled and its host lacks COMPUTE_STATUS_DISABLED, or the reverse."""
     nodes: dict[str | None, list[Hypervisor]] = {}
     for hypervisor in cloud.answers.hypervisors or ():
         nodes.setdefault(hypervisor.host, []).append(hypervisor)
@@ -73,26 +58,7 @@ def _root(cloud: Cloud, hypervisor: Hypervisor) -> ProviderState | None:
 
 
 def inventory_drift(cloud: Cloud) -> Iterator[Finding]:
-    """The inventory of VCPU, MEMORY_MB or DISK_GB differs from the hypervisor's.
-
-    The check compares the totals of a tree with ``vcpus``, ``memory_mb`` and ``local_gb``, which
-    include the reserved amounts. On hosts without servers it also compares the reserved amounts:
-    there Nova counts nothing else as used. Exception: for up to ten minutes, Nova counts an
-    evacuated server that was deleted. If Nova counts more CPUs and more memory than the reserved
-    amounts, the check does not compare these. It does not compare ratios, which Nova's API does not
-    have. It skips an inventory that is reserved as a whole: operators do this on purpose.
-
-    Why it matters: Placement promises more than the host has, or less.
-
-    Safe to fix: nova-compute overwrites what you set, so find the cause in its log first. A total
-    below the usage makes the host over capacity. From compute API 2.88 on, the list has no amounts,
-    and the check is left out.
-
-    Look yourself: ``openstack --os-compute-api-version 2.87 hypervisor show HOST`` and ``openstack
-    resource provider inventory list HOST``
-
-    Example: ``resource_class MEMORY_MB, total 65536, hypervisor 131072``
-    """
+    """The inventory of VCPU, MEMORY_MB or DISK_GB differs from the hypervisor's."""
     hypervisors = cloud.answers.hypervisors or ()
     if hypervisors and not any(hypervisor.totals for hypervisor in hypervisors):
         raise MissingFields(

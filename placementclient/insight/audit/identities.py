@@ -31,26 +31,7 @@ States = list[ProviderState]
 
 
 def twin(cloud: Cloud) -> Iterator[Finding]:
-    """A host has two providers, and nova-compute uses one of them.
-
-    The provider with the UUID of a hypervisor is the live one. The other one has the same name,
-    short or with its domain, or all its servers are on this host. With ``--services``, the check
-    ignores a hypervisor whose nova-compute is down.
-
-    Why it matters: the capacity of the host counts twice, and its servers count on a provider that
-    no service updates.
-
-    Safe to fix: ``resource provider replace`` moves everything from the dead provider to the live
-    one and deletes the dead one; no consumer loses anything. A dead provider without consumers is
-    purged. If Nova still has servers under the name of the dead provider, give nova-compute that
-    name again.
-
-    Look yourself: ``openstack hypervisor list`` has the UUIDs; ``openstack resource provider list
-    --name HOST``
-
-    Example: ``alive 0c42…, node compute1.example.com, dead 7b1e…, consumers (compute1 4,
-    compute1.example.com 0)``
-    """
+    """A host has two providers, and nova-compute uses one of them."""
     for node, live, dead, by_servers in identities(cloud):
         if live is None:
             continue
@@ -74,23 +55,7 @@ def twin(cloud: Cloud) -> Iterator[Finding]:
 
 
 def renamed(cloud: Cloud) -> Iterator[Finding]:
-    """A host came back under another UUID or name than its provider has.
-
-    nova-compute has no provider with its UUID, because another provider has the name, or its
-    servers count on a provider with another name. Or its provider has another name than its
-    hypervisor. With ``--services``, the check ignores a hypervisor whose nova-compute is down.
-
-    Why it matters: nova-compute cannot report the host, so no server starts there, or it creates
-    the children a second time.
-
-    Safe to fix: ``resource provider replace`` moves everything to the new UUID, and no consumer
-    loses anything.
-
-    Look yourself: ``openstack hypervisor show HOST -c id`` and ``openstack resource provider show
-    HOST``
-
-    Example: ``node compute1, uuid 0c42…, provider 7b1e…, consumers 4``
-    """
+    """A host came back under another UUID or name than its provider has."""
     for node, live, dead, by_servers in identities(cloud):
         facts: dict[str, Any] = {'node': node.node, 'uuid': node.uuid}
         if live and live.name != node.node and not dead:

@@ -44,26 +44,7 @@ _ONE_OWNER = (
 
 
 def over_capacity(cloud: Cloud) -> Iterator[Finding]:
-    """More of a class is used than its capacity, which is ``(total - reserved) * ratio``.
-
-    The check skips an inventory that is reserved as a whole: operators do this to keep a device
-    from being used again, or to keep servers off a host. A ratio of 0 is ``ratio-without-room``.
-
-    Why it matters: Placement grants nothing more of this class there, and refuses many changes of
-    its consumers, such as a reshape. If the class is a device, two servers may have been given the
-    same one.
-
-    Safe to fix: move servers away. If the reserved amount makes the shortage, the evidence has it,
-    and the reason names the command that lowers it as far as needed. Else, for VCPU, MEMORY_MB and
-    DISK_GB, the reason names the command that raises the ratio: only you know if the host can bear
-    that. No server loses anything by either, but nova-compute may set the field back. Devices
-    cannot be shared.
-
-    Look yourself: ``openstack resource provider usage show HOST`` and ``openstack resource provider
-    inventory list HOST``
-
-    Example: ``resource_class VCPU, used 9, capacity 8``
-    """
+    """More of a class is used than its capacity, which is ``(total - reserved) * ratio``."""
     for state, name, inventory in _inventories(cloud):
         used = state.used(name)
         unreserved = inventory.total - inventory.reserved
@@ -85,43 +66,13 @@ def over_capacity(cloud: Cloud) -> Iterator[Finding]:
 
 
 def unlisted_usage(cloud: Cloud) -> Iterator[Finding]:
-    """Placement counts more usage than the consumers that it lists have allocated.
-
-    Such an allocation is from before Placement recorded consumers. It counts as usage, but no
-    request lists it.
-
-    Why it matters: no request of the API can find or free this usage. A reshape of the host is
-    refused, and its servers seem to have no allocations.
-
-    Safe to fix: yes. ``placement-manage db online_data_migrations`` gives each consumer its record.
-    Run it where Placement runs.
-
-    Look yourself: ``openstack resource provider usage show HOST`` and ``openstack resource provider
-    show --allocations HOST``, added up
-
-    Example: ``unlisted (VCPU 4, MEMORY_MB 8192)``
-    """
+    """Placement counts more usage than the consumers that it lists have allocated."""
     for state, unlisted in cloud.unlisted:
         yield cloud.finding(state, {'unlisted': unlisted}, RECORD_CONSUMERS)
 
 
 def broken_units(cloud: Cloud) -> Iterator[Finding]:
-    """An allocation breaks ``min_unit``, ``max_unit`` or ``step_size`` of its inventory.
-
-    The inventory was changed after the allocation was made.
-
-    Why it matters: Placement would not grant the allocation again. Each write of this consumer is
-    refused: a resize, a migration back, a reshape.
-
-    Safe to fix: no server loses anything if you change the fields so that they admit the amount
-    again. But Placement then grants such amounts to new servers too, and nova-compute may set the
-    fields back.
-
-    Look yourself: ``openstack resource provider inventory show HOST CLASS`` and ``openstack
-    resource provider allocation show CONSUMER``
-
-    Example: ``provider gpu1, resource_class VGPU, amount 3, max_unit 2, step_size 2``
-    """
+    """An allocation breaks ``min_unit``, ``max_unit`` or ``step_size`` of its inventory."""
     for state, name, inventory in _inventories(cloud):
         for consumer in cloud.snapshot.consumers_on(state.uuid):
             amount = consumer.allocations[state.uuid].get(name)
@@ -135,18 +86,7 @@ def broken_units(cloud: Cloud) -> Iterator[Finding]:
 
 
 def reserved_above_total(cloud: Cloud) -> Iterator[Finding]:
-    """The reserved amount of a class exceeds its total.
-
-    Why it matters: the capacity is below zero, and Placement refuses every update of the inventory
-    that keeps these figures.
-
-    Safe to fix: yes. ``--fix`` makes ``reserved`` equal to ``total``: nothing could be allocated
-    before, and nothing can be afterwards. Then find out which of the two figures was wrong.
-
-    Look yourself: ``openstack resource provider inventory list HOST``
-
-    Example: ``resource_class MEMORY_MB, reserved 2048, total 1024``
-    """
+    """The reserved amount of a class exceeds its total."""
     for state, name, inventory in _inventories(cloud):
         reserved, total = inventory.reserved, inventory.total
         if reserved > total:
@@ -156,18 +96,7 @@ def reserved_above_total(cloud: Cloud) -> Iterator[Finding]:
 
 
 def ratio_without_room(cloud: Cloud) -> Iterator[Finding]:
-    """The allocation ratio of an inventory is 0 or less, so that nothing can be allocated.
-
-    Why it matters: the host gets no servers, and nothing else says why. Some releases of Nova wrote
-    a ratio of 0.0 if the configuration had none.
-
-    Safe to fix: a higher ratio takes nothing from any server. But perhaps someone set the ratio to
-    keep servers away: only you know that.
-
-    Look yourself: ``openstack resource provider inventory list HOST``
-
-    Example: ``resource_class VCPU, allocation_ratio 0.0, total 8``
-    """
+    """The allocation ratio of an inventory is 0 or less, so that nothing can be allocated."""
     for state, name, inventory in _inventories(cloud):
         ratio, total = inventory.allocation_ratio, inventory.total
         if ratio <= 0:
@@ -178,21 +107,7 @@ def ratio_without_room(cloud: Cloud) -> Iterator[Finding]:
 
 
 def burned_device(cloud: Cloud) -> Iterator[Finding]:
-    """A device for one-time use was used, and has to be cleaned.
-
-    It has the trait ``HW_PCI_ONE_TIME_USE``, all of it is reserved, and no server holds it. Nova
-    reserves such a device when a server gets it, and leaves it reserved when the server is gone.
-
-    Why it matters: no server gets the device before you set ``reserved`` to 0 again.
-
-    Safe to fix: only after you have cleaned the device, which has the data of the last server. Then
-    ``resource provider inventory set PROVIDER --amend --resource CLASS:reserved=0``.
-
-    Look yourself: ``openstack resource provider list --required HW_PCI_ONE_TIME_USE`` and
-    ``openstack resource provider inventory list PROVIDER``
-
-    Example: ``resource_class CUSTOM_PCI_8086_0B60, total 1, reserved 1, used 0``
-    """
+    """A device for one-time use was used, and has to be cleaned."""
     for state, name, inventory in _inventories(cloud):
         if is_burned(state, name):
             totals = {'total': inventory.total, 'reserved': inventory.reserved, 'used': 0}
@@ -202,20 +117,7 @@ def burned_device(cloud: Cloud) -> Iterator[Finding]:
 
 
 def doubled_device(cloud: Cloud) -> Iterator[Finding]:
-    """One PCI device of a host belongs to Nova and to Cyborg.
-
-    The names of two providers of the host end with the same PCI address, and only one of them has
-    the trait ``OWNER_CYBORG``.
-
-    Why it matters: both services give the device to a server, and the second server does not start.
-
-    Safe to fix: decide which service owns the device. Free the other provider only when its servers
-    are gone.
-
-    Look yourself: ``openstack resource provider list --in-tree HOST``
-
-    Example: ``address 0000:81:00.0, cyborg compute1_0000:81:00.0, nova compute1_pci_0000_81_00_0``
-    """
+    """One PCI device of a host belongs to Nova and to Cyborg."""
     for states in cloud.topology.trees.values():
         owners = defaultdict[str, dict[str, ProviderState]](dict)
         for state in states:

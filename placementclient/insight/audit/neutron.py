@@ -37,26 +37,7 @@ _GONE = 'if the network is gone, resource provider delete removes it'
 
 
 def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
-    """The bandwidth in Placement differs from the configuration of Neutron's agent.
-
-    The check compares ``resource_provider_bandwidths`` of each agent with the inventories of the
-    providers ``HOST:AGENT TYPE:DEVICE``. It also finds agents with ``resources_synced: false``:
-    Neutron could not write some of their providers.
-
-    Why it matters: servers with a minimum bandwidth go to hosts that do not have it, or find no
-    valid host.
-
-    Safe to fix: Neutron writes these providers itself, so look for the cause in its log. Often
-    ``resource_provider_hypervisors`` of the agent has another name than the provider of the host.
-
-    Agents of OVN report no bandwidths. If no agent does, the check is left out.
-
-    Look yourself: ``openstack network agent show AGENT -c configuration -c resources_synced`` and
-    ``openstack resource provider inventory list PROVIDER``
-
-    Example: ``configured (NET_BW_EGR_KILOBIT_PER_SEC 10000000), inventory
-    (NET_BW_EGR_KILOBIT_PER_SEC 1000000)``
-    """
+    """The bandwidth in Placement differs from the configuration of Neutron's agent."""
     agents = cloud.answers.agents or ()
     is_silent = all(agent.bandwidths is None and agent.is_synced is not False for agent in agents)
     if agents and is_silent and any(NEUTRON.fullmatch(state.name) for state in cloud.states()):
@@ -83,21 +64,7 @@ def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
 
 
 def agent_gone(cloud: Cloud) -> Iterator[Finding]:
-    """The name of a provider has a Neutron agent that is gone, or another host than its own.
-
-    An agent is gone if Neutron lists none of its type on the host, or if the agent reports
-    bandwidths of other devices only. A renamed host keeps the old providers beside the new ones.
-
-    Why it matters: the bandwidth counts although it does not exist, or it counts twice.
-
-    Safe to fix: delete the provider only when no server has allocations on it. Move the servers
-    away first, or detach and attach their ports.
-
-    Look yourself: ``openstack network agent list`` and ``openstack resource provider show
-    --allocations PROVIDER``
-
-    Example: ``named_for compute1.old.example, host compute1, consumers (7a1e…)``
-    """
+    """The name of a provider has a Neutron agent that is gone, or another host than its own."""
     for state in cloud.states():
         root = cloud.snapshot.providers[state.provider.root_uuid]
         if state is root or not NEUTRON.fullmatch(state.name):
@@ -127,25 +94,7 @@ def _is_of(agent: NetworkAgent, hypervisor: str) -> bool:
 
 
 def port_resources(cloud: Cloud) -> Iterator[Finding]:
-    """A port of a server asks for bandwidth or packets that the server is not allocated.
-
-    The check adds up the requests of all bound ports of a server, and compares the sum with the
-    allocations of the server. It also looks at the provider that Neutron has recorded for each
-    port. It skips servers that are under way. Servers without any allocations are
-    ``without-allocations``.
-
-    Why it matters: Placement promises the same bandwidth to others. This happens if someone sets a
-    QoS policy with a minimum bandwidth or packet rate on a port in use.
-
-    Safe to fix: attach the port again. Detaching it interrupts the network of the server; nothing
-    is lost in Placement.
-
-    Look yourself: ``openstack port show PORT -c resource_request -c binding_profile`` and
-    ``openstack resource provider allocation show SERVER``
-
-    Example: ``ports (6f2c…), asked (NET_BW_EGR_KILOBIT_PER_SEC 1000), holds
-    (NET_BW_EGR_KILOBIT_PER_SEC 0)``
-    """
+    """A port of a server asks for bandwidth or packets that the server is not allocated."""
     by_server: dict[str, list[Port]] = {}
     for port in cloud.answers.ports or ():
         by_server.setdefault(port.server_uuid, []).append(port)
@@ -182,25 +131,7 @@ def _missing(ports: list[Port], consumer: Consumer) -> dict[str, object]:
 
 
 def segment_addresses(cloud: Cloud) -> Iterator[Finding]:
-    """A segment of a routed network and its provider in Placement disagree.
-
-    The provider has the UUID of the segment. Its ``IPV4_ADDRESS`` are the addresses in the pools of
-    the segment's IPv4 subnets, with a gateway for each. It is in the aggregate of the hosts that
-    reach the segment. The check finds segments without a provider, with another total, without an
-    aggregate, or in an aggregate without hosts. It also finds providers of segments that are gone.
-
-    Why it matters: Nova looks for a host by these aggregates and addresses. Without them a server
-    goes to a host that its port cannot be bound on, or finds no valid host.
-
-    Safe to fix: yes, but not by ``--fix``: Neutron and Nova write these providers. ``resource
-    provider aggregate sync`` puts the hosts into Nova's aggregate of the segment, and frees
-    nothing.
-
-    Look yourself: ``openstack subnet list --long``, ``openstack network segment list`` and
-    ``openstack resource provider inventory list SEGMENT``
-
-    Example: ``addresses 252, inventory 126, hosts_in_aggregate 4``
-    """
+    """A segment of a routed network and its provider in Placement disagree."""
     segments = cloud.answers.subnets or {}
     hosts = [state for state in cloud.snapshot.roots() if not state.name.startswith(_NAME)]
     for uuid, addresses in sorted(segments.items()):

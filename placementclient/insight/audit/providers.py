@@ -40,24 +40,7 @@ _UNKNOWN = (
 
 
 def doubled_host(cloud: Cloud) -> Iterator[Finding]:
-    """A host has two providers: one with its short name and one with its full name.
-
-    The host was renamed, or nova-compute was started with another ``host`` in its configuration.
-    Names that differ in upper and lower case alone are found, too.
-
-    Why it matters: its capacity counts twice, and Nova sends servers to a host that does not exist.
-
-    Safe to fix: not by ``--fix``: after a renaming, the empty provider is the live one. Look up the
-    name that nova-compute has. If the other provider has servers, ``resource provider replace OTHER
-    --with LIVE --name NAME`` moves everything to the live one. Purge the other provider only if it
-    has no servers.
-
-    Look yourself: ``openstack compute service list --service nova-compute`` and ``openstack
-    hypervisor list``
-
-    Example: ``short 7b1e…, full 0c42…, full_name compute1.example.com, consumers (compute1 4,
-    compute1.example.com 0)``
-    """
+    """A host has two providers: one with its short name and one with its full name."""
     by_name = defaultdict[str, list[ProviderState]](list)
     for root in cloud.snapshot.roots():
         by_name[root.name.casefold()].append(root)
@@ -87,17 +70,7 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
 
 
 def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
-    """A sharing provider is in no aggregate.
-
-    Why it matters: no host can use it, so no server can use its resources.
-
-    Safe to fix: adding it to an aggregate frees no allocation, but only you know which hosts should
-    use it.
-
-    Look yourself: ``openstack resource provider aggregate list PROVIDER``
-
-    Example: ``aggregates (), resource_classes (DISK_GB)``
-    """
+    """A sharing provider is in no aggregate."""
     for state in filter(is_sharing, cloud.states()):
         if not state.aggregates:
             reason = f'{_JOIN} with an aggregate of theirs'
@@ -105,37 +78,14 @@ def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
 
 
 def sharing_alone(cloud: Cloud) -> Iterator[Finding]:
-    """A sharing provider is the only member of its aggregates.
-
-    Why it matters: no host can use it, so no server can use its resources.
-
-    Safe to fix: adding hosts to its aggregate frees no allocation, but only you know which hosts
-    should use it.
-
-    Look yourself: ``openstack resource provider list --member-of AGGREGATE``
-
-    Example: ``aggregates (5d7c…), resource_classes (DISK_GB)``
-    """
+    """A sharing provider is the only member of its aggregates."""
     for state in filter(is_sharing, cloud.states()):
         if state.aggregates and _is_alone(cloud, state):
             yield cloud.finding(state, _shared(state), None, f'{_JOIN} for each of them')
 
 
 def aggregate_of_one(cloud: Cloud) -> Iterator[Finding]:
-    """An aggregate has a single member.
-
-    This is information: an availability zone may have one host.
-
-    Why it matters: if the other members were deleted, the aggregate may be left over.
-
-    Safe to fix: only if nothing asks for the aggregate: an availability zone, a project's
-    isolation, a sharing provider.
-
-    Look yourself: ``openstack resource provider list --member-of AGGREGATE`` and ``openstack
-    aggregate list --long``
-
-    Example: ``provider compute1``
-    """
+    """An aggregate has a single member."""
     for aggregate, members in sorted(cloud.topology.members.items()):
         if len(members) == 1 and not (is_sharing(members[0]) and _is_alone(cloud, members[0])):
             remedy = advice('aggregate', 'remove', members[0].reference, aggregate)
@@ -145,19 +95,7 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Finding]:
 
 
 def misnamed_child(cloud: Cloud) -> Iterator[Finding]:
-    """The name of a child does not begin with the name of its root, though a sibling's does.
-
-    The host was renamed, or someone created the child by hand.
-
-    Why it matters: nova-compute looks for children by name. It creates a second child, and the
-    capacity counts twice.
-
-    Safe to fix: renaming frees no allocation. Rename the child before nova-compute starts.
-
-    Look yourself: ``openstack resource provider list --in-tree HOST``
-
-    Example: ``root gpu1, siblings (gpu1_pci_0000_84_00_0)``
-    """
+    """The name of a child does not begin with the name of its root, though a sibling's does."""
     for parent in cloud.states():
         root_name = cloud.name(parent.provider.root_uuid)
         children = cloud.snapshot.children(parent.uuid)
@@ -173,28 +111,7 @@ def misnamed_child(cloud: Cloud) -> Iterator[Finding]:
 
 
 def wide_tree(cloud: Cloud) -> Iterator[Finding]:
-    """A tree has 8 or more providers with one class.
-
-    ``together`` is the largest number of them that one consumer, or one flavor, uses at the same
-    time. ``candidates`` has each flavor with more candidates in this tree alone than Nova takes
-    (``[scheduler]max_placement_results``), and their number or a lower bound of it. Nova may then
-    choose no other host.
-
-    Why it matters: Placement tries the providers of the tree in all combinations. With several of
-    them in one request, ``GET /allocation_candidates`` takes minutes or fails, and no server can be
-    scheduled.
-
-    Safe to fix: the options harm nothing. In ``placement.conf`` set
-    ``[placement]max_allocation_candidates`` to 1000 or less and
-    ``[placement]allocation_candidates_generation_strategy`` to ``breadth-first``. If servers ask
-    for more than 4 of the class, also set ``[workarounds]optimize_for_wide_provider_trees`` to true
-    (newer releases of Placement have it). ``[scheduler]max_placement_results`` in ``nova.conf``
-    only shortens the answer.
-
-    Look yourself: ``openstack resource provider list --in-tree HOST --resource CLASS=1``
-
-    Example: ``providers (VGPU 8), together (VGPU 4), candidates (gpu.four 1680)``
-    """
+    """A tree has 8 or more providers with one class."""
     wide = {root: many for root, tree in cloud.topology.trees.items() if (many := _crowds(tree))}
     if not wide:
         return
@@ -245,22 +162,7 @@ def _together(
 
 
 def owner_missing(cloud: Cloud) -> Iterator[Finding]:
-    """A host lacks OWNER_NOVA while other hosts have it, or a child while its root has it.
-
-    nova-compute of release 34 and later sets the trait. During an upgrade, hosts with an older
-    release rightly lack it. The check skips children of Blazar (``blazar_HOST``), Cyborg and
-    Neutron.
-
-    Why it matters: as soon as every nova-compute runs 34, the scheduler requires the trait on the
-    root of each host (``owner_nova_filter``). A host without it gets no servers.
-
-    Safe to fix: yes. ``--fix`` adds the trait and keeps all others. A child whose name does not
-    begin with the name of the host may belong to another service: ``--fix`` leaves it to you.
-
-    Look yourself: ``openstack resource provider trait list HOST``
-
-    Example: ``root compute1, missing OWNER_NOVA``
-    """
+    """A host lacks OWNER_NOVA while other hosts have it, or a child while its root has it."""
     hosts = {root.uuid for root in owners.unowned(cloud.snapshot)}
     for root in cloud.snapshot.roots():
         for state in cloud.topology.trees[root.uuid]:

@@ -58,26 +58,7 @@ class _Group(NamedTuple):
 
 
 def ratio_differs(cloud: Cloud) -> Iterator[Finding]:
-    """A host has another allocation ratio than the hosts of its aggregate, or than its nova.conf.
-
-    If more than half of the hosts of an aggregate have one ratio, each of the others is a finding.
-    Otherwise the aggregate is one. A host that agrees with all hosts of another of its aggregates
-    is none: the ratio is meant. With ``--compute-conf HOST=FILE``, which may be repeated, a host is
-    compared with its file instead: with ``cpu_allocation_ratio``, ``ram_allocation_ratio`` and
-    ``disk_allocation_ratio``, and with the options that begin with ``initial_``. Ratios that the
-    file does not state are not compared.
-
-    Why it matters: somebody has set the ratio in Placement, and the host gets more servers than the
-    others, or fewer. If its file has only an ``initial_`` ratio, nova-compute leaves that alone.
-
-    Safe to fix: the command changes how many servers fit. No server loses anything. If more is in
-    use than the ratio allows, the reason says so instead.
-
-    Look yourself: ``openstack resource provider inventory list HOST`` and the file of its
-    nova-compute
-
-    Example: ``resource_class VCPU, allocation_ratio 16.0, others 4.0, aggregate 5d7c…``
-    """
+    """A host has another allocation ratio than its aggregate, or than its nova.conf."""
     ratios = {root.uuid: _ratios(cloud, root) for root in cloud.snapshot.roots()}
     configured = cloud.answers.ratios
     for root in cloud.snapshot.roots():

@@ -30,22 +30,7 @@ _TRAITS = (
 
 
 def class_without_flavor(cloud: Cloud) -> Iterator[Finding]:
-    """A server holds a class that neither its flavor nor its ports, devices or image ask for.
-
-    This is information. The flavor may have lost an extra spec such as ``resources:CUSTOM_GOLD=1``,
-    or a port with guaranteed bandwidth was detached while Placement did not answer. The check skips
-    servers that are under way, and servers on several hosts.
-
-    Why it matters: nobody else gets this amount. After the next migration the server holds what its
-    flavor asks for then.
-
-    Safe to fix: only you know if the flavor or the server is right.
-
-    Look yourself: ``openstack server show SERVER -c flavor``, ``openstack port list --server
-    SERVER`` and ``openstack resource provider allocation show SERVER``
-
-    Example: ``flavor m1.gold, holds (CUSTOM_GOLD 1)``
-    """
+    """A server holds a class that neither its flavor nor its ports, devices or image ask for."""
     of_ports: dict[str, set[str]] = {}
     for port in cloud.answers.ports or ():
         classes = {name for group in port.groups for name in group.resources}
@@ -74,24 +59,7 @@ def _requested(flavor: Flavor, image: Image | None, classes: Iterable[str]) -> s
 
 
 def trait_mismatch(cloud: Cloud) -> Iterator[Finding]:
-    """A server is on a host without a trait that flavor or image require, or with a forbidden one.
-
-    This is information. The check looks at the extra specs ``trait…:NAME`` of the flavor, and with
-    ``--images`` at the properties ``trait:NAME`` of the image. A required trait may be on any
-    provider of the host's tree, or on a pool that the server uses. A forbidden one counts on the
-    providers that the server uses, and for groups with a number it is not known which these are.
-    The check skips servers that are under way, and servers on several hosts.
-
-    Why it matters: the server may lack the hardware that its owner ordered, and cannot come back to
-    this host.
-
-    Safe to fix: migrate the server, or correct the traits of the host.
-
-    Look yourself: ``openstack server show SERVER -c flavor`` and ``openstack resource provider
-    trait list HOST``
-
-    Example: ``flavor m1.ssd, host compute1, lacks (CUSTOM_SSD)``
-    """
+    """A server is on a host without a trait that it requires, or with one that it forbids."""
     for server, flavor, consumer in _placed(cloud):
         rules = list(_trait_rules(flavor, cloud.answers.images.of(server)[0]))
         if wrong := _broken_rules(cloud, consumer, rules) if rules else {}:

@@ -26,23 +26,7 @@ _ELSEWHERE = (
 
 
 def without_allocations(cloud: Cloud) -> Iterator[Finding]:
-    """A server is on a host and has no allocations there.
-
-    The check skips servers that are under way. It also skips servers on a host with
-    ``unlisted-usage``, which may be theirs.
-
-    Why it matters: Placement promises the resources of the server to others, and the host is
-    overfilled.
-
-    Safe to fix: yes. ``allocation heal`` writes the amounts that Nova computes from the flavor, and
-    asks Nova for the server again just before. If it cannot know an amount, such as the virtual GPU
-    of a server, the finding says so instead of the command: look on the host.
-
-    Look yourself: ``openstack server show SERVER`` and ``openstack resource provider allocation
-    show SERVER``
-
-    Example: ``host compute1, should_hold (VCPU 4, MEMORY_MB 8192)``
-    """
+    """A server is on a host and has no allocations there."""
     faults: list[tuple[Server, dict[str, Any]]] = []
     for heal in cloud.heals['allocations']:
         should_hold = {'should_hold': dict(heal.resources)} if heal.resources else {}
@@ -78,19 +62,7 @@ def by_hand(cloud: Cloud, server_uuid: str) -> str:
 
 
 def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
-    """A server's allocations belong to another project or user than the server.
-
-    Why it matters: its allocations count for the wrong project where Placement counts the usage:
-    unified limits, and quotas with ``count_usage_from_placement``.
-
-    Safe to fix: yes. ``allocation heal`` writes the owner that Nova has, and leaves the amounts
-    alone. If the owner is Placement's placeholder, the finding is ``consumer-incomplete``.
-
-    Look yourself: ``openstack server show SERVER -c project_id -c user_id`` and ``openstack
-    resource provider allocation show SERVER``
-
-    Example: ``project_id 9f1c…, owner (project_id 22ab…)``
-    """
+    """A server's allocations belong to another project or user than the server."""
     for heal in cloud.heals['owner']:
         consumer = cloud.snapshot.consumers[heal.server.uuid]
         if is_incomplete(consumer):
@@ -104,21 +76,7 @@ def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
 
 
 def wrong_host(cloud: Cloud) -> Iterator[Finding]:
-    """All allocations of a server are on another host than the one that Nova has for it.
-
-    With a list of OpenStackClient, this is a finding only if Nova's host is a resource provider
-    too: a driver may give its hosts other names.
-
-    Why it matters: its own host is overfilled, and the other one is wasted.
-
-    Safe to fix: not by ``--fix``: Nova or Placement may be right. If Nova is right, ``allocation
-    move`` moves the allocations of the server.
-
-    Look yourself: ``openstack server show SERVER -c OS-EXT-SRV-ATTR:hypervisor_hostname`` and
-    ``openstack resource provider allocation show SERVER``
-
-    Example: ``host compute2, holds (compute1 (VCPU 4))``
-    """
+    """All allocations of a server are on another host than the one that Nova has for it."""
     for server, consumer, root in _on_one_host(cloud):
         # A driver may give its hosts other names than their providers: only a known one counts.
         is_comparable_host = server.is_detailed or cloud.host_roots(server.hosts)
@@ -128,22 +86,7 @@ def wrong_host(cloud: Cloud) -> Iterator[Finding]:
 
 
 def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
-    """The allocation of a server on its host has another amount than its flavor.
-
-    The check compares the sum of shared and dedicated CPUs. It does not compare the resources of
-    ports, devices and images: they are in no flavor.
-
-    Why it matters: the host is fuller or emptier than Placement counts.
-
-    Safe to fix: yes, but not by ``--fix``. ``allocation heal --amounts`` asks Nova for the server
-    again, shows the amounts before and after, and leaves the classes of ports, devices and images
-    alone. If several providers of the host have the class, it changes nothing and says so.
-
-    Look yourself: ``openstack server show SERVER -c flavor`` and ``openstack resource provider
-    allocation show SERVER``
-
-    Example: ``holds (MEMORY_MB 4096), should_hold (MEMORY_MB 8192)``
-    """
+    """The allocation of a server on its host has another amount than its flavor."""
     for server, consumer, root in _on_one_host(cloud):
         if not (server.flavor and server.is_detailed and cloud.named([root], server.hosts)):
             continue

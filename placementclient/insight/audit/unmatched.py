@@ -29,26 +29,7 @@ _CELLS = (
 
 
 def provider_without_host(cloud: Cloud) -> Iterator[Finding]:
-    """A provider looks like a host, and Nova and Ironic have no such host.
-
-    Such a provider is a root with VCPU, PCPU or MEMORY_MB, or with the trait ``COMPUTE_NODE`` or
-    ``OWNER_NOVA``. No hypervisor and no bare metal node has its UUID or its name. ``likely`` has
-    hypervisors whose names differ only in the domain, or in upper and lower case. The check is left
-    out while a cell of Nova is down: then its hosts are in no list. It skips hosts that ``twin`` or
-    ``renamed`` reports.
-
-    Why it matters: the capacity does not exist. Nova asks Placement for candidates, gets this host,
-    and drops it.
-
-    Safe to fix: only if nobody holds anything on it. ``purge`` asks Nova for each consumer, and
-    ``--dry-run`` shows what it would do. It may be a host of another Nova that shares this
-    Placement: that is no fault.
-
-    Look yourself: ``openstack hypervisor list``, ``openstack compute service list`` and ``openstack
-    resource provider show --allocations HOST``
-
-    Example: ``uuid 7b1e…, consumers 0``
-    """
+    """A provider looks like a host, and Nova and Ironic have no such host."""
     if cloud.hosts_of_cells_down:
         raise MissingFields(_CELL_DOWN)
     by_label = defaultdict[str, list[str]](list)
@@ -78,23 +59,7 @@ def _roots_without_host(cloud: Cloud) -> Iterator[ProviderState]:
 
 
 def host_without_provider(cloud: Cloud) -> Iterator[Finding]:
-    """A hypervisor is up, and Placement has no provider for it.
-
-    No root has its UUID or its name. ``likely`` has roots without a hypervisor whose names differ
-    only in the domain, or in upper and lower case. If another host has the same name and the
-    provider, ``provider`` has its UUID: the two are hosts of two cells. The check skips hosts that
-    ``renamed`` reports, and hypervisors of Ironic.
-
-    Why it matters: no server starts on the host.
-
-    Safe to fix: nova-compute makes its provider itself, so the cause is in its log. Do not create
-    the provider by hand.
-
-    Look yourself: ``openstack hypervisor list`` and ``openstack resource provider list --name
-    HOST``
-
-    Example: ``uuid 0c42…, host compute9``
-    """
+    """A hypervisor is up, and Placement has no provider for it."""
     known = {hypervisor.uuid for hypervisor in identities.with_uuids(cloud)}
     by_label = defaultdict[str, list[ProviderState]](list)
     for root in cloud.snapshot.roots():

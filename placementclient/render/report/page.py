@@ -24,7 +24,7 @@ from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.findings import Severity
 from placementclient.model.snapshots import Origin
 from placementclient.placing.providers import is_sharing
-from placementclient.render import findings, plans, style
+from placementclient.render import audit_checks, findings, plans, style
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Fill, Report
 from placementclient.render.report.records import Records
@@ -69,6 +69,7 @@ def template() -> jinja2.Template:
         'number': '{:,}'.format,
         'percent': contents.percent,
         'sized': lambda amount, name: sized(name, amount),
+        'meaning': lambda check_id: audit_checks.texts(check_id)['summary'],
         'literals': _literals,
         'level': level,
     }

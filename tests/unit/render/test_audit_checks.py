@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The texts about checks: on a terminal, as data, and in the page of the documentation."""
 
+import re
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from placementclient.insight.audit.checks import CHECKS, LABELS, Check
+from placementclient.insight.audit.checks import CHECKS, Check
 from placementclient.model.findings import Severity
 from placementclient.render import audit_checks
 
@@ -17,24 +20,41 @@ _HEADING = '\nThe checks\n==========\n\n'
 _WIDTH = 79
 
 
-def example():
-    """A ``host`` is wrong.
+EXAMPLE = """\
+A ``host`` is wrong.
 
-    Ratios count
-    too.
+Ratios count
+too.
 
-    Why it matters: nothing
-    works.
+Why it matters: nothing
+works.
 
-    Safe to fix: yes.
+Safe to fix: yes.
 
-    Look yourself: ``openstack resource provider list`` and ``ls``
+Look yourself: ``openstack resource provider list`` and ``ls``
 
-    Example: ``used 9, capacity 8``
-    """
+Example: ``used 9, capacity 8``
+"""
+CHECK = Check('wrong', Severity.ERROR, lambda _: (), ('servers', 'ports'))
 
 
-CHECK = Check('wrong', Severity.ERROR, example, ('servers', 'ports'))
+@pytest.fixture(autouse=True)
+def _example(monkeypatch):
+    """One more section of the file."""
+    content = f'{audit_checks.content()}\n[wrong]\n{EXAMPLE}'
+    monkeypatch.setattr(audit_checks, 'content', lambda: content)
+
+
+def test_every_check_has_a_section():
+    ids = re.findall(r'^\[(.+)]$', audit_checks.content(), re.MULTILINE)
+    assert ids == [*(check.id for check in CHECKS), 'wrong']
+
+
+def test_the_texts_are_there_without_docstrings():
+    argv = [sys.executable, '-OO', '-m', 'placementclient']
+    explain = ['resource', 'provider', 'audit', '--explain', 'orphan']
+    run = subprocess.run([*argv, *explain], capture_output=True, text=True, check=True)
+    assert 'Why it matters: ' in run.stdout
 
 
 def test_a_text_on_a_terminal():
@@ -84,16 +104,20 @@ def test_a_text_fits_a_terminal(check):
 
 def sections(checks):
     """Return the part of the documentation about checks: a table, and the texts."""
-    cells = ((f':ref:`audit-{c.id}`', c.severity.value, c.texts['summary']) for c in checks)
+    cells = (
+        (f':ref:`audit-{c.id}`', c.severity.value, audit_checks.texts(c.id)['summary'])
+        for c in checks
+    )
     rows = (('id', 'severity', 'finds'), *cells)
     lines = (f'   {"- " if n else "* - "}{cell}' for row in rows for n, cell in enumerate(row))
     table = '\n'.join(line.replace('   - ', '     - ', 1) for line in lines)
     yield f'.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n{table}'
     for check in checks:
         needs = f' Needs {_literal(check.needs)}.' if check.needs else ''
-        paragraphs = [f'*{check.severity.value.capitalize()}.*{needs} {check.texts["summary"]}']
-        for name, label in LABELS.items():
-            if (text := check.texts[name]) and name != 'summary':
+        texts = audit_checks.texts(check.id)
+        paragraphs = [f'*{check.severity.value.capitalize()}.*{needs} {texts["summary"]}']
+        for name, label in audit_checks.LABELS.items():
+            if (text := texts[name]) and name != 'summary':
                 paragraphs.append(f'**{label.strip()}** {text}' if label else text)
         heading = f'.. _audit-{check.id}:\n\n{check.id}\n{"-" * len(check.id)}'
         yield '\n\n'.join((heading, *map(_filled, paragraphs)))

@@ -11,6 +11,7 @@ from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import AddTrait, LowerReserved
 from placementclient.model.servers import Flavor
+from placementclient.render import audit_checks
 from tests.unit.insight.audit.auditing import PREFIX, findings, ids, only, reason, typed
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
@@ -21,7 +22,7 @@ def test_the_checks_have_ids_of_their_own():
 
 @pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
 def test_a_check_has_a_whole_text(check):
-    texts = check.texts
+    texts = audit_checks.texts(check.id)
     assert texts['summary'].endswith('.')
     assert all(text for name, text in texts.items() if name != 'details')
     assert texts['look'].count('``') % 2 == 0
