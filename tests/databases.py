@@ -7,6 +7,7 @@ the tests of what reads and writes the most on it, and stops it.
 
 import contextlib
 import glob
+import importlib.util
 import os
 import pwd
 import shutil
@@ -24,7 +25,6 @@ TESTS = [
         'snapshot_tables',
         'snapshot_capture',
         'snapshot_restore',
-        'change_database',
         'reshape_apply',
         'reshape_drift',
         'reshape_rollback',
@@ -68,10 +68,26 @@ def started(command, port, log):
             process.terminate()
 
 
+def _mariadbd():
+    return shutil.which('mariadbd', path='/usr/sbin:/usr/local/sbin:/usr/bin')
+
+
+def _of_postgresql():
+    return sorted(glob.glob('/usr/lib/postgresql/*/bin'))
+
+
+def available():
+    """Return the kinds of which there are a server and a driver here."""
+    there = {'mariadb': (_mariadbd(), 'pymysql'), 'postgresql': (_of_postgresql(), 'psycopg2')}
+    return [
+        k for k, (server, driver) in there.items() if server and importlib.util.find_spec(driver)
+    ]
+
+
 @contextlib.contextmanager
 def mariadb(folder):
     """A MariaDB; its URL."""
-    server = shutil.which('mariadbd', path='/usr/sbin:/usr/local/sbin:/usr/bin')
+    server = _mariadbd()
     if server is None:
         raise SystemExit('there is no mariadbd: install mariadb-server')
     user, port = run_as('mysql'), free_port()
@@ -93,7 +109,7 @@ def mariadb(folder):
 @contextlib.contextmanager
 def postgresql(folder):
     """A PostgreSQL; its URL."""
-    folders = sorted(glob.glob('/usr/lib/postgresql/*/bin'))
+    folders = _of_postgresql()
     if not folders:
         raise SystemExit('there is no PostgreSQL: install postgresql')
     programs, user, port = folders[-1], run_as('postgres'), free_port()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From one database to another: of any kind to any kind, and from the tables of nova_api.
 
-Other databases than SQLite are those of ``PLACEMENT_TEST_DATABASES``, which may be emptied.
+The tests start MariaDB and PostgreSQL where they are installed.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -19,9 +20,10 @@ from placementclient.embedded import Direct
 from placementclient.embedded.service import Service, configured
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
+from tests.databases import available, served
 from tests.functional import clouds, databases
 
-KINDS = ('sqlite', *os.environ.get('PLACEMENT_TEST_DATABASES', '').split())
+KINDS = ('sqlite', *(pytest.param(kind, marks=pytest.mark.slow) for kind in available()))
 #: The tables of Placement in nova_api, in an order in which each finds what it names.
 TABLES = (
     'projects',
@@ -40,8 +42,26 @@ TABLES = (
 EXTRACTED = 'b4ed3a175331'
 
 
-def url_of(kind, tmp_path, name):
-    return f'sqlite:///{tmp_path / name}.sqlite' if kind == 'sqlite' else kind
+@pytest.fixture(scope='module')
+def servers():
+    """Returns the URL of a server of a kind, which it starts the first time."""
+    urls: dict[str, str] = {}
+    with contextlib.ExitStack() as stack:
+
+        def url(kind):
+            return urls.get(kind) or urls.setdefault(kind, stack.enter_context(served(kind)))
+
+        yield url
+
+
+@pytest.fixture
+def url_of(servers, tmp_path):
+    """Returns the URL of a database; of a kind that has a server each name has the same."""
+
+    def url(kind, name):
+        return f'sqlite:///{tmp_path / name}.sqlite' if kind == 'sqlite' else servers(kind)
+
+    return url
 
 
 def cloud():
@@ -72,9 +92,11 @@ def run(url, command):
 
 @pytest.mark.parametrize('target', KINDS)
 @pytest.mark.parametrize('source', KINDS)
-def test_a_snapshot_moves_all_records_to_another_database(source, target, tmp_path, monkeypatch):
+def test_a_snapshot_moves_all_records_to_another_database(
+    source, target, url_of, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
-    old, new = url_of(source, tmp_path, 'old'), url_of(target, tmp_path, 'new')
+    old, new = url_of(source, 'old'), url_of(target, 'new')
     fill(old, cloud())
     assert run(old, 'save old.json').returncode == 0
     databases.emptied(new)
@@ -83,6 +105,29 @@ def test_a_snapshot_moves_all_records_to_another_database(source, target, tmp_pa
     compared = run(new, 'diff old.json live')
     assert (compared.returncode, compared.stderr) == (0, 'No differences\n')
     assert run(new, 'restore old.json --missing').stderr == 'Nothing to change\n'
+
+
+def test_a_restore_goes_on_after_a_service_that_was_killed_between_two_transactions(
+    url_of, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    old, new = url_of('sqlite', 'old'), url_of('sqlite', 'new')
+    for url in (old, new):
+        fill(url, cloud())
+    assert run(old, 'save old.json').returncode == 0
+    engine = sqlalchemy.create_engine(new)
+    with engine.begin() as connection:
+        # Placement first makes the records of consumers: here of all but the last one.
+        connection.execute(sqlalchemy.text('DELETE FROM allocations'))
+        connection.execute(sqlalchemy.text('UPDATE consumers SET generation = 0'))
+        last = 'DELETE FROM consumers WHERE id = (SELECT max(id) FROM consumers)'
+        connection.execute(sqlalchemy.text(last))
+    engine.dispose()
+
+    restored = run(new, 'restore old.json --missing')
+
+    assert restored.returncode == 0, restored.stderr
+    assert run(new, 'diff old.json live').stderr == 'No differences\n'
 
 
 def copy_to_nova_api(source, target):
@@ -122,9 +167,9 @@ def manage(folder, url, *words):
 
 
 @pytest.mark.parametrize('kind', KINDS)
-def test_the_tables_of_nova_api_become_a_placement(kind, tmp_path, monkeypatch):
+def test_the_tables_of_nova_api_become_a_placement(kind, url_of, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    source, target = url_of('sqlite', tmp_path, 'old'), url_of(kind, tmp_path, 'api')
+    source, target = url_of('sqlite', 'old'), url_of(kind, 'api')
     before = cloud()
     untyped = (replace(consumer, type=None) for consumer in before.consumers.values())
     fill(source, Snapshot(before.providers.values(), untyped))
