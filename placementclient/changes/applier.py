@@ -217,8 +217,24 @@ class Applier:
         if keeps_types:
             version = min(version, KEEPS_CONSUMER_TYPE)
         consumers = [replace(a, generation=self._generation_of(before)) for before, a in pairs]
-        body = {consumer.uuid: allocation.body_of(consumer, version) for consumer in consumers}
-        allocation.replace(self._client, body, version=version)
+
+        def replace_all(consumers: Iterable[Consumer]) -> None:
+            body = {consumer.uuid: allocation.body_of(consumer, version) for consumer in consumers}
+            allocation.replace(self._client, body, version=version)
+
+        try:
+            replace_all(consumers)
+        except errors.ConcurrentUpdate as conflict:
+            is_new = all(consumer.generation is None for consumer in consumers)
+            if not is_new or 'consumer generation' not in str(conflict):
+                raise
+            # A service that was killed may have records of new consumers, without allocations. No
+            # answer shows these, and they need a write with their generation.
+            for consumer in consumers:
+                try:
+                    replace_all([consumer])
+                except errors.ConcurrentUpdate:
+                    replace_all([replace(consumer, generation=0)])
         self._allocated((*operation.before, *operation.after))
 
     def _reshape(self, operation: ops.Reshape) -> None:
