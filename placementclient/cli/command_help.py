@@ -3,7 +3,9 @@
 
 import argparse
 import functools
+import itertools
 import pkgutil
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -23,16 +25,21 @@ def subject(command: str) -> str:
     return ' '.join(command.split()[:-1][:DEPTH]) or 'this program'
 
 
-def lines(commands: Iterable[str], beginning: str = '') -> Iterator[str]:
+def lines(commands: Iterable[str], beginning: str = '', width: int = 100) -> Iterator[str]:
     """Return the lines of ``--help`` about the commands that begin so, by subject."""
     chosen = [name for name in commands if f'{name} '.startswith(f'{beginning} '.lstrip())]
-    width = max(map(len, chosen), default=0)
-    heading = None
-    for name in sorted(chosen, key=lambda name: (' ' not in name, subject(name), name)):
-        if subject(name) != heading:
-            heading = subject(name)
-            yield f'\n{heading}:'
-        yield f'  {name:<{width}}  {summaries()[name]}'
+    ordered = sorted(chosen, key=lambda name: (' ' not in name, subject(name), name))
+    for heading, group in itertools.groupby(ordered, subject):
+        yield f'\n{heading}:'
+        names = list(group)
+        longest = max(map(len, names))
+        for name in names:
+            yield from textwrap.wrap(
+                f'  {name:<{longest}}  {summaries()[name]}',
+                width,
+                subsequent_indent=' ' * (longest + 4),
+                break_on_hyphens=False,
+            )
 
 
 @functools.cache

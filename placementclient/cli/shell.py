@@ -8,6 +8,8 @@ import importlib.metadata
 import itertools
 import logging
 import os
+import re
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
@@ -21,19 +23,38 @@ from placementclient.basis.printable import excerpt, printable
 from placementclient.basis.wording import did_you_mean, without_credentials
 from placementclient.cli import command_help, connection, entry_points, plugin
 from placementclient.cli.entry_points import COMMANDS
+from placementclient.cli.help_formatter import HelpFormatter, line_width, wrapped
 
 #: The status that a shell gives a program whose output is not read on.
 BROKEN_PIPE = 141
 #: How many words the name of a command may have, and how many characters of one that is none are
 #: shown.
 LONGEST_NAME, _SHOWN = 8, 200
+#: What a message has that can be typed.
+_COMMAND = re.compile(r'--[a-z]|\b(?:placement|openstack|nova-manage) [a-z]')
 
 
 class _LogFormatter(logging.Formatter):
-    """Lines for a terminal or a file, whatever a library logs."""
+    """Lines for a terminal or a file, whatever a library logs.
+
+    :param width: that of the terminal, to wrap messages for people between their words
+    """
+
+    def __init__(self, layout: str, width: int | None = None) -> None:
+        super().__init__(layout)
+        self._width = width
 
     def format(self, record: logging.LogRecord) -> str:
-        return printable(without_credentials(super().format(record)))
+        text = printable(without_credentials(super().format(record)))
+        if self._width is None or record.levelno < logging.WARNING:
+            return text
+        return '\n'.join(_wrapped_message(line, self._width) for line in text.splitlines())
+
+
+def _wrapped_message(line: str, width: int) -> str:
+    """Return a line of a message with line ends; a command stays, so that it can be copied."""
+    has_command = _COMMAND.search(line) is not None
+    return line if has_command or len(line) <= width else '\n'.join(wrapped(line, width))
 
 
 class _LogFile(logging.FileHandler):
@@ -94,6 +115,7 @@ class Shell(app.App):
     def build_option_parser(self, *args: Any, **kwargs: Any) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().build_option_parser(*args, **kwargs)
         parser.prog, parser.allow_abbrev = self.NAME, False
+        parser.formatter_class = HelpFormatter
         parser.usage = '%(prog)s [options] <command> [arguments]'
         plugin.add_options(parser)
         parser.add_argument(
@@ -113,7 +135,10 @@ class Shell(app.App):
         # They log every entry point, and every step to a database.
         logging.getLogger('stevedore').setLevel(logging.CRITICAL)
         logging.getLogger('alembic').setLevel(logging.WARNING)
-        logging.getLogger().handlers[0].setFormatter(_LogFormatter(self.CONSOLE_MESSAGE_FORMAT))
+        is_read = self.stderr.isatty() and not self.options.debug
+        width = shutil.get_terminal_size().columns if is_read else None
+        formatter = _LogFormatter(self.CONSOLE_MESSAGE_FORMAT, width)
+        logging.getLogger().handlers[0].setFormatter(formatter)
         if self.options.log_file:
             handler = _LogFile(self.options.log_file)
             handler.setFormatter(_LogFormatter(self.LOG_FILE_MESSAGE_FORMAT))
@@ -151,7 +176,7 @@ class Shell(app.App):
             return errors.ExitStatus.DONE
         name = ' '.join(words)
         if helping and any(command.startswith(f'{name} ') for command, _ in self.command_manager):
-            for line in command_help.lines(self.command_manager.commands, name):
+            for line in command_help.lines(self.command_manager.commands, name, line_width()):
                 print(line, file=self.stdout)
             return errors.ExitStatus.DONE
         return self.run_subcommand([*words, '--help'] if helping else words)
@@ -169,7 +194,7 @@ class Shell(app.App):
         words = [*itertools.takewhile(lambda word: not word.startswith('-'), argv)]
         commands, name = self.command_manager.commands, ' '.join(words) or argv[0]
         words, name = words[:LONGEST_NAME], excerpt(name, _SHOWN)
-        group = list(command_help.lines(commands, name))
+        group = list(command_help.lines(commands, name, line_width()))
         if group:
             print(f'{name!r} is a group of commands:', *group, sep='\n', file=self.stderr)
             return errors.ExitStatus.USAGE
@@ -182,16 +207,14 @@ class Shell(app.App):
         return errors.ExitStatus.USAGE
 
     def _print_overview(self) -> None:
-        from autopage.argparse import help_pager, use_color_for_parser
+        from autopage.argparse import help_pager
 
-        pager = help_pager(self.stdout)
-        use_color_for_parser(self.parser, pager.to_terminal())
-        with pager as out:
+        commands = command_help.lines(self.command_manager.commands, width=line_width())
+        self.parser.description = '\n'.join([str(self.parser.description), *commands])
+        with help_pager(self.stdout) as out:
             self.parser.print_help(out)
             if getattr(self.options, 'os_auth_type', None):
                 out.write(f'\n{self.client_manager.help()}')
-            for line in command_help.lines(self.command_manager.commands):
-                out.write(f'{line}\n')
 
     def clean_up(self, cmd: Any, result: int, err: BaseException | None) -> None:
         if self.options.timing:

@@ -20,6 +20,7 @@ from placementclient.basis.printable import (
     shown,
     spreadsheet_cell,
 )
+from placementclient.cli.help_formatter import OUTPUT
 from placementclient.commands.framework import fitting
 from placementclient.commands.framework.placement_command import (
     PlacementCommand as PlacementCommand,
@@ -72,7 +73,7 @@ class Lister(PlacementCommand, command.Lister):
 
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super()._new_parser(prog_name)
-        parser.add_argument(
+        parser.add_argument_group(OUTPUT).add_argument(
             '--wide',
             action='store_true',
             help='Print all columns of a table, however wide the terminal is.',

@@ -37,7 +37,7 @@ NOTHING = 'Nothing to change: the plan has no trees'
 _SHOWN = 40
 #: The columns of a change, planned or made.
 COLUMNS = ('object', 'change', 'before', 'after', 'state', 'reason')
-OPTIONS = (option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
+OPTIONS = option.grouped('changes', option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
 
 
 class Changing(base.Lister):

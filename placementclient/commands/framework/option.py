@@ -57,12 +57,15 @@ class Option:
         self.since, self.until = Microversion.parse(since), Microversion.parse(until)
         self.required_since = Microversion.parse(required_since) if required_since else None
         self.instead, self._missable = instead, missable
+        #: The heading of the help under which it stands, if it does not stand with the others.
+        self.heading: str | None = None
         facts = ', '.join(self._facts())
         self.help = f'{help} ({facts}).' if facts else f'{help}.'
 
     def add_to(self, parser: Any) -> None:
         help = argparse.SUPPRESS if self.instead else self.help
-        action = parser.add_argument(*self.flags, help=help, **self.settings)
+        group = parser.add_argument_group(self.heading) if self.heading else parser
+        action = group.add_argument(*self.flags, help=help, **self.settings)
         if self._missable:
             action.required = False
 
@@ -88,6 +91,13 @@ class Option:
             yield f'up to API version {self.until}'
         if self.required_since:
             yield f'required from {self.required_since} on'
+
+
+def grouped(heading: str, *options: Option) -> tuple[Option, ...]:
+    """Return options that stand together in each help, under a heading."""
+    for option in options:
+        option.heading = heading
+    return options
 
 
 class Flag(Option):

@@ -3,24 +3,26 @@
 
 import argparse
 import functools
-import textwrap
 from collections.abc import Sequence
 from typing import NoReturn
 
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import excerpt, printable
 from placementclient.cli import command_help
+from placementclient.cli.help_formatter import HelpFormatter, usage_of
 
 #: How many characters of the words that a command refuses are shown.
 _SHOWN = 1000
 
 
-def add_examples(parser: argparse.ArgumentParser, examples: Sequence[str]) -> None:
-    """Add command lines to the description of a parser, which is printed as it is."""
-    if examples:
-        lines = (_example(f'{parser.prog} {arguments}') for arguments in examples)
-        parser.description = '\n'.join((f'{parser.description}\n\nExample:\n', *lines))
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+def lay_out_help(parser: argparse.ArgumentParser, examples: Sequence[str]) -> None:
+    """Let the help of a parser begin with the sentence of the command and some command lines."""
+    sentence, _, details = (parser.description or '').partition('\n\n')
+    heading = 'Examples:' if examples[1:] else 'Example:'
+    lines = [f'  {parser.prog} {arguments}'.rstrip() for arguments in examples]
+    shown = [sentence, *(['\n'.join((heading, '', *lines))] if lines else []), details]
+    parser.description = '\n\n'.join(filter(None, shown))
+    parser.formatter_class = HelpFormatter
 
 
 def catch_mistakes(
@@ -40,18 +42,9 @@ def catch_mistakes(
     )
 
 
-def _example(line: str) -> str:
-    """Return a command line as indented lines, broken as a shell takes them."""
-    lines = textwrap.wrap(
-        line, 96, initial_indent='  ', subsequent_indent='    ', break_on_hyphens=False
-    )
-    return ' \\\n'.join(lines)
-
-
 def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     """Exit for wrong usage: the message first, then one line of usage."""
-    arguments = [a.metavar for a in command_help.actions(parser) if not a.option_strings]
-    usage = ' '.join([parser.prog, '[options]', *filter(None, map(str, arguments))])
+    usage = usage_of(parser.prog, command_help.actions(parser))
     parser.exit(
         ExitStatus.USAGE,
         f'{parser.prog}: error: {message}\nusage: {usage} (see {parser.prog} --help)\n',

@@ -30,7 +30,7 @@ from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.commands.framework.interruption import interruptible
 from placementclient.commands.framework.option import Option
-from placementclient.commands.framework.parser import add_examples, catch_mistakes
+from placementclient.commands.framework.parser import catch_mistakes, lay_out_help
 from placementclient.render import failures
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class PlacementCommand(command.Command):
 
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        add_examples(parser, self.examples)
+        lay_out_help(parser, self.examples)
         catch_mistakes(parser, self.app.parser if self._is_lean else None)
         for option in self.options:
             option.add_to(parser)

@@ -27,7 +27,7 @@ ASSUME = Option(
     help='Look at the cloud as it would be after the changes in this file: other inventories or '
     'traits, new hosts, hosts that are off, more servers, or a plan. Nothing is written',
 )
-OPTIONS = (SNAPSHOT, ASSUME)
+OPTIONS = option.grouped('snapshot and assumptions', SNAPSHOT, ASSUME)
 #: The word for the live cloud, in place of a file.
 LIVE = 'live'
 

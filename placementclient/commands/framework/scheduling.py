@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from placementclient.basis import errors
 from placementclient.basis.wording import listed
 from placementclient.commands.framework import base, compute
-from placementclient.commands.framework.option import Flag, Option
+from placementclient.commands.framework.option import Flag, Option, grouped
 from placementclient.model.catalog import CYBORG, GLANCE, NEUTRON, NOVA
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
 
+#: The heading of the lists that other services have.
+LISTS = 'lists of other services'
 FLAVORS = Option(
     '--flavors <file>',
     help='Show how many servers of each flavor still fit: the answer of GET /flavors/detail or of '
@@ -47,19 +49,23 @@ IMAGES = Option(
     help='The properties of images: the answer of GET /v2/images, perhaps with the volumes of GET '
     '/v3/volumes/detail beside them, or glance: ask Glance, and Cinder for root volumes',
 )
-CLOUD = (NOVA_CONF, AGGREGATES, PROFILES)
+CLOUD = grouped(LISTS, NOVA_CONF, AGGREGATES, PROFILES)
 SERVER = (
-    IMAGES,
-    Option(
-        '--image <file>|<id>',
-        help='The image of the server: the answer of GET /v2/images/ID, or an ID: look into '
-        '--images, or ask Glance',
+    *grouped(LISTS, IMAGES),
+    *grouped(
+        'server',
+        Option(
+            '--image <file>|<id>',
+            help='The image of the server: the answer of GET /v2/images/ID, or an ID: look into '
+            '--images, or ask Glance',
+        ),
+        Flag('--from-volume', help='The root disk of the server is a volume'),
+        Option('--zone <zone>', help='The availability zone of the server'),
+        Option('--project <id>', help='The project of the server, by its ID'),
     ),
-    Flag('--from-volume', help='The root disk of the server is a volume'),
-    Option('--zone <zone>', help='The availability zone of the server'),
-    Option('--project <id>', help='The project of the server, by its ID'),
 )
-ONE = (
+ONE = grouped(
+    'server',
     Option(
         '--ports <file>|neutron',
         help='The answer of GET /v2.0/ports for the server, or with --server neutron: ask Neutron',

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.commands.framework import base
+from placementclient.commands.framework import base, option
 from placementclient.commands.framework.filters import any_of
 from placementclient.commands.framework.option import Flag, Option
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
 
 
+_HEADING = 'selection of providers'
 #: For trees: those with a provider that meets all conditions.
-OF_TREES = (
+OF_TREES = option.grouped(
+    _HEADING,
     Option('--match <pattern>', help='Providers whose names match a pattern, such as compute-?'),
     Option('--with-trait <trait>', since='1.18', help='Providers that have this trait'),
     Option('--with-class <resource_class>', help='Providers that have inventory of this class'),
@@ -31,11 +33,14 @@ OF_TREES = (
         'Nova. Repeated, from API version 1.24 on: in each',
     ),
 )
-OPTIONS = (Flag('--all', help='All resource providers'), *OF_TREES)
-TREE = Option(
-    '--tree <provider>...',
-    help="Only the tree of this provider, by name, UUID or a pattern such as 'compute2*'; "
-    '--match, --with-trait, --with-class and --member-of select trees with such providers',
+OPTIONS = (*option.grouped(_HEADING, Flag('--all', help='All resource providers')), *OF_TREES)
+[TREE] = option.grouped(
+    _HEADING,
+    Option(
+        '--tree <provider>...',
+        help="Only the tree of this provider, by name, UUID or a pattern such as 'compute2*'; "
+        '--match, --with-trait, --with-class and --member-of select trees with such providers',
+    ),
 )
 TREES = (TREE, *OF_TREES)
 

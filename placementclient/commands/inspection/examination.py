@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.basis import errors
 from placementclient.commands.framework import base, compute, reading, scheduling
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Option, grouped
 from placementclient.model.catalog import IRONIC, KEYSTONE, NEUTRON, NOVA
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 #: The options for the lists.
-LISTS = (
+LISTS = grouped(
+    scheduling.LISTS,
     compute.SERVERS,
     *(
         Option(

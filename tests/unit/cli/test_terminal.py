@@ -79,3 +79,20 @@ def test_a_document_on_a_terminal_has_nothing_that_steers(monkeypatch, is_termin
     monkeypatch.setattr('sys.stdout', out)
     disk.write_text(disk.STANDARD, HOSTILE)
     assert out.buffer.getvalue().decode() == (READABLE if is_terminal else HOSTILE)  # type: ignore[attr-defined]
+
+
+def test_a_message_on_a_terminal_is_broken_between_words_only(placement, service, monkeypatch):
+    monkeypatch.setenv('COLUMNS', '40')
+    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
+    sentence = 'No provider has less than the amounts that somebody has asked for'
+    service.answer(fault(400, sentence))
+    lines = placement('resource provider list').stderr.splitlines()
+    told = [line for line in lines if len(line) <= 40]
+    assert sentence in ' '.join(told)
+
+
+def test_a_message_with_a_command_stays_one_line_to_be_copied(placement, monkeypatch):
+    monkeypatch.setenv('COLUMNS', '40')
+    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
+    printed = placement(f'resource provider trait add {RP} CUSTOM_A --dry-run').stderr
+    assert printed == '--dry-run needs a selector: --match NAME for one\n'

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layout of help: lines that fit the terminal, and the options of all commands at the end."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator
+
+#: The heading of the options for the output, of which cliff has groups for each format.
+OUTPUT = 'output'
+_HEADINGS = {'positional arguments': 'arguments'}
+#: The longest line, in characters, also on a wider terminal.
+_WIDEST = 100
+#: The column in which the help of an option begins.
+_COLUMN = 24
+#: What an item of a list, or of the exit statuses, begins with.
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
+_ITEM = re.compile(r' +(?:\*|\d+) +')
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """The help of a parser; groups with one heading are one, and that of the output is last."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._name, self._width = prog, line_width()
+        self._parts: list[str] = []
+        self._groups: dict[str, list[argparse.Action | str]] = {}
+        self._heading: str | None = None
+
+    def add_usage(self, usage: str | None, actions: Iterable[argparse.Action], *_: object) -> None:
+        """Add one sentence of usage: the arguments, and the options that are required."""
+        words = usage % {'prog': self._name} if usage else usage_of(self._name, actions)
+        self._parts += [*wrapped(f'usage: {words}', self._width, ' ' * 7), '']
+
+    def add_text(self, text: str | None) -> None:
+        if not text or text == argparse.SUPPRESS:
+            return
+        if self._heading is None:
+            self._close_groups()
+            self._parts += [*reflowed(text, self._width), '']
+        elif self._heading != OUTPUT:
+            self._groups[self._heading].append(text)
+
+    def start_section(self, heading: str | None) -> None:
+        name = heading or ''
+        self._heading = OUTPUT if 'formatter' in name.lower() else _HEADINGS.get(name, name)
+        self._groups.setdefault(self._heading, [])
+
+    def add_arguments(self, actions: Iterable[argparse.Action]) -> None:
+        self._groups[self._heading or ''] += actions
+
+    def end_section(self) -> None:
+        self._heading = None
+
+    def format_help(self) -> str:
+        self._close_groups()
+        return '\n'.join(self._parts).rstrip('\n') + '\n'
+
+    def _close_groups(self) -> None:
+        """Add the lines of the groups, in their order."""
+        for heading in sorted(self._groups, key=OUTPUT.__eq__):
+            shown = [part for part in self._groups[heading] if _is_shown(part)]
+            if shown:
+                lines = (line for part in shown for line in self._lines_of(part))
+                self._parts += [f'{heading}:', *lines, '']
+        self._groups = {}
+
+    def _lines_of(self, part: argparse.Action | str) -> Iterator[str]:
+        """Yield the lines of an option, or of the text of a group."""
+        if isinstance(part, str):
+            yield from (*(f'  {line}' for line in wrapped(part, self._width - 2)), '')
+            return
+        head = f'  {_invocation(part)}'
+        help = (part.help or '') % {**vars(part), 'prog': self._name}
+        body = wrapped(help, self._width - _COLUMN)
+        if len(head) > _COLUMN - 2:
+            yield head
+        elif body:
+            yield f'{head:<{_COLUMN}}{body.pop(0)}'
+        yield from (f'{"":<{_COLUMN}}{line}' for line in body)
+
+
+def line_width() -> int:
+    """Return the length of a line for this terminal, in characters."""
+    return min(_WIDEST, shutil.get_terminal_size().columns)
+
+
+def usage_of(program: str, actions: Iterable[argparse.Action]) -> str:
+    """Return a command with its arguments and required options; ``[options]`` are the others."""
+    listed = list(actions)
+    arguments = [_argument(action) for action in listed if not action.option_strings]
+    required = [
+        f'{action.option_strings[-1]} {_value(action)}'
+        for action in listed
+        if action.option_strings and action.required
+    ]
+    return ' '.join([program, *arguments, *required, '[options]'])
+
+
+def reflowed(text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a text: paragraphs and items are wrapped, long commands get a ``\\``."""
+    lines: list[str] = []
+    for line in re.sub(r'\n{3,}', '\n\n', text.strip('\n')).split('\n'):
+        if lines and _goes_on(lines[-1], line):
+            lines[-1] += f' {line.strip()}'
+        else:
+            lines.append(line)
+    for line in lines:
+        item = _ITEM.match(line)
+        if item or not line.startswith(' '):
+            yield from wrapped(line, width, ' ' * (item.end() if item else 0)) or ['']
+        elif len(line) <= width:
+            yield line
+        else:
+            whole = _QUOTED.sub(lambda quoted: quoted[0].replace(' ', '\0'), line)
+            *broken, last = (part.replace('\0', ' ') for part in wrapped(whole, width - 2, '    '))
+            yield from (f'{part} \\' for part in broken)
+            yield last
+
+
+def _goes_on(before: str, line: str) -> bool:
+    """Return whether a line belongs to the paragraph or the item before it."""
+    if not before or not line or _ITEM.match(line):
+        return False
+    is_item = _ITEM.match(before) is not None
+    return line.startswith('    ') if is_item else not (line + before).startswith(' ')
+
+
+def wrapped(text: str, width: int, indent: str = '') -> list[str]:
+    """Return the lines of a text; no word is broken, so that options can be copied."""
+    return textwrap.wrap(
+        text,
+        max(width, _COLUMN),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _is_shown(part: argparse.Action | str) -> bool:
+    return isinstance(part, str) or part.help != argparse.SUPPRESS
+
+
+def _invocation(action: argparse.Action) -> str:
+    value = '' if action.nargs == 0 else _value(action)
+    return ' '.join(filter(None, (', '.join(action.option_strings), value)))
+
+
+def _argument(action: argparse.Action) -> str:
+    is_needed = action.required and action.nargs not in ('?', '*')
+    return _value(action) if is_needed else f'[{_value(action)}]'
+
+
+def _value(action: argparse.Action) -> str:
+    """Return what stands for the value of an option, or for an argument."""
+    choices = f'{{{",".join(map(str, action.choices))}}}' if action.choices else action.dest.upper()
+    value = str(action.metavar or choices)
+    return f'{value} ...' if action.nargs in ('+', '*') else value
