@@ -88,22 +88,27 @@ class Applier:
             with self._noted(operation):
                 self._perform(operation)
 
+    @property
+    def has_transaction(self) -> bool:
+        """Whether :meth:`joint` makes one transaction of its block."""
+        return bool(self._client.transaction and self._journal and self._journal.lines)
+
     @contextlib.contextmanager
     def joint(self) -> Iterator[None]:
         """Put all operations of the block into one transaction, if the service can.
 
         Then one sync of the journal is enough for them: nothing is done before it. If an operation
-        fails, all of them are taken back, which the journal says.
+        fails, all of them are taken back, which the journal says. Without a file nothing is synced,
+        and each operation stands by itself.
         """
-        if self._client.transaction is None:
+        if not self.has_transaction or not self._client.transaction or not self._journal:
             yield
             return
         self._is_joint, self._joint_done = True, 0
         try:
             with self._client.transaction():
                 yield
-                if self._journal:
-                    self._journal.sync()
+                self._journal.sync()
         except PlacementError:
             self._note('taken back', undone=self._joint_done)
             raise

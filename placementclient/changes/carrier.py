@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The carrier of a plan: applies or rolls back each tree, whatever other clients change."""
 
-import contextlib
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from placementclient.api import attempts, reshaper, resource_provider
 from placementclient.basis.errors import Differs, PlacementError
@@ -34,6 +32,22 @@ from placementclient.reading.scope import ScopeReader, content
 _PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
 _REFUSALS = (errors.Conflict, errors.BadRequest, errors.NotFound, UnstableRead)
 
+#: Returns the part of a change that may still be written; ``None``: nothing of it.
+Precheck = Callable[[Change], Change | None]
+
+
+class Written(NamedTuple):
+    """The operations that were applied to a tree in one attempt.
+
+    :param live: the state that they were decided on
+    :param lost: the one that may be applied, as its answer is lost
+    """
+
+    tree: Change
+    live: Snapshot
+    operations: Sequence[ops.Operation]
+    lost: Sequence[ops.Operation]
+
 
 class PlannedAgain(LeftAlone):
     """The tree had changed, and has a new plan now."""
@@ -43,22 +57,32 @@ class VerificationFailed(Differs):
     """The state of the service is not the one that it has just accepted."""
 
 
-class Carrier(Inspector):
-    """Applies or rolls back a plan, tree by tree, with the operations of :func:`rebase_change`."""
+#: The errors after which a tree is read again: the service shows what is done.
+_RETRIED = (*_REFUSALS, PlannedAgain, errors.NoAnswer)
 
-    #: Whether the remaining operations of a tree are one transaction, if the service has these.
-    is_joint = True
-    #: The errors after which a tree is read again, until the deadline.
-    retried_errors: tuple[type[PlacementError], ...] = (
-        *_REFUSALS,
-        PlannedAgain,
-        errors.NoAnswer,
-    )
+
+class Carrier(Inspector):
+    """Applies or rolls back a plan, tree by tree, with the operations of :func:`rebase_change`.
+
+    :param precheck: returns the part of a change that may still be written, just before it is
+    :param note: called after each attempt to write a tree
+    :param retried: the errors after which a tree is read again, until the deadline
+    """
+
     #: The record of an operation in the journal.
     record_of: Callable[[ops.Operation], Mapping[str, Any]] = staticmethod(operations.whole)
 
-    def __init__(self, client: Client, plan: Plan) -> None:
+    def __init__(
+        self,
+        client: Client,
+        plan: Plan,
+        *,
+        precheck: Precheck = lambda tree: tree,
+        note: Callable[[Written], None] = lambda written: None,
+        retried: tuple[type[PlacementError], ...] = _RETRIED,
+    ) -> None:
         super().__init__(client, plan)
+        self._precheck, self._note, self._retried_errors = precheck, note, retried
         #: The operations that have created custom classes and traits in this run.
         self._names = set[ops.Operation]()
         self._done: dict[str, list[ops.Operation]] = {}
@@ -73,6 +97,13 @@ class Carrier(Inspector):
         if any(isinstance(operation, ops.Reshape) for operation in operations):
             reshaper.check_allowed(self.client)
 
+    def start_from_plan(self) -> None:
+        """Begin each tree with the state that its change was decided on, without reading again."""
+        self._prepared = {
+            tree.root_provider_uuid: (tree.before, operations_of(tree))
+            for tree in self.plan.changes
+        }
+
     def brought(self, tree: Change, *, backward: bool) -> TreeResult:
         """Apply or roll back a tree; report the requests that other clients have undone meanwhile.
 
@@ -81,7 +112,8 @@ class Carrier(Inspector):
         """
         attempt = self._backward if backward else self._forward
         result = self._retried(tree, lambda: attempt(tree))
-        again = [f'others had taken back {write}' for write in repeated(self.done(tree))]
+        done = self._done.get(tree.root_provider_uuid, ())
+        again = [f'others had taken back {write}' for write in repeated(done)]
         return replace(result, reason='; '.join(filter(None, [result.reason, *again])))
 
     def outcome(self, outcome: Outcome) -> Outcome:
@@ -90,15 +122,6 @@ class Carrier(Inspector):
         changes = (op for tree in undone for op in self._done.get(tree.root_provider_uuid, ()))
         is_partial = any(not isinstance(op, ops.EnsureName) for op in changes)
         return replace(outcome, is_partial=is_partial)
-
-    def done(self, tree: Change) -> list[ops.Operation]:
-        """Return the list of the operations that the run has applied to a tree."""
-        return self._done.setdefault(tree.root_provider_uuid, [])
-
-    def report(self, tree: Change, operation: ops.Operation, is_confirmed: bool) -> None:
-        """Record an operation that was applied, if that is confirmed."""
-        if is_confirmed:
-            self.done(tree).append(operation)
 
     def leave_alone(
         self, tree: Change, reason: PlacementError, state: State = State.LEFT_ALONE
@@ -172,7 +195,7 @@ class Carrier(Inspector):
         live, rebased = self.rebased(around, backward=True)
         if rebased.obstacles:
             raise Obstructed(rebased.obstacles)
-        self.write(tree, live, rebased.operations)
+        self._write(tree, live, rebased.operations)
 
     def _withdraw(self, tree: Change) -> bool:
         """Delete the prepared providers of an atomic change; return whether that was all of it."""
@@ -183,7 +206,7 @@ class Carrier(Inspector):
         if not phases.is_untouched(current, live):
             return False
         self._retreat(tree)
-        self.done(tree).clear()
+        self._done.pop(tree.root_provider_uuid, None)
         return True
 
     def _sentences(self, tree: Change) -> list[str]:
@@ -222,7 +245,7 @@ class Carrier(Inspector):
         if current.is_atomic and not rebased.is_moved:
             self._reshape_back(tree, live, rebased)
             return True
-        self.write(tree, live, rebased.operations)
+        self._write(tree, live, rebased.operations)
         if rebased.obstacles:
             raise Obstructed(rebased.obstacles)
         return bool(rebased.operations)
@@ -241,12 +264,13 @@ class Carrier(Inspector):
         else:
             back, operations = phases.way_back(current), rebased.operations
         reshapes = [op for op in operations if isinstance(op, ops.Reshape)]
-        self.write(tree, live, reshapes)
+        self._write(tree, live, reshapes)
         self.verify(back)
         self._retreat(tree)
 
-    def write(self, tree: Change, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
+    def _write(self, tree: Change, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
         """Apply operations, in one transaction if the service has transactions."""
+        done, lost = self._done.setdefault(tree.root_provider_uuid, []), list[ops.Operation]()
         applier = Applier(
             self.client,
             live,
@@ -254,47 +278,58 @@ class Carrier(Inspector):
             tree_uuid=tree.root_provider_uuid,
             record_of=self.record_of,
             names=self._names,
-            report=functools.partial(self.report, tree),
+            report=lambda operation, is_confirmed: (done if is_confirmed else lost).append(
+                operation
+            ),
         )
-        # Not in the transaction: for an existing name, the service tries and fails.
-        applier.run(op for op in operations if isinstance(op, ops.EnsureName))
-        count = len(self.done(tree))
+        count = len(done)
         try:
-            with applier.joint() if self.is_joint else contextlib.nullcontext():
+            # Not in the transaction: for an existing name, the service tries and fails.
+            applier.run(op for op in operations if isinstance(op, ops.EnsureName))
+            with applier.joint():
                 applier.run(op for op in operations if not isinstance(op, ops.EnsureName))
         except BaseException as failure:
-            if self.is_joint and self.client.transaction is not None:
+            if applier.has_transaction:
                 # The service has rolled them back.
-                del self.done(tree)[count:]
+                done[count:] = [op for op in done[count:] if isinstance(op, ops.EnsureName)]
             if isinstance(failure, errors.DuplicateName):
-                self.check_elsewhere(live, operations)
+                self._check_elsewhere(live, operations)
             if isinstance(failure, errors.BadRequest):
                 # Others may have deleted a custom trait since.
                 self._names.clear()
             raise
+        finally:
+            self._note(Written(tree, live, done[count:], lost))
 
     def _forward(self, tree: Change) -> TreeResult:
         root_uuid = tree.root_provider_uuid
+        current = self.current(tree)
         # Once: a conflict shows later changes.
         prepared = self._prepared.pop(root_uuid, None)
+        part = self._precheck(current)
+        if part is None:
+            return self._result(tree, State.LEFT_ALONE)
+        if part is not current:
+            self.journal.revise(part)
+            prepared = prepared and (part.before, operations_of(part))
         live, operations = prepared if prepared is not None else self.left(tree)
-        self.write(tree, live, operations)
+        self._write(tree, live, operations)
         if retained := self._retained.pop(root_uuid, ()):
             raise Obstructed(retained)
         self.verify(self.current(tree))
         record = self.journal.of(root_uuid)
         is_ours = record.begun and record.ended is None
         self.journal.end(root_uuid, State.APPLIED)
-        return self._ended(tree, State.APPLIED if is_ours else State.ALREADY_APPLIED)
+        return self._result(tree, State.APPLIED if is_ours else State.ALREADY_APPLIED)
 
     def _backward(self, tree: Change) -> TreeResult:
         is_begun = self.is_begun(tree)
         if not self._taken_back(tree) and not is_begun:
-            return self._ended(tree, State.ALREADY_BACK)
+            return self._result(tree, State.ALREADY_BACK)
         self.journal.end(tree.root_provider_uuid, State.ROLLED_BACK)
-        return self._ended(tree, State.ROLLED_BACK)
+        return self._result(tree, State.ROLLED_BACK)
 
-    def _ended(self, tree: Change, state: State) -> TreeResult:
+    def _result(self, tree: Change, state: State) -> TreeResult:
         remarks = self._remarks.get(tree.root_provider_uuid, ())
         return replace(result_of(tree, state), reason='; '.join(remarks))
 
@@ -315,11 +350,12 @@ class Carrier(Inspector):
 
         try:
             with unknown_outcomes():
-                return attempts.retried(self.client, attempted, conflicts=self.retried_errors)
+                return attempts.retried(self.client, attempted, conflicts=self._retried_errors)
         except VerificationFailed as reason:
             return result_of(tree, State.FAILED, reason)
         except (*_REFUSALS, LeftAlone) as reason:
-            return self.leave_alone(tree, reason)
+            is_ours = not isinstance(reason, (LeftAlone, *self._retried_errors))
+            return self.leave_alone(tree, reason, State.FAILED if is_ours else State.LEFT_ALONE)
 
     def _check_unrecorded(self, tree: Change) -> None:
         """Check that a tree of which the journal knows nothing is as this plan makes it."""
@@ -335,7 +371,7 @@ class Carrier(Inspector):
                     f'its journal does not say that this plan was applied, and {deviation.reason}'
                 )
 
-    def check_elsewhere(self, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
+    def _check_elsewhere(self, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
         """Raise an error if a provider to create exists in another tree."""
         roots = {state.provider.root_uuid for state in live.providers.values()}
         for operation in operations:

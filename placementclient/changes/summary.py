@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from placementclient.basis.wording import counted
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, together
 from placementclient.model.inventories import UNLIMITED, Inventory
+from placementclient.model.outcomes import ChangeRow
 from placementclient.model.plans import (
     Change,
     ConsumerChange,
@@ -58,37 +59,6 @@ def _kind(change: ConsumerChange) -> str:
 
 #: A provider before it is made, and after it is gone.
 _EMPTY = ProviderState(Provider('', '', 0))
-
-
-class ChangeRow(NamedTuple):
-    """One part of a change, without the values that stay.
-
-    :param object: the name of a provider; ``consumer UUID``
-    :param change: ``create``, ``delete``, ``name``, ``parent``, ``traits``, ``aggregates``,
-        ``VCPU``, ``VCPU:total``, ``allocations``, ``owner``
-    :param before: of traits and aggregates those that go; ``None`` where there is nothing
-    :param after: of traits and aggregates those that come; ``None`` where nothing is left
-    """
-
-    object: str
-    change: str
-    before: Any
-    after: Any
-
-    def is_part_of(self, other: ChangeRow) -> bool:
-        """Return True if another row contains all of this one."""
-        if self.change in ('traits', 'aggregates') and self[:2] == other[:2]:
-            sides = zip(self[2:], other[2:], strict=True)
-            return all(set(part or ()) <= set(whole or ()) for part, whole in sides)
-        return self == other
-
-    @property
-    def is_move(self) -> bool:
-        """Return True if a consumer has the same amount of each class before and after."""
-        if self.change != 'allocations':
-            return False
-        before, after = (together((side or {}).values()) for side in self[2:])
-        return before == after
 
 
 def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:

@@ -4,6 +4,7 @@
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
@@ -21,12 +22,30 @@ class State(enum.StrEnum):
     NOT_STARTED = 'not started'
 
 
+class ChangeRow(NamedTuple):
+    """One part of a change, without the values that stay.
+
+    :param object: the name of a provider; ``consumer UUID``
+    :param change: ``create``, ``delete``, ``name``, ``parent``, ``traits``, ``aggregates``,
+        ``VCPU``, ``VCPU:total``, ``allocations``, ``owner``
+    :param before: of traits and aggregates those that go; ``None`` where there is nothing
+    :param after: of traits and aggregates those that come; ``None`` where nothing is left
+    """
+
+    object: str
+    change: str
+    before: Any
+    after: Any
+
+
 @dataclass(frozen=True, slots=True)
 class TreeResult:
     """The result of one tree: left alone only if nothing of it is changed, else done in part.
 
     :param reason: why it is not done, or a remark; without its full stop
     :param error: the exception, if one was raised
+    :param rows: of a plan without a file, the parts that were carried out
+    :param unknown: the parts of the last request, if no answer says whether they were carried out
     """
 
     root_provider_uuid: str
@@ -34,6 +53,8 @@ class TreeResult:
     state: State
     reason: str = ''
     error: errors.PlacementError | None = None
+    rows: Sequence[ChangeRow] = ()
+    unknown: Sequence[ChangeRow] = ()
 
     @property
     def is_done(self) -> bool:
@@ -84,6 +105,12 @@ class Outcome:
         if self.is_partial:
             return ExitStatus.PARTIAL
         return self.stopped.exit_status if self.stopped is not None else ExitStatus.ERROR
+
+    def check(self) -> None:
+        """Raise the first error of a tree, if any."""
+        for error in (*(tree.error for tree in self.trees), self.stopped):
+            if error is not None:
+                raise error
 
     def of(self, *states: State) -> list[TreeResult]:
         return [tree for tree in self.trees if tree.state in states]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from placementclient.api import allocation
 from placementclient.basis import errors
@@ -35,7 +35,7 @@ class ConsumerEdit(Producer):
         self.command = command
         self._uuid, self._edit = consumer_uuid, edit
 
-    def read(self, roots: Sequence[str]) -> Snapshot:
+    def read(self) -> Snapshot:
         """Read the consumer and the providers on which it changes, with those above them."""
         origin = origin_of(self.client)
         consumer = allocation.show(self.client, self._uuid).value

@@ -46,7 +46,7 @@ class Declaring(Producer):
         self._declarations, self._previous = declarations, previous
         self._prune, self._reparent = prune, reparent
 
-    def read(self, roots: Sequence[str]) -> Snapshot:
+    def read(self) -> Snapshot:
         """Read the existing trees of all declared providers."""
         existing = {
             provider.root_uuid: provider

@@ -47,14 +47,10 @@ class Edits(Producer):
         self._before = Snapshot((), ())
         #: The UUIDs of the selected providers that can have the edit.
         self._selected: list[str] = []
-        self._is_again = False
         self.remarks: list[str] = []
 
-    def read(self, roots: Sequence[str]) -> Snapshot:
+    def read(self) -> Snapshot:
         """Read the selected providers, and the identity of those above them."""
-        self._is_again = bool(roots)
-        if roots:
-            return self._read_again(roots)
         self._before = self._read()
         return self._before
 
@@ -62,26 +58,19 @@ class Edits(Producer):
         """Return the snapshot with the edit, where it is possible.
 
         :raises errors.BadArgument: if a class or a trait does not exist, or if no provider can have
-            meant the edit; when it is planned again, if one provider cannot have it
+            meant the edit
         """
         states = dict(live.providers)
         for uuid in self._selected:
-            if uuid not in live.providers:
-                continue
             try:
                 states[uuid] = self._edit.made(states[uuid])
             except errors.BadArgument as reason:
-                if self._is_again:
-                    raise
                 self.notes.append(Finding(State.FAILED, states[uuid].name, reason=str(reason)))
         after = Snapshot(states.values(), live.consumers.values(), live.origin)
-        if not self._is_again:
-            selected = [live.providers[uuid] for uuid in self._selected]
-            self._edit.check(selected)
-            self._check_names(selected, after)
-            refused = {note.subject for note in self.notes}
-            self._selected = [state.uuid for state in selected if state.name not in refused]
-            self.remarks = [*self._edit.remarks(selected), *self._shortfalls(after)]
+        selected = [live.providers[uuid] for uuid in self._selected]
+        self._edit.check(selected)
+        self._check_names(selected, after)
+        self.remarks = [*self._edit.remarks(selected), *self._shortfalls(after)]
         return after
 
     def _shortfalls(self, after: Snapshot) -> Iterator[str]:
@@ -117,16 +106,6 @@ class Edits(Producer):
             members = (p for p in resource_provider.list(self.client) if p.root_uuid in roots)
             states = {member.uuid: ProviderState(member) for member in members} | states
         return Snapshot(states.values(), (), origin)
-
-    def _read_again(self, roots: Collection[str]) -> Snapshot:
-        states = {
-            uuid: state
-            for uuid, state in self._before.providers.items()
-            if state.provider.root_uuid in roots
-        }
-        for uuid in filter(states.__contains__, self._selected):
-            states[uuid] = self._state(states[uuid].provider, self._facets)
-        return Snapshot(states.values(), (), self._before.origin)
 
     def _state(self, provider: Provider, facets: Collection[str]) -> ProviderState:
         """Read some facets of a provider, with the generation of the one that changes."""

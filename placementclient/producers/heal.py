@@ -15,7 +15,7 @@ from placementclient.insight.healing import UNKNOWN, Ports, heals
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.network import Port
-from placementclient.model.plans import Change, Plan
+from placementclient.model.plans import Change
 from placementclient.model.servers import Server
 from placementclient.model.shortfalls import refusal
 from placementclient.model.snapshots import Snapshot
@@ -58,31 +58,22 @@ class Healing(Producer):
         self._amounts, self._shared_names = amounts, shared_names
         self._servers = {server.uuid: server for server in servers}
         self._is_chosen, self._is_current = is_chosen, is_current
-        self._chosen: Sequence[Server] = ()
-        self._plan = Plan(())
         self._ports: dict[str, list[Port]] = {}
         for port in ports:
             self._ports.setdefault(port.server_uuid, []).append(port)
 
-    def plan(self, roots: Sequence[str] = ()) -> Plan:
-        plan = super().plan(roots)
-        if not roots:
-            self._plan = plan
-        return plan
-
-    def read(self, roots: Sequence[str]) -> Snapshot:
+    def read(self) -> Snapshot:
         """Read the trees of the hosts, and all allocations of the servers."""
-        self._chosen = self._servers_of(roots) if roots else list(self._servers.values())
-        if not (self._is_chosen or roots):
+        if not self._is_chosen:
             return capture(self.client, workers=4)
-        nodes = {server.node for server in self._chosen if server.node}
+        nodes = {server.node for server in self._servers.values() if server.node}
         providers = [
             provider.uuid
             for node in sorted(nodes)
             for provider in resource_provider.list(self.client, name=node)
         ]
         trees = capture_any(self.client, providers)
-        consumers = (allocation.show(self.client, server.uuid).value for server in self._chosen)
+        consumers = (allocation.show(self.client, uuid).value for uuid in self._servers)
         using = (consumer for consumer in consumers if consumer.allocations)
         return Snapshot(trees.providers.values(), [*trees.consumers.values(), *using], trees.origin)
 
@@ -90,7 +81,7 @@ class Healing(Producer):
         types = self.client.microversion >= TYPED
         after, notes = healed(
             live,
-            self._chosen,
+            list(self._servers.values()),
             self._migrating,
             types=types,
             ports=self._ports,
@@ -110,14 +101,9 @@ class Healing(Producer):
         ]
         if gone >= tree.after.consumers.keys():
             return None
+        if not gone:
+            return tree
         return replace(tree, before=_without(tree.before, gone), after=_without(tree.after, gone))
-
-    def _servers_of(self, roots: Sequence[str]) -> list[Server]:
-        """Return the servers that the change of some trees was about."""
-        trees = filter(None, map(self._plan.tree, roots))
-        failed = {note.subject for note in self.notes}
-        uuids = dict.fromkeys(uuid for tree in trees for uuid in tree.after.consumers)
-        return [self._servers[uuid] for uuid in uuids if f'consumer {uuid}' not in failed]
 
 
 def _without(snapshot: Snapshot, consumer_uuids: Collection[str]) -> Snapshot:

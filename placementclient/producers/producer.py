@@ -2,7 +2,6 @@
 """The interface of everything that decides on changes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 
 from placementclient.changes.plan import plan_of
 from placementclient.client.http import Client
@@ -13,8 +12,6 @@ from placementclient.model.snapshots import Snapshot
 
 class Producer(ABC):
     """Reads a part of the cloud, and returns its desired state.
-
-    After a conflict with another client it reads and decides again.
 
     :ivar notes: the objects that stay as they are, of the kind ``not known``, ``left alone``, …;
         errors where something is left to do; complete after the last write
@@ -35,19 +32,16 @@ class Producer(ABC):
         return any(note.is_error for note in self.notes)
 
     @abstractmethod
-    def read(self, roots: Sequence[str]) -> Snapshot:
-        """Read the providers and consumers that may change, and the input of the decision.
-
-        :param roots: the UUIDs of the roots of the trees to read again; none: everything
-        """
+    def read(self) -> Snapshot:
+        """Read the providers and consumers that may change, and the input of the decision."""
 
     def desired(self, live: Snapshot) -> Snapshot:
         """Return a snapshot in its desired state, unless :meth:`plan` does without it."""
         raise NotImplementedError
 
-    def plan(self, roots: Sequence[str] = ()) -> Plan:
-        """Plan the changes; :meth:`read` has the parameter."""
-        live = self.read(roots)
+    def plan(self) -> Plan:
+        """Plan the changes."""
+        live = self.read()
         return plan_of(self.command, live, self.desired(live))
 
     def check(self, tree: Change) -> Change | None:

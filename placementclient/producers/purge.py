@@ -2,7 +2,7 @@
 """Delete a provider, all below it, and the allocations there."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from placementclient.api import resource_provider
@@ -131,21 +131,14 @@ class Purging(Producer):
         self._proof_on, self._force, self._is_dry_run = proof_on, force, is_dry_run
         self.refusal: PurgeRefused | None = None
 
-    def read(self, roots: Sequence[str]) -> Snapshot:
-        try:
-            return capture(self.client, [self._provider_uuid])
-        except errors.NoSuchProvider:
-            if roots:
-                return Snapshot((), ())
-            raise
+    def read(self) -> Snapshot:
+        return capture(self.client, [self._provider_uuid])
 
     def desired(self, live: Snapshot) -> Snapshot:
         """Return the snapshot without the provider.
 
         :raises PurgeRefused: if a consumer would lose what it must not lose
         """
-        if self._provider_uuid not in live.providers:
-            return live
         tree = {state.uuid for state in live.tree(self._provider_uuid)}
         users = [c for c in live.consumers.values() if not tree.isdisjoint(c.allocations)]
         verdicts = self._proof_on(_topology(self.client)).verdicts(users) if users else {}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Repairs of faults that an audit found, each only while its facts still hold."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as with_values
 from datetime import timedelta
 
@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from placementclient.api import resource_provider
 from placementclient.basis import errors
-from placementclient.changes.results import ChangeResult
 from placementclient.changes.summary import rows
 from placementclient.client.http import Client
 from placementclient.insight.evidence import CHANGED, UNKNOWN, Verdict, advised
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import State, TreeResult
+from placementclient.model.plans import Change
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.producer import Producer
@@ -51,25 +51,18 @@ class Repairing(Producer):
         self._snapshot, self._repairs = snapshot, repairs
         self._is_current = is_current
         self._reasons: dict[int, str] = {}
-        self._chosen: dict[int, Repair] = {}
 
-    def read(self, roots: Sequence[str]) -> Snapshot:
+    def read(self) -> Snapshot:
         """Read the trees of the possible repairs, as far as they exist."""
-        chosen = {
-            number: repair
-            for number, repair in self._repairs.items()
-            if number not in self._reasons and (not roots or self._is_in(repair, roots))
-        }
-        self._chosen = chosen
-        if self._chosen and self._is_current and not roots:
+        if self._repairs and self._is_current:
             return self._snapshot
-        uuids = {uuid for repair in self._chosen.values() for uuid in _providers(repair)}
+        uuids = {uuid for repair in self._repairs.values() for uuid in _providers(repair)}
         listed = resource_provider.list(self.client) if uuids else []
         trees = {provider.root_uuid for provider in listed if provider.uuid in uuids}
         return capture_any(self.client, sorted(trees), workers=4)
 
     def desired(self, live: Snapshot) -> Snapshot:
-        after, reasons = repaired(live, self._chosen)
+        after, reasons = repaired(live, self._repairs)
         self._refuse(reasons)
         return after
 
@@ -86,12 +79,14 @@ class Repairing(Producer):
             subject = f'consumer {findings[number].subject}'
             self.notes.append(Finding('failed', subject, reason=reason))
 
-    def ends(self, results: Sequence[ChangeResult], otherwise: str = DONE) -> dict[int, str]:
+    def ends(
+        self, changes: Sequence[Change], results: Sequence[TreeResult], otherwise: str = DONE
+    ) -> dict[int, str]:
         """Return the result of each repair, by number; ``otherwise`` where nothing failed."""
         by_part = {
             (row.object, row.change): result
-            for result in results
-            for row in rows(result.tree.before, result.tree.after)
+            for tree, result in zip(changes, results, strict=False)
+            for row in rows(tree.before, tree.after)
         }
         return {
             number: self._end(number, by_part.get(part), part) or otherwise
@@ -102,7 +97,7 @@ class Repairing(Producer):
         """Return the result of each repair, by number, if planning failed."""
         return dict.fromkeys(self._repairs, f'failed: {failure}')
 
-    def _end(self, number: int, result: ChangeResult | None, part: tuple[str, str]) -> str:
+    def _end(self, number: int, result: TreeResult | None, part: tuple[str, str]) -> str:
         if reason := self._reasons.get(number):
             return f'failed: {reason}'
         if result is None or part in [(row.object, row.change) for row in result.rows]:
@@ -110,10 +105,6 @@ class Repairing(Producer):
         if result.state is State.NOT_STARTED:
             return str(result.state.value)
         return f'failed: {result.error}' if result.error is not None else ''
-
-    def _is_in(self, repair: Repair, roots: Collection[str]) -> bool:
-        states = (self._snapshot.providers.get(uuid) for uuid in _providers(repair))
-        return any(state.provider.root_uuid in roots for state in states if state)
 
 
 def _providers(repair: Repair) -> tuple[str, ...]:

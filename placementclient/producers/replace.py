@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The replacement of a provider by another, also after an interruption."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from placementclient.api import inventory, resource_provider
@@ -71,8 +71,8 @@ class Replacing(Producer):
         self.name = _checked_name(request, old, new) if old else ''
         self.finished = '' if old else _finished(request, new)
 
-    def plan(self, roots: Sequence[str] = ()) -> Plan:
-        plan = super().plan(roots)
+    def plan(self) -> Plan:
+        plan = super().plan()
         if not self._is_journaled and (names := list(_passing(plan))):
             raise Irreplaceable(
                 f'More is allocated of {", ".join(names)} than Placement would grant today: the '
@@ -82,7 +82,7 @@ class Replacing(Producer):
             )
         return plan
 
-    def read(self, roots: Sequence[str]) -> Snapshot:
+    def read(self) -> Snapshot:
         """Read the trees of both providers; nothing if the replacement is complete."""
         uuids = filter(None, (self.old_uuid, self.new_uuid))
         existing = {uuid: provider for uuid in uuids if (provider := _by_uuid(self.client, uuid))}

@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from placementclient.api import allocation, resource_provider
-from placementclient.api.attempts import retried
 from placementclient.api.parallel import parallel
 from placementclient.basis import errors
 from placementclient.basis.wording import listed
-from placementclient.changes.applier import Applier
+from placementclient.changes.at_once import apply_at_once
 from placementclient.changes.diff import diff
 from placementclient.changes.obstacles import additions
 from placementclient.changes.rebase import rebase
@@ -69,13 +68,11 @@ class Restoring(Producer):
         self._snapshot = snapshot
         self._missing, self._is_allocations = missing or bool(trees), is_allocations
         self._servers = servers
-        self._is_begun = False
         #: All providers of the service, by UUID.
         self._listed: Mapping[str, Provider] = {}
 
-    def read(self, roots: Sequence[str]) -> Snapshot:
+    def read(self) -> Snapshot:
         """Read the existing trees of the snapshot, and its consumers that are elsewhere."""
-        self._is_begun = bool(roots)
         self._listed = {item.uuid: item for item in resource_provider.list(self.client)}
         if self._is_allocations:
             self._use_present_providers()
@@ -84,7 +81,7 @@ class Restoring(Producer):
             trees = {self._listed[u].root_uuid for u in part.providers.keys() & self._listed.keys()}
         else:
             _check_complete(part)
-            trees = _existing(self._listed.values(), part, self._missing or self._is_begun)
+            trees = _existing(self._listed.values(), part, self._missing)
         live = capture_any(self.client, sorted(trees), workers=WORKERS)
         if self._listed.keys() <= live.providers.keys():
             return live
@@ -113,7 +110,7 @@ class Restoring(Producer):
         consumers = (c for c in live.consumers.values() if c.uuid not in kept)
         live = Snapshot(live.providers.values(), consumers)
         rebased = rebase(_NOTHING, desired, live, diff(_NOTHING, desired))
-        altered = [] if self._is_begun else [*_added(part, live)]
+        altered = [*_added(part, live)]
         altered += [obstacle.subject for obstacle in rebased.obstacles]
         if altered:
             raise Unrestorable(
@@ -205,19 +202,11 @@ def _without_types(snapshot: Snapshot, roots: Collection[str]) -> tuple[Snapshot
 def load(client: Client, snapshot: Snapshot) -> None:
     """Create the classes, traits, providers and allocations of a snapshot."""
     restoring = Restoring(client, snapshot)
-    roots: list[str] = []
-
-    def attempt() -> None:
-        live = restoring.read(roots)
-        after = restoring.desired(live)
-        if restoring.is_undone:
-            reasons = [f'{note.subject}: {note.reason}' for note in restoring.notes]
-            raise Unrestorable(f'Not restored: {listed(reasons, 3, "others")}')
-        # Another writer may change what this one makes: the next attempt goes on beside that.
-        roots[:] = [root.uuid for root in snapshot.roots()]
-        Applier(client, live).run(diff(live, after))
-
-    retried(client, attempt)
+    plan = restoring.plan()
+    if restoring.is_undone:
+        reasons = [f'{note.subject}: {note.reason}' for note in restoring.notes]
+        raise Unrestorable(f'Not restored: {listed(reasons, 3, "others")}')
+    apply_at_once(client, plan).check()
 
 
 def _restored(consumer: Consumer, live: Snapshot) -> Consumer:

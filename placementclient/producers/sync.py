@@ -45,18 +45,16 @@ class Sync(Producer):
         notes: Sequence[Finding] = (),
     ) -> None:
         super().__init__(client)
-        self._aggregates, self._remove, self._known_notes = aggregates, remove, notes
-        self._members = Snapshot((), ())
+        self._aggregates, self._remove = aggregates, remove
+        self.notes += notes
 
-    def read(self, roots: Sequence[str]) -> Snapshot:
+    def read(self) -> Snapshot:
         """Read all hosts, and all aggregates of those that change."""
-        if not roots:
-            self._members = _members(self.client, self._aggregates)
-            after, notes = self._synced(self._members)
-            self.notes[:] = [*self._known_notes, *notes]
-            before = self._members.providers
-            roots = [uuid for uuid, state in after.providers.items() if state != before[uuid]]
-        states = dict(self._members.providers)
+        members = _members(self.client, self._aggregates)
+        after, notes = self._synced(members)
+        self.notes += notes
+        states = dict(members.providers)
+        roots = [uuid for uuid, state in after.providers.items() if state != states[uuid]]
         for uuid, read in zip(roots, parallel(self._aggregates_of, roots, _WORKERS), strict=True):
             if read is None:
                 del states[uuid]
@@ -66,7 +64,7 @@ class Sync(Producer):
                 provider = replace(provider, generation=read.generation)
             aggregates = frozenset(read.value)
             states[uuid] = replace(states[uuid], provider=provider, aggregates=aggregates)
-        return Snapshot(states.values(), (), self._members.origin)
+        return Snapshot(states.values(), (), members.origin)
 
     def desired(self, live: Snapshot) -> Snapshot:
         return self._synced(live)[0]

@@ -6,10 +6,9 @@ from typing import Any
 
 from placementclient.basis.printable import shown
 from placementclient.basis.wording import tally
-from placementclient.changes.results import ChangeResult
-from placementclient.changes.summary import ChangeRow
 from placementclient.model.findings import Finding
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import ChangeRow, State, TreeResult
+from placementclient.model.plans import Change
 from placementclient.render import differences
 from placementclient.render.columns import Output
 from placementclient.render.facts import Facts
@@ -28,7 +27,7 @@ def planned(rows: Iterable[ChangeRow], notes: Sequence[Finding] | None = None) -
     return CARRIED, [*((*_cells(row), 'planned', '') for row in rows), *map(_noted, notes)]
 
 
-def carried(results: Iterable[ChangeResult], notes: Iterable[Finding] = ()) -> Output:
+def carried(results: Iterable[TreeResult], notes: Iterable[Finding] = ()) -> Output:
     """Return the applied parts of a change, then the failed trees and the notes."""
     made, failed = [], []
     for result in results:
@@ -36,28 +35,30 @@ def carried(results: Iterable[ChangeResult], notes: Iterable[Finding] = ()) -> O
         reason = str(result.error or '')
         failed += [(*_cells(row), 'not known', reason) for row in result.unknown]
         is_told = result.unknown or (result.rows and result.error is None)
-        if not is_told and result.state is not State.LEFT_ALONE:
-            name = result.tree.root_provider_name
-            failed.append((name, '', Facts(None), Facts(None), result.state.value, reason))
+        if not is_told and (result.error or not result.is_undone):
+            name, state = result.root_provider_name, result.state.value
+            failed.append((name, '', Facts(None), Facts(None), state, reason))
     return CARRIED, [*made, *failed, *map(_noted, notes)]
 
 
-def ending(results: Iterable[ChangeResult], notes: Iterable[Finding]) -> str:
+def ending(
+    changes: Iterable[Change], results: Iterable[TreeResult], notes: Iterable[Finding]
+) -> str:
     """Return how many trees are changed, or consumers, and the names of those that are not."""
     undone = [(note.subject, note.kind) for note in notes if note.is_error]
     left_out = {subject for subject, _ in undone}
-    states = (state for result in results for state in _states(result))
+    states = (state for pair in zip(changes, results, strict=False) for state in _states(*pair))
     return tally([*(state for state in states if state[0] not in left_out), *undone])
 
 
-def _states(result: ChangeResult) -> Iterator[tuple[str, str]]:
+def _states(tree: Change, result: TreeResult) -> Iterator[tuple[str, str]]:
     """Return the state of a tree; of each consumer, where nothing but consumers changes."""
     state = 'not known' if result.unknown else result.state
-    if any(change.is_changed for change in result.tree.providers):
-        yield result.tree.root_provider_name, state
+    if any(change.is_changed for change in tree.providers):
+        yield tree.root_provider_name, state
         return
     done = {row.object for row in result.rows}
-    for pair in result.tree.consumers:
+    for pair in tree.consumers:
         name = f'consumer {pair.uuid}'
         yield name, State.APPLIED if name in done else state
 

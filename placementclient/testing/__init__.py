@@ -17,7 +17,7 @@ from typing import Any
 from keystoneauth1.session import Session
 
 from placementclient.api import allocation, resource_provider
-from placementclient.changes.direct_carrier import DirectCarrier
+from placementclient.changes.at_once import apply_at_once
 from placementclient.client import http, microversion
 from placementclient.client.microversion import Microversion
 from placementclient.embedded import Direct
@@ -71,11 +71,7 @@ class EmbeddedPlacement:
         :raises placementclient.basis.errors.PlacementError: if the service refuses a tree
         """
         declaring = Declaring(self.client, parse(json.dumps(trees), 'trees'))
-        carrier = DirectCarrier(self.client, declaring.plan(), declaring.plan)
-        carrier.run()
-        for result in carrier.results:
-            if result.error is not None:
-                raise result.error
+        apply_at_once(self.client, declaring.plan()).check()
         return {provider.name: provider.uuid for provider in resource_provider.list(self.client)}
 
     def allocate(

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_provider, trait
-from placementclient.changes.direct_carrier import DirectCarrier
+from placementclient.changes.at_once import apply_at_once
 from placementclient.files import disk
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -131,7 +131,7 @@ def test_a_killed_restore_of_a_tree_is_completed_by_the_same_command(
 
     def act():
         restoring = restore.Restoring(client, saved, trees=['compute0'])
-        DirectCarrier(client, restoring.plan(), restoring.plan).run()
+        apply_at_once(client, restoring.plan())
 
     try:
         with killed_at(client, write, is_done=bool(write % 4)):

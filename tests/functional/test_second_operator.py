@@ -178,8 +178,8 @@ def test_a_run_reports_what_others_have_reverted(stage, tmp_path):
         result = stage.run(f'resource provider reshape apply {path} --yes')
     assert result.status == 0, result
     assert f'others had taken back the trait {TRAIT} of {uuid}' in result.stdout
-    # The command itself shows first what it does: it does not do that twice.
     assert stage.run(f'resource provider reshape rollback {path} --yes').status == 0
     with before(stage.client, 'PUT', f'{uuid}/inventories', take_back):
         result = stage.run(f'{command} --yes')
-    assert (result.status, 'host: traits is nothing, not [' in result.stderr) == (6, True), result
+    assert result.status == 0, result
+    assert f'host: others had taken back the trait {TRAIT} of {uuid}' in result.stderr

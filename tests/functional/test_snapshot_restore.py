@@ -8,7 +8,7 @@ from keystoneauth1.session import Session
 from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_provider, trait
-from placementclient.changes.direct_carrier import DirectCarrier
+from placementclient.changes.at_once import apply_at_once
 from placementclient.client import http, microversion
 from placementclient.embedded import Direct
 from placementclient.files import disk
@@ -58,7 +58,7 @@ def file(tmp_path):
 def complete(client, snapshot):
     """Complete a restore, as the option --missing does."""
     restoring = restore.Restoring(client, snapshot, missing=True)
-    DirectCarrier(client, restoring.plan(), restoring.plan).run()
+    apply_at_once(client, restoring.plan())
 
 
 def is_killed(snapshot, after):

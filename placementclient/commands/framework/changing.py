@@ -23,9 +23,8 @@ from placementclient.commands.framework.document import width
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
-    from placementclient.changes.results import ChangeResult
-    from placementclient.changes.summary import ChangeRow
-    from placementclient.model.plans import Plan
+    from placementclient.model.outcomes import ChangeRow, TreeResult
+    from placementclient.model.plans import Change, Plan
     from placementclient.producers.producer import Producer
 
 PLAN = Option(
@@ -94,14 +93,14 @@ class Changing(base.Lister):
     def _apply(self, plan: Plan, producer: Producer) -> base.Output:
         from placementclient.render import changes
 
-        results: Sequence[ChangeResult] = ()
+        results: Sequence[TreeResult] = ()
         if plan.changes:
             self.ask(plan)
             results = self.carry_out(plan, producer)
         if producer.is_undone and self.exit_status != ExitStatus.INTERRUPTED:
             is_partial = any(result.rows for result in results)
             self.exit_status = ExitStatus.PARTIAL if is_partial else ExitStatus.ERROR
-        self.ending = changes.ending(results, producer.notes)
+        self.ending = changes.ending(plan.changes, results, producer.notes)
         return changes.carried(results, producer.notes)
 
     def write(self, plan: Plan) -> None:
@@ -128,20 +127,26 @@ class Changing(base.Lister):
             shown += f'\nand {counted(len(parts) - _SHOWN, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{summary(plan.changes)}. Go on?')
 
-    def carry_out(self, plan: Plan, producer: Producer) -> Sequence[ChangeResult]:
+    def carry_out(self, plan: Plan, producer: Producer) -> Sequence[TreeResult]:
         """Apply a plan, and log the errors."""
-        from placementclient.changes.direct_carrier import DirectCarrier
+        from placementclient.changes.at_once import apply_at_once
 
-        carrier = DirectCarrier(self.client, plan, producer.plan, producer.check)
         with progress.shown(self.app, self.log, len(plan.changes)) as show:
-            carrier.run(show)
-        for result in carrier.results:
+            outcome = apply_at_once(
+                self.client,
+                plan,
+                producer.check,
+                lambda tree: show(tree.root_provider_name, tree.state),
+            )
+        for tree, result in zip(plan.changes, outcome.trees, strict=True):
             if isinstance(result.error, Interrupted):
                 self.log_interruption()
             elif result.error is not None:
-                self.log_failure(_with_names(result, result.error))
-        self.exit_status = carrier.exit_status
-        return carrier.results
+                self.log_failure(_with_names(tree, result.error))
+            elif result.reason:
+                self.log.warning(f'{tree.root_provider_name}: {result.reason}')
+        self.exit_status = outcome.exit_status
+        return outcome.trees
 
 
 def _rows(plan: Plan) -> list[ChangeRow]:
@@ -151,11 +156,11 @@ def _rows(plan: Plan) -> list[ChangeRow]:
     return [row for tree in plan.changes for row in rows(tree.before, tree.after)]
 
 
-def _with_names(result: ChangeResult, error: PlacementError) -> PlacementError:
+def _with_names(tree: Change, error: PlacementError) -> PlacementError:
     """Return the error of a tree, with the names of providers beside their UUIDs."""
     if not isinstance(error, errors.HTTPError):
         return error
-    sides = (result.tree.before, result.tree.after)
+    sides = (tree.before, tree.after)
     return error.with_names({s.uuid: s.name for side in sides for s in side.walked()})
 
 

@@ -27,10 +27,10 @@ from placementclient.model.catalog import NOVA
 from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
-    from placementclient.changes.results import ChangeResult
     from placementclient.insight.audit.checks import Audit, Check
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.model.findings import Finding
+    from placementclient.model.outcomes import TreeResult
     from placementclient.model.servers import Server
     from placementclient.nova.ratios import ConfiguredRatio
     from placementclient.producers.proof import Proof
@@ -313,14 +313,14 @@ class AuditProvider(Changing):
             return repairing.failed(failure)
         if self.args.plan:
             self.write(plan)
-            return repairing.ends((), 'planned')
-        results: Sequence[ChangeResult] = ()
+            return repairing.ends((), (), 'planned')
+        results: Sequence[TreeResult] = ()
         if plan.changes:
             self.ask(plan)
             results = self.carry_out(plan, repairing)
             if self.exit_status != errors.ExitStatus.INTERRUPTED:
                 self.exit_status = errors.ExitStatus.DONE
-        return repairing.ends(results)
+        return repairing.ends(plan.changes, results)
 
 
 def invocation(command: base.PlacementCommand, servers: Mapping[str, Server]) -> Invocation:

@@ -4,7 +4,7 @@
 import requests
 
 from placementclient.basis.errors import ExitStatus
-from placementclient.changes.direct_carrier import DirectCarrier
+from placementclient.changes.at_once import apply_at_once
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.inventories import Inventory
 from placementclient.producers.edited import InventoryEdit, NamesEdit
@@ -38,17 +38,15 @@ TWO = [
 def carried(client, service, *exchanges, edit=MORE):
     service.answer(*TWO, *exchanges)
     edits = Edits(client, 'edit', HOSTS, edit)
-    carrier = DirectCarrier(client, edits.plan(), edits.plan)
-    carrier.run()
+    outcome = apply_at_once(client, edits.plan())
     lines = [exchange.line for exchange in (*TWO, *exchanges)]
     assert [sent.line for sent in service.requests][: len(lines)] == lines
-    return carrier
+    return outcome
 
 
-def states(carrier):
+def states(outcome):
     return {
-        exchange.tree.root_provider_name: (exchange.state.value, str(exchange.error or ''))
-        for exchange in carrier.results
+        tree.root_provider_name: (tree.state.value, str(tree.error or '')) for tree in outcome.trees
     }
 
 
@@ -69,30 +67,18 @@ def test_a_tree_is_named_after_its_root(client, service):
     assert tree.before.providers[RP].provider.generation == 4
 
 
-def test_what_has_come_meanwhile_is_not_dropped(client, service):
-    edit = InventoryEdit({'VCPU': {'total': 16}}, replaces=True)
-    carrier = carried(
-        client,
-        service,
-        put(path(), answer=conflict()),
-        get(path(), body(2, VCPU=VCPU, PCPU=PCPU)),
-        put(path(RP2), answer=body(2, VCPU=VCPU)),
-        edit=edit,
-    )
-    assert states(carrier) == {
-        'host1': (
-            'failed',
-            'Others have changed host1 meanwhile, and more would change than was shown: '
-            "host1: PCPU is {'total': 4}, not nothing. Run the command again to see it",
-        ),
-        'host2': ('applied', ''),
-    }
-    assert carrier.exit_status is ExitStatus.PARTIAL
-
-
 def used(uuid=RP, **amounts):
     usages = {'usages': amounts, 'resource_provider_generation': 1}
     return get(f'/resource_providers/{uuid}/usages', usages)
+
+
+def read_again(**inventories):
+    """The requests that read the tree of host1 after a conflict, with what others have made it."""
+    return (
+        listing(provider(RP, 'host1', generation=2), query=f'?in_tree={RP}'),
+        get(path(), body(2, **inventories)),
+        get(path(facet='usages'), {'usages': {}, 'resource_provider_generation': 2}),
+    )
 
 
 def test_less_than_what_is_in_use_is_remarked(client, service):
@@ -108,43 +94,54 @@ def test_less_than_what_is_in_use_is_remarked(client, service):
     ]
 
 
-def test_what_has_come_meanwhile_is_judged(client, service):
-    carrier = carried(
-        client,
-        service,
-        used(VCPU=0),
-        used(RP2, VCPU=0),
-        put(path(), answer=conflict()),
-        get(path(), body(2, VCPU=VCPU | {'reserved': 6})),
-        put(path(RP2), answer=body(2, VCPU=VCPU)),
-        edit=InventoryEdit({'VCPU': {'total': 4}}, amend=True),
-    )
-    assert states(carrier)['host1'] == ('failed', 'VCPU: reserved 6 is above the total of 4')
-
-
-def test_what_is_decided_anew_is_written(client, service):
-    carrier = carried(
+def test_an_inventory_that_others_add_meanwhile_stays(client, service):
+    outcome = carried(
         client,
         service,
         put(path(), answer=conflict()),
-        get(path(), body(2, VCPU=VCPU, PCPU=PCPU)),
+        *read_again(VCPU=VCPU, PCPU=PCPU),
         put(path(), answer=body(3, VCPU=VCPU)),
         put(path(RP2), answer=body(2, VCPU=VCPU)),
+        edit=InventoryEdit({'VCPU': {'total': 16}}, replaces=True),
     )
-    sent = service.requests[5].body
-    assert (sent['resource_provider_generation'], set(sent['inventories'])) == (2, {'VCPU', 'PCPU'})
-    assert carrier.exit_status is ExitStatus.DONE
+    sent = service.requests[7].body
+    assert sent['resource_provider_generation'] == 2
+    assert {name: fields['total'] for name, fields in sent['inventories'].items()} == {
+        'PCPU': 4,
+        'VCPU': 16,
+    }
+    assert outcome.exit_status is ExitStatus.DONE
+
+
+def test_a_value_that_others_change_meanwhile_is_left_alone(client, service):
+    outcome = carried(
+        client,
+        service,
+        put(path(), answer=conflict()),
+        *read_again(VCPU=VCPU | {'total': 12}),
+        *read_again(VCPU=VCPU | {'total': 12}),
+        put(path(RP2), answer=body(2, VCPU=VCPU)),
+    )
+    assert states(outcome) == {
+        'host1': (
+            'left alone',
+            'Others have changed host1 meanwhile: host1: VCPU:total is 12, neither 8 nor 16. Run '
+            'the command again to see it',
+        ),
+        'host2': ('applied', ''),
+    }
+    assert outcome.exit_status is ExitStatus.PARTIAL
 
 
 def test_one_that_is_refused_does_not_stop_the_others(client, service):
-    carrier = carried(
+    outcome = carried(
         client,
         service,
         put(path(), answer=fault(409, 'In use', 'placement.inventory.inuse')),
         put(path(RP2), answer=body(2, VCPU=VCPU)),
     )
-    assert [state for state, _ in states(carrier).values()] == ['failed', 'applied']
-    assert carrier.exit_status is ExitStatus.PARTIAL
+    assert [state for state, _ in states(outcome).values()] == ['failed', 'applied']
+    assert outcome.exit_status is ExitStatus.PARTIAL
 
 
 def test_a_service_that_is_away_is_not_waited_for_again(client, service):
@@ -152,7 +149,6 @@ def test_a_service_that_is_away_is_not_waited_for_again(client, service):
     edits = Edits(client, 'edit', HOSTS, MORE)
     plan = edits.plan()
     service.fail(requests.ConnectionError('away'))
-    carrier = DirectCarrier(client, plan, edits.plan)
-    carrier.run()
-    assert [state for state, _ in states(carrier).values()] == ['failed', 'not started']
+    outcome = apply_at_once(client, plan)
+    assert [state for state, _ in states(outcome).values()] == ['failed', 'not started']
     assert {RP2 in request.url for request in service.history} == {False}

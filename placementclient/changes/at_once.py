@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan of changes that a command applies at once, without files."""
+
+import functools
+from collections import defaultdict
+from dataclasses import replace
+
+from placementclient.basis.errors import Interrupted
+from placementclient.changes.carrier import Carrier, Precheck, Written
+from placementclient.changes.obstacles import LeftAlone
+from placementclient.changes.rebase import rebase
+from placementclient.changes.simulation import simulate
+from placementclient.changes.summary import rows
+from placementclient.changes.tree_queue import Reporter, TreeQueue
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.model.outcomes import ChangeRow, Outcome, TreeResult
+from placementclient.model.plans import Plan
+from placementclient.model.snapshots import Snapshot
+
+
+def apply_at_once(
+    client: Client,
+    plan: Plan,
+    precheck: Precheck = lambda tree: tree,
+    report: Reporter = lambda result: None,
+) -> Outcome:
+    """Apply a plan tree by tree; the failure of one tree does not stop the others.
+
+    The requests carry the generations that the plan was decided on. After a conflict the rest of
+    the change is merged with the present state; what cannot be merged is left alone.
+
+    :param precheck: returns the part of a change that may still be written, just before it is
+    """
+    written = _WrittenRows()
+    retried = (errors.ConcurrentUpdate,)
+    carrier = Carrier(client, plan, precheck=precheck, note=written.note, retried=retried)
+    carrier.check(plan.changes)
+    carrier.start_from_plan()
+    queue = TreeQueue(plan.changes, report=report)
+    with queue.ending():
+        queue.run(functools.partial(carrier.brought, backward=False), 1)
+    outcome = carrier.outcome(queue.outcome())
+    return replace(outcome, trees=[written.result(tree, outcome) for tree in outcome.trees])
+
+
+class _WrittenRows:
+    """The parts of changes that were written, by the UUIDs of the roots."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[ChangeRow]] = defaultdict(list)
+        #: The state before and after the request of a tree whose answer is lost.
+        self._lost: dict[str, tuple[Snapshot, Snapshot]] = {}
+
+    def note(self, written: Written) -> None:
+        """Note the operations of an attempt; its state shows what came of a lost request."""
+        uuid = written.tree.root_provider_uuid
+        if lost := self._lost.pop(uuid, None):
+            rebased = rebase(*lost, written.live)
+            self._rows[uuid] += rows(*lost) if rebased.is_done else ()
+        after = simulate(written.live, written.operations)
+        self._rows[uuid] += rows(written.live, after)
+        if written.lost:
+            self._lost[uuid] = after, simulate(after, written.lost)
+
+    def result(self, tree: TreeResult, outcome: Outcome) -> TreeResult:
+        """Return the result of a tree with its rows."""
+        uuid, error = tree.root_provider_uuid, tree.error
+        if isinstance(error, LeftAlone):
+            error = LeftAlone(
+                f'Others have changed {tree.root_provider_name} meanwhile: {error}. Run the '
+                'command again to see it'
+            )
+        if isinstance(error, Interrupted):
+            # There is no journal for another run to read.
+            error = outcome.stopped
+        unknown = rows(*self._lost[uuid]) if uuid in self._lost else ()
+        return replace(tree, error=error, rows=self._rows[uuid], unknown=[*unknown])
