@@ -7,17 +7,24 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from placementclient.api import attempts, reshaper, resource_provider
-from placementclient.basis.errors import Differs, PlacementError
+from placementclient.basis.errors import Differs, NoSuchProvider, PlacementError
 from placementclient.basis.wording import listed
 from placementclient.changes import comparison, phases
 from placementclient.changes import operations as ops
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import operations_of
 from placementclient.changes.inspector import Inspector
-from placementclient.changes.obstacles import LeftAlone, Obstructed, additions, is_retained
+from placementclient.changes.obstacles import (
+    LeftAlone,
+    Obstructed,
+    additions,
+    is_retained,
+    sentence,
+)
 from placementclient.changes.rebase import Rebased
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknown_outcomes
+from placementclient.changes.way_back import merge_back
 from placementclient.changes.written_values import repeated
 from placementclient.client import errors
 from placementclient.client.http import Client
@@ -25,11 +32,16 @@ from placementclient.model.findings import Finding
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
-from placementclient.reading.capture import UnstableRead
+from placementclient.reading.capture import UnstableRead, capture
 from placementclient.reading.scope import ScopeReader, content
 
 #: Refusals that come from other writers, however often; any other refusal does so once.
 _PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
+#: What to do where a rollback is impossible.
+_NO_WAY_BACK = (
+    'Free or shrink the consumers that it names and roll back again, or plan a reshape that moves '
+    'all of it back, with a specification that states inventories which take it'
+)
 _REFUSALS = (errors.Conflict, errors.BadRequest, errors.NotFound, UnstableRead)
 
 #: Returns the part of a change that may still be written; ``None``: nothing of it.
@@ -142,7 +154,7 @@ class Carrier(Inspector):
         state = ended if state is State.LEFT_ALONE else state
         return replace(result_of(tree, state, reason), reason=message)
 
-    # A subclass for plans with a recipe overrides the next three.
+    # A subclass for plans with a recipe overrides the next two.
 
     def check_records(self, path: str) -> None:
         """Check what the journal says of the trees.
@@ -163,14 +175,6 @@ class Carrier(Inspector):
             raise Obstructed(rebased.obstacles)
         self._retained[tree.root_provider_uuid] = rebased.obstacles
         return live, rebased.operations
-
-    def decided_back(self, tree: Change, obstacles: Sequence[Finding]) -> Change:
-        """Return the way back of an atomic change, decided again from its present state.
-
-        :param obstacles: the obstacles to the earlier decision
-        :raises LeftAlone: if there is no other way
-        """
-        raise Obstructed(obstacles)
 
     # The parts that all plans share.
 
@@ -219,6 +223,13 @@ class Carrier(Inspector):
             done[-1] += ' (perhaps)'
         return [*filter(None, done)]
 
+    def captured(self, tree: Change) -> Snapshot:
+        """Return all trees that a change concerns, as they are now."""
+        try:
+            return capture(self.client, tree.concerned_roots)
+        except NoSuchProvider as reason:
+            raise LeftAlone(str(reason)) from reason
+
     def _is_never_applied(self, tree: Change, current: Change) -> bool:
         """Return whether nothing of an atomic change can have been made."""
         record = self.journal.of(tree.root_provider_uuid)
@@ -251,7 +262,7 @@ class Carrier(Inspector):
         return bool(rebased.operations)
 
     def _reshape_back(self, tree: Change, live: Snapshot, rebased: Rebased) -> None:
-        """Take back an atomic change that is made; decide it again if others have changed it."""
+        """Take back an atomic change that is made, with what others have put on its targets."""
         current = self.current(tree)
         planned = current.after.providers
         created = [change.uuid for change in current.created() if change.uuid in live.providers]
@@ -259,13 +270,13 @@ class Carrier(Inspector):
             # The rollback would delete them with the provider.
             raise Obstructed(added)
         if rebased.obstacles:
-            back = self.decided_back(current, rebased.obstacles)
-            live, operations = back.before, operations_of(back)
-        else:
-            back, operations = phases.way_back(current), rebased.operations
-        reshapes = [op for op in operations if isinstance(op, ops.Reshape)]
+            live = self.captured(current)
+            current, rebased = merge_back(current, live)
+        if rebased.obstacles:
+            raise LeftAlone(f'there is no way back: {sentence(rebased.obstacles)}. {_NO_WAY_BACK}')
+        reshapes = [op for op in rebased.operations if isinstance(op, ops.Reshape)]
         self._write(tree, live, reshapes)
-        self.verify(back)
+        self.verify(phases.way_back(current))
         self._retreat(tree)
 
     def _write(self, tree: Change, live: Snapshot, operations: Sequence[ops.Operation]) -> None:

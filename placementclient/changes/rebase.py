@@ -228,7 +228,10 @@ class _Rebase:
     def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
         """Return True if more would be used than there is, and than was planned."""
         planned = self._after.providers.get(state.uuid)
-        used = max(planned.used(name) if planned else 0, self._planned_for[state.uuid][name])
+        used = planned.used(name) if planned else 0
+        if not self._is_atomic:
+            # The usages may not have been read.
+            used = max(used, self._planned_for[state.uuid][name])
         # Only an inventory that was reviewed as overcommitted may be so now.
         reviewed = used if planned is None or planned.capacity(name) < used else 0
         return self._used(state.uuid, name, gains) > max(state.capacity(name), reviewed)

@@ -17,7 +17,6 @@ from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout.assigned import AssignedRows, allocated, rows_by_key
 from placementclient.planner.layout.builder import build_target_state
-from placementclient.planner.layout.return_layout import lay_out_return
 from placementclient.planner.layout.target_state import HoldingKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
 
@@ -51,27 +50,6 @@ def replan(live: Snapshot, plan: Plan, tree: Change) -> Change:
     except errors.BadFile as reason:
         cause = Cause('bad-row', tree.root_provider_name, reason=str(reason))
         raise Infeasible([cause]) from None
-    except Refused as refusal:
-        raise _error(refusal) from None
-
-
-def rollback(live: Snapshot, plan: Plan, tree: Change) -> Change:
-    """Plan the rollback of an applied tree.
-
-    Consumers that came since go back too, those that left are not resurrected. The providers that
-    the plan made lose their inventories; deleting them, ``tree.created()`` in reverse, comes after.
-
-    Arguments and exceptions are those of :func:`replan`.
-    """
-    recipe = plan.recipe
-    assert recipe is not None
-    try:
-        target_state, assigned = lay_out_return(live, tree, _roots(live, tree))
-        renamed = {move.resource_class: move.to_resource_class for move in tree.moves}
-        target_state.together = [
-            [renamed.get(name, name) for name in group] for group in recipe.spec.together
-        ]
-        return _planned(live, target_state, recipe.spec, assigned)
     except Refused as refusal:
         raise _error(refusal) from None
 

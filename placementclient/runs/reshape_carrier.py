@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Applies and rolls back a plan of a reshape, and plans changed trees again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from placementclient.api import reshaper
 from placementclient.basis import errors
@@ -10,18 +10,10 @@ from placementclient.changes.carrier import Carrier, PlannedAgain
 from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.operations import Operation
 from placementclient.changes.records import operations
-from placementclient.model.findings import Finding
-from placementclient.model.plans import Change, Plan
+from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import invariants, replan
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined
-from placementclient.reading.capture import capture
-
-#: What to do where a rollback is impossible.
-_NO_WAY_BACK = (
-    'Free or shrink the consumers that it names and roll back again, or plan a reshape that moves '
-    'all of it back, with a specification that states inventories which take it'
-)
 
 
 class ReshapeCarrier(Carrier):
@@ -70,43 +62,19 @@ class ReshapeCarrier(Carrier):
             self._remarks[tree.root_provider_uuid] = [f'planned again, as {drift}']
         raise PlannedAgain('it changes each time that it is planned again')
 
-    def decided_back(self, tree: Change, obstacles: Sequence[Finding]) -> Change:
-        snapshot = self._captured(tree)
-        try:
-            return self._decided(replan.rollback, snapshot, tree, 'there is no way back')
-        except LeftAlone as reason:
-            raise LeftAlone(f'{reason}. {_NO_WAY_BACK}') from reason
-
     def _decided_again(self, tree: Change, drift: str) -> Change:
         """Return the new plan of an unapplied tree, if it is the reviewed one."""
         current = self.current(tree)
-        snapshot = _without_prepared(self._captured(current), current)
-        impossible = f'{drift}, and a new plan is impossible'
-        again = self._decided(replan.replan, snapshot, current, impossible)
+        snapshot = _without_prepared(self.captured(current), current)
+        try:
+            again = replan.replan(snapshot, self.plan, current)
+        except (Infeasible, Undecided, Undetermined) as reason:
+            raise LeftAlone(f'{drift}, and a new plan is impossible: {reason}') from reason
         for difference in replan.differences(tree, again):
             raise LeftAlone(
                 f'{drift}, and a new plan is not the one that was reviewed: {difference}'
             )
         return again
-
-    def _captured(self, tree: Change) -> Snapshot:
-        """Return all trees that the plan of a tree concerns, as they are now."""
-        try:
-            return capture(self.client, tree.concerned_roots)
-        except errors.NoSuchProvider as reason:
-            raise LeftAlone(str(reason)) from reason
-
-    def _decided(
-        self,
-        make: Callable[[Snapshot, Plan, Change], Change],
-        snapshot: Snapshot,
-        tree: Change,
-        otherwise: str,
-    ) -> Change:
-        try:
-            return make(snapshot, self.plan, tree)
-        except (Infeasible, Undecided, Undetermined) as reason:
-            raise LeftAlone(f'{otherwise}: {reason}') from reason
 
 
 def _without_prepared(snapshot: Snapshot, tree: Change) -> Snapshot:

@@ -4,10 +4,12 @@
 import pytest
 from msgspec.structs import replace
 
+from placementclient.changes.obstacles import Obstructed
 from placementclient.files import specifications
-from placementclient.planner import planner, replan
-from placementclient.planner.errors import Infeasible, Undecided
-from tests.unit.planner.clouds import applied, cloud, uuid_of, with_usages
+from placementclient.model.consumers import Consumer
+from placementclient.planner import planner
+from placementclient.planner.errors import Infeasible
+from tests.unit.planner.clouds import applied, cloud, taken_back, uuid_of, with_usages
 
 HOSTS = {name: {'inventories': {'DISK_GB': {'total': 10}}} for name in ('h0', 'h1')}
 POOL = {'ceph': {'traits': ['MISC_SHARES_VIA_AGGREGATE']}}
@@ -36,14 +38,10 @@ def test_what_others_use_of_a_target_is_not_taken_away():
     live = applied(before, first.changes[0])
     second = planned(live, 'h1')
     live = applied(live, second.changes[0])
-    with pytest.raises(Infeasible) as refused:
-        replan.rollback(live, first, first.changes[0])
-    (cause,) = refused.value.causes
-    assert str(cause) == (
-        'h0: without it ceph has room for 0 DISK_GB, of which consumers of other trees hold 4'
-    )
+    with pytest.raises(Obstructed, match='ceph: DISK_GB is 4 used, neither 20 nor 0'):
+        taken_back(live, first.changes[0])
     for plan in (second, first):
-        live = applied(live, replan.rollback(live, plan, plan.changes[0]))
+        live = taken_back(live, plan.changes[0])
     assert allocations(live) == allocations(before)
 
 
@@ -56,7 +54,7 @@ def test_each_plan_takes_its_own_part_of_a_target_back():
         live = applied(live, plans[-1].changes[0])
     totals = []
     for plan in plans:
-        live = applied(live, replan.rollback(live, plan, plan.changes[0]))
+        live = taken_back(live, plan.changes[0])
         totals.append(live.existing('ceph').inventories['DISK_GB'].total)
     assert totals == [30, 20]
 
@@ -67,18 +65,29 @@ def test_one_change_leads_there_and_back():
     (tree,) = plan.changes
     assert plan.tree('h1') is plan.tree('h0') is tree
     live = applied(before, tree)
-    assert allocations(applied(live, replan.rollback(live, plan, tree))) == allocations(before)
+    assert allocations(taken_back(live, tree)) == allocations(before)
 
 
-def test_a_consumer_that_shrank_on_the_target_of_two_trees_has_a_choice():
+def test_a_consumer_that_shrank_on_the_target_of_two_trees_goes_back_to_its_own():
     before = cloud({**HOSTS, **POOL}, CONSUMERS)
     plan = planned(before)
     live = applied(before, plan.changes[0])
     consumer, pool = live.consumers[uuid_of('a')], live.existing('ceph')
     live.consumers[consumer.uuid] = replace(consumer, allocations={pool.uuid: {'DISK_GB': 2}})
     live = with_usages(live.providers.values(), live.consumers.values())
-    with pytest.raises(Undecided, match=r'h0, h1: 2 DISK_GB of .* may go to h0, h1'):
-        replan.rollback(live, plan, plan.changes[0])
+    returned = taken_back(live, plan.changes[0])
+    assert returned.consumers[consumer.uuid].allocations == {uuid_of('h0'): {'DISK_GB': 2}}
+
+
+def test_a_consumer_that_came_to_the_target_of_two_trees_is_in_the_way():
+    before = cloud({**HOSTS, **POOL}, CONSUMERS)
+    plan = planned(before)
+    live = applied(before, plan.changes[0])
+    pool = live.existing('ceph')
+    new = Consumer(uuid_of('new'), {pool.uuid: {'DISK_GB': 5}}, 'p', 'u', 1)
+    live = with_usages(live.providers.values(), [*live.consumers.values(), new])
+    with pytest.raises(Obstructed, match='ceph: DISK_GB is 5 used, neither 20 nor 0'):
+        taken_back(live, plan.changes[0])
 
 
 def test_more_consumers_than_one_request_moves(monkeypatch):

@@ -7,7 +7,10 @@ from collections import Counter, defaultdict
 from msgspec.structs import replace
 
 from placementclient.changes.diff import operations_of
+from placementclient.changes.obstacles import Obstructed
+from placementclient.changes.operations import Reshape
 from placementclient.changes.simulation import simulate
+from placementclient.changes.way_back import merge_back
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider, is_uuid
@@ -66,6 +69,14 @@ def _providers(trees, parent, root, used):
 def applied(snapshot, tree):
     """What a snapshot becomes when the plan of one tree is carried out."""
     return simulate(snapshot, operations_of(tree))
+
+
+def taken_back(snapshot, tree):
+    """Return a snapshot after the way back of a tree; the providers that it made stay."""
+    _, rebased = merge_back(tree, snapshot)
+    if rebased.obstacles:
+        raise Obstructed(rebased.obstacles)
+    return simulate(snapshot, (op for op in rebased.operations if isinstance(op, Reshape)))
 
 
 def with_usages(states, consumers):

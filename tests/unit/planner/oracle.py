@@ -14,8 +14,10 @@ import time
 from collections import Counter
 
 from placementclient.basis import errors
+from placementclient.changes.phases import way_back
+from placementclient.changes.way_back import merge_back
 from placementclient.model.plans import Label
-from placementclient.planner import planner, replan
+from placementclient.planner import planner
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import Refused
 from tests.unit.planner.exhaustive import Holding, TooMany, places, solutions_of
@@ -120,16 +122,13 @@ def wrong_way_back(case, plan):
     """Return what is wrong with the way back, each tree while those after it stay."""
     live = functools.reduce(carried_out, plan.changes, case.snapshot)
     for tree in plan.changes:
-        try:
-            back = replan.rollback(live, plan, tree)
-        except (Infeasible, Undecided, Undetermined) as reason:
+        returned, rebased = merge_back(tree, live)
+        if rebased.obstacles:
             if is_accepted_back(live, tree):
-                return f'there is a way back of {tree.root_provider_name}: {reason}'
+                return f'there is a way back of {tree.root_provider_name}: {rebased.obstacles}'
             return None
-        except errors.PlacementError as failure:
-            return f'the way back failed: {failure}'
         try:
-            live = carried_out(live, back)
+            live = carried_out(live, way_back(returned))
         except NotAccepted as refusal:
             return f'the service refuses the way back of {tree.root_provider_name}: {refusal}'
     if allocations_of(live) != allocations_of(case.snapshot):

@@ -4,13 +4,14 @@
 import pytest
 from msgspec.structs import replace
 
+from placementclient.changes.obstacles import Obstructed
 from placementclient.files import specifications
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.planner import planner, replan
 from placementclient.planner.errors import Infeasible, Undecided
 from placementclient.planner.specification import assignments
-from tests.unit.planner.clouds import applied, cloud, uuid_of, with_usages
+from tests.unit.planner.clouds import applied, cloud, taken_back, uuid_of, with_usages
 
 A, B, NEW = uuid_of('a'), uuid_of('b'), uuid_of('new')
 SPEC = """
@@ -105,14 +106,11 @@ def _allocates(consumer):
 def test_consumers_that_came_go_back_and_those_that_left_stay_away():
     made = plan()
     live = after(made, {'new': {'gpu1': 2}, 'b': {}})
-    tree = replan.rollback(live, made, made.changes[0])
-    assert {
-        uuid: dict(consumer.allocations) for uuid, consumer in tree.after.consumers.items()
-    } == {
+    returned = taken_back(live, made.changes[0])
+    assert {uuid: consumer.allocations for uuid, consumer in returned.consumers.items()} == {
         A: {uuid_of('compute1'): {'VGPU': 1}},
         NEW: {uuid_of('compute1'): {'VGPU': 2}},
     }
-    assert {row.consumer_uuid: row.label for row in tree.reasons} == {A: 'mapped', NEW: 'forced'}
 
 
 def test_no_way_back_where_there_is_no_room():
@@ -125,8 +123,8 @@ def test_no_way_back_where_there_is_no_room():
     )
     made = planner.make(live, spec)
     live = after(made, {'new': {'gpu0': 5}})
-    with pytest.raises(Infeasible, match='room for 3'):
-        replan.rollback(live, made, made.changes[0])
+    with pytest.raises(Obstructed, match='compute1 has no room for its VGPU any more'):
+        taken_back(live, made.changes[0])
 
 
 def test_no_way_back_from_an_inventory_that_changed():
@@ -134,5 +132,5 @@ def test_no_way_back_from_an_inventory_that_changed():
     live = applied(host(TWO), made.changes[0])
     child = live.existing('gpu0')
     live.providers[child.uuid] = replace(child, inventories={'VGPU': Inventory(9)})
-    with pytest.raises(Infeasible, match='is not what the plan made it'):
-        replan.rollback(live, made, made.changes[0])
+    with pytest.raises(Obstructed, match='gpu0: VGPU is total 9, neither total 2 nor nothing'):
+        taken_back(live, made.changes[0])
