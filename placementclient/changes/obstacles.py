@@ -29,7 +29,7 @@ def retained(consumer_uuid: str) -> Finding:
     return Finding(
         _RETAINED,
         name,
-        reason=f'{name}: it has changed since it was judged: plan again',
+        reason=f'{name}: it has changed since it was judged',
         severity=Severity.WARNING,
     )
 

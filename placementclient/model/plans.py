@@ -35,7 +35,7 @@ class PlannedRow(msgspec.Struct, frozen=True, gc=False):
 
     :param from_provider: the name of the source; ``None`` for an addition
     :param to_provider: the name of the target, which is the source if the amount stays; ``None``
-        for the rollback of an addition
+        in a report on amounts that are freed
     """
 
     consumer_uuid: str

@@ -64,7 +64,7 @@ def _hidden(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
     for key in target_state.targets:
         source, name = key
         hidden = snapshot.unlisted(source).get(name)
-        if hidden and key not in target_state.limited:
+        if hidden:
             state = snapshot.providers[source]
             yield Cause(
                 'hidden-allocations',
@@ -80,18 +80,14 @@ def _overfull(problem: AssignmentProblem, target_state: TargetState, spec: Spec)
     """Return changed inventories that are too small for the remaining usage."""
     for provider in target_state.providers.values():
         before, after = provider.inventories_before, provider.inventories
-        is_taken_back = target_state.is_return and not target_state.is_local(provider)
-        for name in {**before, **after} if is_taken_back else after:
-            if after.get(name) == before.get(name):
+        for name, inventory in after.items():
+            if inventory == before.get(name):
                 continue
-            key = InventoryKey(provider.uuid, name)
-            used, room = problem.static(key), after[name].capacity if name in after else 0
+            used, room = problem.static(InventoryKey(provider.uuid, name)), inventory.capacity
             was = before[name].capacity if name in before else 0
-            excess = max(0, used - was, target_state.overcommitted.get(key, 0))
-            is_judged = name in spec.names.moved or not target_state.is_return
-            if (is_judged and used > room + excess) or room < 0:
+            if used > room + max(0, used - was) or room < 0:
                 yield Cause(
-                    'still-in-use' if is_taken_back else 'overfull',
+                    'overfull',
                     target_state.name,
                     provider=provider.name,
                     room=room,
@@ -104,7 +100,7 @@ def _addition_refusals(target_state: TargetState) -> Iterator[Cause]:
     """Return the reasons why the service would refuse the additions: units and capacity."""
     needs: dict[InventoryKey, int] = {}
     for consumer_uuid, amounts in target_state.additions.items():
-        for key, amount in amounts.items() if not target_state.is_return else ():
+        for key, amount in amounts.items():
             needs[key] = needs.get(key, 0) + amount
             provider = target_state.providers[key.provider_uuid]
             inventory = provider.inventories[key.resource_class]
@@ -207,9 +203,8 @@ def _open_row(
 
 
 def _addition_rows(target_state: TargetState) -> Iterator[PlannedRow]:
-    """Return the rows of additions, or of their removal in a rollback."""
+    """Return the rows of additions."""
     for consumer_uuid, amounts in target_state.additions.items():
         for (provider_uuid, name), amount in amounts.items():
             provider = target_state.providers[provider_uuid].name
-            origin, target = (None, provider) if amount > 0 else (provider, None)
-            yield PlannedRow(consumer_uuid, name, abs(amount), origin, target, name, Label.MAPPED)
+            yield PlannedRow(consumer_uuid, name, amount, None, provider, name, Label.MAPPED)

@@ -56,9 +56,7 @@ def compose(
             for flow in target_state.flows
         ),
     )
-    invariants.check_tree(
-        tree, spec, backwards=target_state.is_return, overcommitted=target_state.overcommitted
-    )
+    invariants.check_tree(tree, spec)
     return dataclasses.replace(
         tree, warnings=tuple(warnings.warnings_of(snapshot, target_state, tree, migrations))
     )

@@ -104,10 +104,6 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     'unacceptable': '{consumer_uuid} holds {amount} {resource_class} on {provider}, against its '
     'min_unit, max_unit or step_size: the service would refuse to write it again',
-    'changed': '{resource_class} of {provider} is not what the plan made it',
-    # On the way back. ``used``: by consumers of other trees
-    'still-in-use': 'without it {provider} has room for {room} {resource_class}, of which '
-    'consumers of other trees hold {used}',
     # ``consumers``: that move; ``most``: that one request may move
     'too-many': 'the trees change together, as they share a target or a consumer, and {consumers} '
     'consumers move, more than {most}: plan and apply them a few at a time, with --tree',

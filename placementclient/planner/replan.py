@@ -97,7 +97,7 @@ def _retained(
 ) -> dict[HoldingKey, list[PlannedRow]]:
     """Return the rows of a plan whose consumers have the same allocations."""
     retained: dict[HoldingKey, list[PlannedRow]] = {}
-    for key, rows in rows_by_key(tree, backwards=False).items():
+    for key, rows in rows_by_key(tree).items():
         targets = target_state.by_name(key.inventory)
         if allocated(snapshot, key) != sum(row.amount for row in rows) or not targets:
             continue

@@ -259,8 +259,9 @@ def test_fix_leaves_a_consumer_that_changes_while_others_are_fixed(small, placem
 
     with disturbed(small.client, 'POST', '/allocations', touch):
         rows = by_id(small.audit(placement, *small.files, '--fix', '--yes'))
-    assert (
-        rows['orphan']['fix'] == f'failed: changed since: consumer {uuid} is not as it was judged'
+    assert rows['orphan']['fix'] == (
+        f'failed: Others have changed left meanwhile: consumer {uuid}: it has changed since it was '
+        'judged. Run the command again to see it'
     )
     assert allocation.show(small.client, uuid).value.allocations
     assert {rows[id]['fix'] for id in SAFE - {'orphan'}} == {'done'}

@@ -6,7 +6,7 @@ is applied or taken back, and on every tree that a journal has. Its cost is line
 size.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from uuid import UUID, uuid5
 
 from placementclient.basis import errors
@@ -35,7 +35,7 @@ def check(plan: Plan) -> None:
     """
     recipe = plan.recipe
     assert recipe is not None
-    subjects = [Subject(tree, recipe.spec, False) for tree in plan.changes]
+    subjects = [Subject(tree, recipe.spec) for tree in plan.changes]
     faults = [fault for subject in subjects for fault in _faults_of(subject)]
     faults += _unselected(plan.changes, recipe.spec.trees)
     faults += moves.assignment_faults(recipe, subjects)
@@ -43,18 +43,12 @@ def check(plan: Plan) -> None:
         raise BadPlan(faults)
 
 
-def check_tree(
-    tree: Change,
-    spec: Spec,
-    *,
-    backwards: bool = False,
-    overcommitted: Mapping[tuple[str, str], int] | None = None,
-) -> None:
+def check_tree(tree: Change, spec: Spec) -> None:
     """Check the plan of one tree.
 
     :raises BadPlan: with every fault found
     """
-    faults = list(_faults_of(Subject(tree, spec, backwards, overcommitted)))
+    faults = list(_faults_of(Subject(tree, spec)))
     if faults:
         raise BadPlan(faults)
 
@@ -89,8 +83,7 @@ def _identities(subject: Subject) -> Iterator[str]:
     for change in tree.providers:
         if change.is_created:
             yield from _creation(subject, change)
-        # On the way back others may have renamed it: only the reshape of that is sent.
-        elif change.after is None or (change.is_moved and not subject.backwards):
+        elif change.after is None or change.is_moved:
             yield f'{change.name} is to be deleted, renamed or moved'
         parent = subject.by_uuid.get(change.parent_provider_uuid or '')
         if parent is not None and parent.root_provider_uuid != change.root_provider_uuid:

@@ -46,11 +46,7 @@ def _moved(subject: Subject, moved: dict[str, Amounts]) -> Iterator[str]:
         if row.amount <= 0:
             yield f'a row of {row.consumer_uuid} moves {row.amount}'
         move = row.from_provider, row.resource_class, row.to_provider, row.to_resource_class
-        if subject.backwards:
-            is_move = (row.to_resource_class, row.resource_class) in subject.names.renamed
-        else:
-            is_move = move in moves
-        if row.moves and not is_move:
+        if row.moves and move not in moves:
             yield (
                 f'no move leads {row.resource_class} of {row.consumer_uuid} from '
                 f'{row.from_provider} to {row.to_provider} as {row.to_resource_class}'
@@ -77,16 +73,14 @@ def _added(
     additions: dict[tuple[str, str, str], int],
     amounts: Amounts,
 ) -> Iterator[str]:
-    """Check that rows give each addition once, or take it back, and nothing else."""
-    nowhere, name = row.from_provider, row.to_provider
-    if subject.backwards:
-        nowhere, name = name, nowhere
+    """Check that rows give each addition once, and nothing else."""
+    name, is_renamed = row.to_provider, row.resource_class != row.to_resource_class
     amount = additions.pop((row.consumer_uuid, name or '', row.resource_class), None)
-    if nowhere is not None or row.resource_class != row.to_resource_class or amount != row.amount:
+    if row.from_provider is not None or is_renamed or amount != row.amount:
         yield f'no addition gives {row.consumer_uuid} {row.amount} {row.resource_class}'
         return
     uuid = subject.by_name[name or ''].uuid
-    amounts[uuid, row.resource_class] += -amount if subject.backwards else amount
+    amounts[uuid, row.resource_class] += amount
 
 
 def _consumer(subject: Subject, consumer: ConsumerChange, moved: Amounts) -> Iterator[str]:
@@ -112,8 +106,7 @@ def _room(subject: Subject, change: ProviderChange, gains: Amounts) -> Iterator[
         used = before.used(name) + gains.get((change.uuid, name), 0)
         excess = 0
         if used <= before.used(name) and name in after.inventories:
-            tolerated = subject.overcommitted.get((change.uuid, name), 0)
-            excess = max(0, tolerated, before.used(name) - before.capacity(name))
+            excess = max(0, before.used(name) - before.capacity(name))
         is_same = used == before.used(name)
         # The specification alone changes this inventory; no allocation moves to or from it.
         is_stated = is_same and name in names.stated and name not in names.moved

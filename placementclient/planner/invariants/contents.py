@@ -13,9 +13,6 @@ from placementclient.planner.invariants.subject import Amounts, Subject
 
 def faults(subject: Subject) -> Iterator[str]:
     """Check that everything in the specification changes, and nothing else."""
-    if subject.backwards:
-        yield from _way_back(subject)
-        return
     net, origins = Amounts(int), defaultdict[tuple[str, str], list[Inventory]](list)
     for move in subject.tree.moves:
         source = subject.by_name.get(move.from_provider)
@@ -134,17 +131,3 @@ def _unstated_traits(present: Set[str], entries: Iterable[ProviderSpec]) -> set[
         for trait in present - {*entry.traits}
         if not trait.startswith(COMPUTE_PREFIX)
     }
-
-
-def _way_back(subject: Subject) -> Iterator[str]:
-    """Check that a rollback changes only inventories of classes in the specification."""
-    names = subject.names
-    for change in subject.tree.providers:
-        before, after = change.content_before, change.content_after
-        entries = subject.entries_of(change)
-        for name in sorted(change.changed_classes - names.moved - names.stated):
-            if not all(entry.can_have_class(name) for entry in entries):
-                continue
-            yield f'{name} of {change.name} changes, the specification does not name it'
-        if (before.traits, before.aggregates) != (after.traits, after.aggregates):
-            yield f'{change.name} gets or loses a trait or an aggregate'

@@ -21,9 +21,6 @@ _Assigned = tuple[AssignmentRow, str | None]
 
 def faults(subject: Subject) -> Iterator[str]:
     """Check that the moves are exactly those of the specification."""
-    if subject.backwards:
-        # A rollback is planned from the present state: it has rows, and no moves.
-        return
     planned, specified = Counter(subject.tree.moves), Counter(_specified(subject))
     for reason, moves in (
         ('the specification does not move', planned - specified),

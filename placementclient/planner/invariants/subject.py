@@ -3,7 +3,7 @@
 
 import fnmatch
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from placementclient.model import patterns
@@ -24,21 +24,10 @@ class SourcedMove(NamedTuple):
 
 
 class Subject:
-    """The plan of trees that change together, with the parts of the specification about them.
+    """The plan of trees that change together, with the parts of the specification about them."""
 
-    :param overcommitted: by how much places may be over-committed where nothing comes to them, by
-        provider UUID and class
-    """
-
-    def __init__(
-        self,
-        tree: Change,
-        spec: Spec,
-        backwards: bool,
-        overcommitted: Mapping[tuple[str, str], int] | None = None,
-    ) -> None:
-        self.overcommitted = overcommitted or {}
-        self.tree, self.spec, self.backwards = tree, spec, backwards
+    def __init__(self, tree: Change, spec: Spec) -> None:
+        self.tree, self.spec = tree, spec
         self.names = spec.names
         self.by_name = {change.name: change for change in tree.providers}
         self.by_uuid = {change.uuid: change for change in tree.providers}

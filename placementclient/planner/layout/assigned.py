@@ -214,19 +214,14 @@ def _is_in(snapshot: Snapshot, consumer: Consumer, roots: Sequence[str]) -> bool
     return any(state.provider.root_uuid in roots for state in states if state is not None)
 
 
-def rows_by_key(tree: Change, *, backwards: bool) -> dict[HoldingKey, list[PlannedRow]]:
-    """Return the rows of a plan by the allocation that they move; additions have no source.
-
-    :param backwards: by what they have moved, or left in place
-    """
+def rows_by_key(tree: Change) -> dict[HoldingKey, list[PlannedRow]]:
+    """Return the rows of a plan by the allocation that they move; additions have no source."""
     uuids = {change.name: change.uuid for change in tree.providers}
     rows: dict[HoldingKey, list[PlannedRow]] = {}
     for row in tree.reasons:
-        if row.from_provider is not None and row.to_provider is not None:
-            origin = row.from_provider, row.resource_class
-            destination = row.to_provider, row.to_resource_class
-            provider, name = destination if backwards else origin
-            rows.setdefault(HoldingKey(row.consumer_uuid, uuids[provider], name), []).append(row)
+        if row.from_provider is not None:
+            key = HoldingKey(row.consumer_uuid, uuids[row.from_provider], row.resource_class)
+            rows.setdefault(key, []).append(row)
     return rows
 
 

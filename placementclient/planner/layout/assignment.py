@@ -85,11 +85,8 @@ class AssignmentProblem:
         state = self._snapshot.providers.get(key.provider_uuid)
         if state is None:
             return 0
-        used = state.used(key.resource_class)
-        if key in self._target_state.limited:
-            return used - sum(self._target_state.limited[key].values())
         # Each consumer of an inventory that moves has an item.
-        return 0 if key in self._target_state.targets else used
+        return 0 if key in self._target_state.targets else state.used(key.resource_class)
 
     def number(self, key: InventoryKey) -> int:
         """Return the index of the bin of an inventory."""
@@ -110,11 +107,7 @@ class AssignmentProblem:
 
     def _movable(self, consumer: Consumer, key: InventoryKey) -> int:
         """Return the amount of a consumer at an inventory that may move."""
-        if key not in self._target_state.targets:
-            return 0
-        limits = self._target_state.limited.get(key)
-        amount = consumer.amount(*key)
-        return amount if limits is None else min(limits.get(consumer.uuid, 0), amount)
+        return consumer.amount(*key) if key in self._target_state.targets else 0
 
     def _refuse(self) -> None:
         if self._causes:
@@ -152,8 +145,6 @@ class AssignmentProblem:
                     option = (((target, row.amount),),)
                     yield ConsumerItem(consumer, (holding,), (option,))
         options = self._open_options(consumer, source, open_amounts)
-        if self._target_state.is_return and len(targets) > 1:
-            targets.clear()  # they go back to where they were, wherever that was
         if targets:
             together = frozenset[str]().union(*targets)
             options = tuple(
@@ -191,7 +182,7 @@ class AssignmentProblem:
     def _key(self, consumer: Consumer, local: Sequence[ConsumerItem]) -> object:
         """Return a key that consumers with equal single items share; ``None``: not shared."""
         allocations, state = consumer.allocations, self._target_state
-        is_plain = len(local) == len(allocations) == 1 and not state.limited
+        is_plain = len(local) == len(allocations) == 1
         if not is_plain or consumer.uuid in state.additions:
             return None
         first = local[0].holdings[0]
@@ -245,8 +236,6 @@ class AssignmentProblem:
         """Return the over-commitment that may stay on a source, in units of the class."""
         if key not in self._target_state.targets:
             return 0
-        if key in self._target_state.overcommitted:
-            return self._target_state.overcommitted[key]
         before = self._target_state.providers[key.provider_uuid].before
         if before is None or key.resource_class not in before.inventories:
             return 0

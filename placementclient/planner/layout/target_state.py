@@ -125,12 +125,8 @@ class TargetState:
     :param providers: every provider concerned, by UUID, parents first
     :param flows: which inventory moves where, in the specification's order
     :param targets: of each class that moves off a provider, in order of preference
-    :param limited: of some of these, the only amounts that move, by consumer UUID; all else stays
     :param entries: which of the specification's ``providers`` are of use here, by their names there
-    :param additions: new allocations that no move gives, by consumer UUID; negative: those that a
-        rollback takes back
-    :param overcommitted: on the way back, by how much inventories were over-committed before, and
-        may be again
+    :param additions: new allocations that no move gives, by consumer UUID
     """
 
     roots: Sequence[ProviderState]
@@ -138,11 +134,8 @@ class TargetState:
     providers: dict[str, TargetProvider] = field(default_factory=dict)
     flows: list[InventoryFlow] = field(default_factory=list)
     targets: dict[InventoryKey, list[Target]] = field(default_factory=dict)
-    limited: dict[InventoryKey, dict[str, int]] = field(default_factory=dict)
     entries: set[str] = field(default_factory=set)
     additions: dict[str, dict[InventoryKey, int]] = field(default_factory=dict)
-    is_return: bool = False
-    overcommitted: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def by_name(self, key: InventoryKey) -> dict[tuple[str | None, str], Target]:
         """Return the targets of an inventory, by provider name and class."""
