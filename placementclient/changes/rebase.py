@@ -111,35 +111,11 @@ class _Rebase:
 
     def merge_consumers(self) -> None:
         for uuid in {**self._before.consumers, **self._after.consumers}:
-            before = comparable(self._before.consumers.get(uuid))
-            desired = self._after.consumers.get(uuid)
-            live = self._live.consumers.get(uuid)
-            if desired is not None and live is not None:
-                # Placement lets no consumer lose its type.
-                desired = replace(desired, type=desired.type or live.type)
-            after, now = comparable(desired), comparable(live)
-            if desired is not None and live is not None and before[1] == after[1] != now[1]:
-                # The change does not set the owner: another client may have set another one.
-                desired = replace(
-                    desired, project_id=live.project_id, user_id=live.user_id, type=live.type
-                )
-                before, after = (before[0], now[1]), comparable(desired)
-            if before == after or now == after or self._is_ended(uuid, now):
-                continue
-            is_written = now in self._written.consumers.get(uuid, ())
-            change = ConsumerChange(self._before.consumers.get(uuid, Consumer(uuid)),
-                                    desired or Consumer(uuid))  # fmt: skip
-            if self._is_forward and not is_written and change.is_outdated_release(live):
-                self.obstacles.append(retained(uuid))
-            elif now != before and not is_written:
-                values = f'{shown(now[0])}, neither {shown(before[0])} nor {shown(after[0])}'
-                self._object_for(uuid, f'allocations is {values}')
-            elif desired is None or not desired.allocations:
-                del self.consumers[uuid]
-            else:
-                self.consumers[uuid] = replace(
-                    desired, generation=live.generation if live else None
-                )
+            self._merge_consumer(
+                uuid,
+                self._before.consumers.get(uuid) or Consumer(uuid),
+                self._after.consumers.get(uuid) or Consumer(uuid),
+            )
         if self._is_back:
             self._unneeded()
         self._overcommitted()
@@ -148,6 +124,25 @@ class _Rebase:
             self._unadmitted()
         self._settle()
         self._overused()
+
+    def _merge_consumer(self, uuid: str, before: Consumer, after: Consumer) -> None:
+        live = self._live.consumers.get(uuid)
+        if live is not None:
+            before, after = _with_live_owner(before, after, live)
+        was, desired, now = comparable(before), comparable(after), comparable(live)
+        if was == desired or now == desired or self._is_ended(uuid, now):
+            return
+        is_written = now in self._written.consumers.get(uuid, ())
+        change = ConsumerChange(before, after)
+        if self._is_forward and not is_written and change.is_outdated_release(live):
+            self.obstacles.append(retained(uuid))
+        elif now != was and not is_written:
+            values = f'{shown(now[0])}, neither {shown(was[0])} nor {shown(desired[0])}'
+            self._object_for(uuid, f'allocations is {values}')
+        elif not after.allocations:
+            del self.consumers[uuid]
+        else:
+            self.consumers[uuid] = replace(after, generation=live.generation if live else None)
 
     def _unneeded(self) -> None:
         """Leave out the providers that others had deleted before the change was made."""
@@ -383,6 +378,19 @@ class _Rebase:
     def _object_for(self, consumer_uuid: str, message: str) -> None:
         name = f'consumer {consumer_uuid}'
         self.obstacles.append(obstacle(name, f'{name}: {message}'))
+
+
+def _with_live_owner(
+    before: Consumer, after: Consumer, live: Consumer
+) -> tuple[Consumer, Consumer]:
+    """Return both sides of a consumer, with its live owner unless the change sets another one."""
+    if after.allocations:
+        # Placement lets no consumer lose its type.
+        after = replace(after, type=after.type or live.type)
+    if comparable(before)[1] != comparable(after)[1]:
+        return before, after
+    owner = {'project_id': live.project_id, 'user_id': live.user_id, 'type': live.type}
+    return replace(before, **owner), replace(after, **owner)
 
 
 def _gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping[str, Counter[str]]:

@@ -74,12 +74,16 @@ def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
     for uuid in dict.fromkeys(state.uuid for state in walked):
         yield from _of_provider(before.providers.get(uuid), after.providers.get(uuid), names)
     for pair in changed_consumers(before, after):
-        name = f'consumer {pair.uuid}'
-        was, desired = _parting(pair.before.allocations, pair.after.allocations, names)
-        if was != desired:
-            yield ChangeRow(name, 'allocations', was or None, desired or None)
-        if not pair.keeps_owner and pair.before.allocations and pair.after.allocations:
-            yield ChangeRow(name, 'owner', _owner(pair.before), _owner(pair.after))
+        yield from _of_consumer(pair, names)
+
+
+def _of_consumer(pair: ConsumerChange, names: Mapping[str, str]) -> Iterator[ChangeRow]:
+    name = f'consumer {pair.uuid}'
+    was, desired = _differing(pair.before.allocations, pair.after.allocations, names)
+    if was != desired:
+        yield ChangeRow(name, 'allocations', was or None, desired or None)
+    if not pair.keeps_owner and pair.before.allocations and pair.after.allocations:
+        yield ChangeRow(name, 'owner', _owner(pair.before), _owner(pair.after))
 
 
 def _of_provider(
@@ -145,7 +149,7 @@ def chosen_fields(inventory: Inventory) -> dict[str, int | float]:
     }
 
 
-def _parting(
+def _differing(
     before: Allocations, after: Allocations, names: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the allocations that differ, by the names of providers."""

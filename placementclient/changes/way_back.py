@@ -12,7 +12,7 @@ from placementclient.changes.rebase import Rebased, rebase
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventories, Inventory
-from placementclient.model.plans import Change, ProviderChange
+from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 
 
@@ -36,6 +36,7 @@ class _ReturnTrip:
     def __init__(self, change: Change, live: Snapshot) -> None:
         self._change, self._live = change, live
         self._uuids = {provider.name: provider.uuid for provider in change.providers}
+        self._providers = {provider.uuid: provider for provider in change.providers}
         #: By the inventory that a move leads to, the inventories that it comes from.
         self._sources: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
         for move in change.moves:
@@ -70,7 +71,7 @@ class _ReturnTrip:
 
     def _inventories(self, uuid: str, side: Inventories) -> Inventories:
         """Return one side of a provider; a sharing one keeps what others have changed."""
-        change = next(item for item in self._change.providers if item.uuid == uuid)
+        change = self._providers[uuid]
         live = self._live.providers.get(uuid)
         if change.root_provider_uuid in self._change.roots or live is None:
             return side
@@ -114,16 +115,16 @@ class _ReturnTrip:
             # With additions, which came from nowhere.
             yield from ((source, part) for source, part in rows.items() if source)
             return
-        change = next((p for p in self._change.providers if p.uuid == provider_uuid), None)
         moved = {source: part for source, part in rows.items() if source and source != key}
-        if change is None or (not moved and self._stays(change, name)):
+        stays = self._stays(provider_uuid, name)
+        if stays and not moved:
             yield key, amount
             return
         sources = [*moved] or [*self._sources.get(key, ())]
         if len(sources) != 1:
-            self._refuse(consumer, change, name, amount, sources)
+            self._refuse(consumer, provider_uuid, name, amount, sources)
             return
-        back = min(sum(moved.values()), amount) if self._stays(change, name) else amount
+        back = min(sum(moved.values()), amount) if stays else amount
         yield sources[0], back
         if back < amount:
             yield key, amount - back
@@ -138,15 +139,16 @@ class _ReturnTrip:
                 amounts[(origin, row.resource_class) if origin else None] += row.amount
         return amounts
 
-    def _stays(self, change: ProviderChange, name: str) -> bool:
+    def _stays(self, provider_uuid: str, name: str) -> bool:
         """Return whether a provider keeps inventory of a class on the way back."""
-        is_local = change.root_provider_uuid in self._change.roots
-        return not is_local or name in change.content_before.inventories
+        change = self._providers.get(provider_uuid)
+        is_local = change is not None and change.root_provider_uuid in self._change.roots
+        return change is None or not is_local or name in change.content_before.inventories
 
     def _refuse(
         self,
         consumer: Consumer,
-        change: ProviderChange,
+        provider_uuid: str,
         name: str,
         amount: int,
         sources: list[tuple[str, str]],
@@ -154,7 +156,7 @@ class _ReturnTrip:
         names = {uuid: state.name for uuid, state in self._live.providers.items()}
         places = ', '.join(sorted(names.get(uuid, uuid) for uuid, _ in sources))
         why = f'may go back to {places}' if places else 'are not what the plan gave it'
-        message = f'consumer {consumer.uuid}: {amount} {name} on {change.name} {why}'
+        message = f'consumer {consumer.uuid}: {amount} {name} on {names[provider_uuid]} {why}'
         self.obstacles.append(obstacle(f'consumer {consumer.uuid}', message))
 
 

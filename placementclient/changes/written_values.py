@@ -96,17 +96,29 @@ def _writes(operation: ops.Operation) -> Iterator[tuple[str, object]]:
             yield f'the provider {name}', uuid
         case ops.UpdateProvider(uuid, _, after):
             yield f'the name or the parent of {after.name}', (uuid, after)
-        case ops.SetTraits(uuid, before, after) | ops.SetAggregates(uuid, before, after):
-            kind = 'trait' if isinstance(operation, ops.SetTraits) else 'aggregate'
-            yield from ((f'the {kind} {name} of {uuid}', name in after) for name in before ^ after)
-        case ops.SetInventories(uuid, before, after):
-            changed = (name for name in {**before, **after} if before.get(name) != after.get(name))
-            yield from ((f'the inventory of {name} of {uuid}', after.get(name)) for name in changed)
+        case ops.SetTraits(uuid, before, after):
+            yield from ((f'the trait {name} of {uuid}', name in after) for name in before ^ after)
+        case ops.SetAggregates(uuid, before, after):
+            changed = before ^ after
+            yield from ((f'the aggregate {name} of {uuid}', name in after) for name in changed)
+        case ops.SetInventories():
+            yield from _inventory_writes(operation)
         case ops.SetAllocations(_, consumers):
-            yield from ((f'the allocations of {c.uuid}', str(comparable(c))) for c in consumers)
+            yield from map(_consumer_write, consumers)
         case ops.Reshape(inventories, moved):
-            yield from (write for change in inventories for write in _writes(change))
-            yield from ((f'the allocations of {c.uuid}', str(comparable(c.after))) for c in moved)
+            yield from (write for change in inventories for write in _inventory_writes(change))
+            yield from (_consumer_write(change.after) for change in moved)
+
+
+def _inventory_writes(change: ops.SetInventories) -> Iterator[tuple[str, object]]:
+    for name in {**change.before, **change.after}:
+        inventory = change.after.get(name)
+        if inventory != change.before.get(name):
+            yield f'the inventory of {name} of {change.provider_uuid}', inventory
+
+
+def _consumer_write(consumer: Consumer) -> tuple[str, object]:
+    return f'the allocations of {consumer.uuid}', str(comparable(consumer))
 
 
 def comparable(consumer: Consumer | None) -> tuple[Allocations, object]:

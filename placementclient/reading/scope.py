@@ -3,7 +3,7 @@
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -62,25 +62,35 @@ class ScopeReader:
         if self._whole is None and self._tables is not None:
             types = self._client.microversion >= TYPED
             self._whole = self._tables.snapshot(self._roots, types=types)
-        listed, before, after = self.listed(change), change.before.providers, change.after.providers
-        expected = {*before, *(after if is_begun else ())}
-        missing = expected - listed.keys()
-        existing = resource_provider.some(self._client, missing).values() if missing else ()
-        moved = {provider.root_uuid: provider.name for provider in existing}
-        if not moved.keys() <= {*change.concerned_roots}:
-            # Others have moved a provider to another tree.
+        listed = self.listed(change)
+        if moved := self._moved_roots(change, listed, is_begun):
             wider = dataclasses.replace(change, roots={**change.roots, **moved})
             return ScopeReader(self._client, [wider]).read(wider, facets, is_begun=is_begun)
         if self._whole is not None:
             states = (self._whole.providers[uuid] for uuid in listed)
             consumers = self._consumers(change, self._whole, listed) if facets.has_consumers else ()
             return Snapshot(states, consumers)
+        return self._by_requests(change, facets, listed)
+
+    def _moved_roots(
+        self, change: Change, listed: Mapping[str, Provider], is_begun: bool
+    ) -> dict[str, str]:
+        """Return the roots of other trees to which others have moved a provider, by UUID."""
+        expected = {*change.before.providers, *(change.after.providers if is_begun else ())}
+        missing = expected - listed.keys()
+        existing = resource_provider.some(self._client, missing).values() if missing else ()
+        moved = {provider.root_uuid: provider.name for provider in existing}
+        return moved if not moved.keys() <= {*change.concerned_roots} else {}
+
+    def _by_requests(
+        self, change: Change, facets: ScopeFacets, listed: Mapping[str, Provider]
+    ) -> Snapshot:
+        before, after = change.before.providers, change.after.providers
         planned = (
             replace(before.get(uuid) or after.get(uuid) or ProviderState(item), provider=item)
             for uuid, item in listed.items()
         )
-        is_consistent = facets.is_consistent
-        live = read_states(self._client, planned, facets.of, is_consistent=is_consistent)
+        live = read_states(self._client, planned, facets.of, is_consistent=facets.is_consistent)
         if not facets.has_consumers:
             return live
         of_providers = {

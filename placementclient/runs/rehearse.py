@@ -3,7 +3,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from keystoneauth1.session import Session
 from msgspec import structs
@@ -59,14 +59,34 @@ def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapsh
     Providers elsewhere that their consumers use, but that the snapshot does not have, are stood in
     for by some without limits.
     """
+    roots = _named_roots(plan, trees)
+    _check_roots(snapshot, roots)
+    states = {state.uuid: state for root in roots for state in snapshot.tree(root)}
+    consumers = {c.uuid: c for uuid in states for c in snapshot.consumers_on(uuid)}
+    for consumer in consumers.values():
+        for uuid in consumer.allocations:
+            if uuid in snapshot.providers:
+                states.update((state.uuid, state) for state in _with_ancestors(snapshot, uuid))
+            else:
+                states[uuid] = _stand_in(uuid, consumer, states.get(uuid))
+    return Snapshot(states.values(), consumers.values())
+
+
+def _named_roots(plan: Plan, trees: Sequence[str]) -> dict[str, str]:
+    """Return the names of the roots that some trees of a plan concern, by UUID."""
     selected = plan.selected(trees)
     planned = [state for tree in selected for state in tree.before.walked()]
     names = {uuid: name for tree in selected for uuid, name in tree.roots.items()}
     names |= {state.uuid: state.name for state in planned}
     # The root of a tree that a reshape only adds to does not change.
     roots = [u for tree in selected if plan.recipe for u in tree.concerned_roots]
-    roots = list(dict.fromkeys([*roots, *(state.provider.root_uuid for state in planned)]))
-    missing = [names.get(root, root) for root in roots if root not in snapshot.providers]
+    roots += [state.provider.root_uuid for state in planned]
+    return {root: names.get(root, root) for root in roots}
+
+
+def _check_roots(snapshot: Snapshot, roots: Mapping[str, str]) -> None:
+    """Check that a snapshot has some roots, by UUID with their names."""
+    missing = [name for root, name in roots.items() if root not in snapshot.providers]
     if missing and len(missing) == len(roots):
         raise errors.BadArgument(
             'The snapshot is of another cloud, or of another part of it: it has none of the trees '
@@ -77,15 +97,6 @@ def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapsh
             f'The snapshot has no provider {", ".join(missing)}, which the plan is about: take the '
             'one that was planned on, or choose trees with --tree'
         )
-    states = {state.uuid: state for root in roots for state in snapshot.tree(root)}
-    consumers = {c.uuid: c for uuid in states for c in snapshot.consumers_on(uuid)}
-    for consumer in consumers.values():
-        for uuid in consumer.allocations:
-            if uuid in snapshot.providers:
-                states.update((state.uuid, state) for state in _with_ancestors(snapshot, uuid))
-            else:
-                states[uuid] = _stand_in(uuid, consumer, states.get(uuid))
-    return Snapshot(states.values(), consumers.values())
 
 
 def _with_ancestors(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:
