@@ -36,7 +36,7 @@ class Reshaping(Producer):
         self._spec, self._rows, self._migrations = spec, rows, migrations
         self._listed: Sequence[Provider] = ()
 
-    def read(self, roots: Sequence[str]) -> Snapshot:
+    def read(self) -> Snapshot:
         """Read all trees of the specification, and those that it names targets of."""
         self._listed = resource_provider.list(self.client)
         listing = Snapshot(map(ProviderState, self._listed), ())
@@ -44,8 +44,8 @@ class Reshaping(Producer):
         chosen = {root.uuid for root in selected}
         return capture_any(self.client, [*chosen, *_named_elsewhere(self._spec, chosen, listing)])
 
-    def plan(self, roots: Sequence[str] = ()) -> Plan:
-        live = self.read(roots)
+    def plan(self) -> Plan:
+        live = self.read()
         return planner.make(
             live, self._spec, self._rows, listed=self._listed, migrations=self._migrations
         )
