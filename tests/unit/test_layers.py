@@ -60,7 +60,7 @@ PURE = (
         'changes.rebase',
         'changes.tree_rebase',
         'changes.summary',
-        'changes.results',
+        'changes.way_back',
     ),
 )
 #: Modules that send requests.
