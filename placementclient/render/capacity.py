@@ -102,6 +102,14 @@ def fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
         )
 
 
+def named_aggregates(output: Output, names: Mapping[str, str]) -> Output:
+    """Return a table with the names of aggregates, by UUID, in a column behind the UUIDs."""
+    columns, rows = output
+    place = columns.index('aggregate')
+    named = [(*row[: place + 1], names.get(row[place], ''), *row[place + 1 :]) for row in rows]
+    return (*columns[: place + 1], 'name', *columns[place + 1 :]), named
+
+
 def _fits_names(counts: CountedFits, by: str) -> tuple[str, ...]:
     is_shape = any(flavor is None for flavor, _ in counts)
     return (_SUBJECT[by],) if is_shape else ('flavor', _SUBJECT[by])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.commands.framework import base, reading, scheduling
+from placementclient.commands.framework import base, compute, reading, scheduling
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.requests import CandidateRequest, Filter
 
@@ -73,7 +73,7 @@ class ShowCapacity(base.Lister):
             default='tree',
             help='Print a line for each provider tree (host is the same), for each aggregate, or '
             'for each resource class. The line of an aggregate counts the grants of a request with '
-            '--member-of',
+            '--member-of, and has its name with --aggregates',
         ),
         Option(
             '--fits <resource_class>=<value>[,...]',
@@ -101,9 +101,14 @@ class ShowCapacity(base.Lister):
         self._check_combination()
         before = reading.read(self, self.args.snapshot)
         after = reading.assumed(self, before).snapshot
-        if self.args.fits is not None or self.args.flavors:
-            return self._fits(before, after)
-        return self._totals(before, after)
+        is_of_servers = self.args.fits is not None or self.args.flavors
+        output = (self._fits if is_of_servers else self._totals)(before, after)
+        if self.args.by != 'aggregate' or not self.args.aggregates:
+            return output
+        from placementclient.render import capacity as tables
+
+        aggregates = compute.records(self, 'aggregates', self.args.aggregates)
+        return tables.named_aggregates(output, {item.uuid: item.name for item in aggregates})
 
     def _totals(self, before: Snapshot, after: Snapshot) -> base.Output:
         from placementclient.insight.capacity import totals

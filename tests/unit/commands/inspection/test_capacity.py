@@ -208,6 +208,23 @@ def test_flavors_of_a_file(placement, service, tmp_path):
     assert service.requests == []
 
 
+@pytest.mark.parametrize('options', ['', '--fits VGPU=1'])
+def test_aggregates_have_names_where_a_list_has_them(placement, tmp_path, options):
+    file = save(tmp_path, 'cloud.json', small())
+    aggregates = [{'uuid': 'shared', 'name': 'rack 1', 'hosts': [], 'metadata': {}}]
+    listed = save(tmp_path, 'aggregates.json', {'aggregates': aggregates})
+    command = f'{SHOW.format(file=file)} --by aggregate --aggregates {listed} -f json {options}'
+
+    result = placement(command)
+
+    rows = json.loads(result.stdout)
+    assert result.status == 0, result.stderr
+    assert {(row['aggregate'], row['name']) for row in rows} == {
+        ('shared', 'rack 1'),
+        ('(all)', ''),
+    }
+
+
 @pytest.mark.parametrize(
     ('options', 'expected'),
     [
