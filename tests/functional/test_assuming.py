@@ -41,9 +41,8 @@ MADE = {
 #: Commands that show what there is.
 SHOWING = [
     'resource capacity show --by tree', 'resource capacity show --fits VCPU=1,VGPU=1',
-    *(f'allocation candidate explain --resource VCPU=1 {more}' for more in (
-        '--required HW_NUMA_ROOT', f'--member-of {RACK}', f'--member-of {uuid_of("row")}',
-    )),
+    'allocation candidate explain --resource VCPU=1 --required HW_NUMA_ROOT',
+    f'allocation candidate explain --resource VCPU=1 --member-of {RACK}',
 ]  # fmt: skip
 
 

@@ -4,12 +4,9 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.functional import clouds
 from tests.functional.collecting import collect, make_host
 from tests.functional.conftest import process
-from tests.programs import Placement
 from tests.unit.hosts.libvirt_output import GPU0, GPU1, MDEVS
 
 #: Of a server that holds one unit of a host.
@@ -113,30 +110,26 @@ device_spec = [{"vendor_id": "10de", "resource_class": "PGPU", "traits": "a40"},
 """
 
 
-@pytest.mark.parametrize('where', ['placement', 'placement_over_http'])
-def test_pci_devices_of_three_hosts_are_added_and_rolled_back(
-    where, request, tmp_path, monkeypatch
-):
+def test_pci_devices_of_three_hosts_are_added_and_rolled_back(placement, tmp_path, monkeypatch):
     """Physical and virtual functions, a physical network, a device for one use, a migration."""
     monkeypatch.chdir(tmp_path)
-    run: Placement = request.getfixturevalue(where)
     reshape = 'resource provider reshape'
     servers = {name: clouds.uuid_of(name) for name in ('gpu', 'two', 'neutron', 'once', 'away')}
     homes = {'gpu': 'pci1', 'two': 'pci2', 'neutron': 'pci2', 'once': 'pci3', 'away': 'pci1'}
     for host_name in ('pci1', 'pci2', 'pci3'):
-        run(f'resource provider create {host_name}')
-        run(f'resource provider inventory set {host_name} --resource VCPU=8')
+        placement(f'resource provider create {host_name}')
+        placement(f'resource provider inventory set {host_name} --resource VCPU=8')
     allocated = {servers[name]: f'rp={home},VCPU=1' for name, home in homes.items()}
     # What the server on its way still has where it comes from.
     allocated[clouds.uuid_of('migration')] = 'rp=pci3,VCPU=1 --consumer-type MIGRATION'
     for uuid, allocation in allocated.items():
-        run(f'resource provider allocation set {uuid} --allocation {allocation} {OWNER}')
+        placement(f'resource provider allocation set {uuid} --allocation {allocation} {OWNER}')
     Path('pci.csv').write_text(DEVICES.format(**servers))
     Path('nova.conf').write_text(NOVA_CONF)
-    run('resource provider snapshot save cloud.json')
+    placement('resource provider snapshot save cloud.json')
     devices = f'{reshape} devices --devices pci.csv --device-spec nova.conf -o s.yaml'
-    assert 'nothing is compared with what is allocated\n' in run(devices).stderr
-    result = run(f'{devices} --snapshot cloud.json -f json')
+    assert 'nothing is compared with what is allocated\n' in placement(devices).stderr
+    result = placement(f'{devices} --snapshot cloud.json -f json')
     message = 'wrote s.yaml\nsomething does not fit, and is left out (exit 3)\n'
     assert (result.status, result.stderr) == (3, message)
     assert [record['subject'] for record in json.loads(result.stdout)] == [
@@ -151,11 +144,11 @@ def test_pci_devices_of_three_hosts_are_added_and_rolled_back(
         f'{reshape} verify p.json',
         f'resource provider inventory set {reserved}',
     ):
-        done = process(step) if 'rehearse' in step else run(step)
+        done = process(step) if 'rehearse' in step else placement(step)
         assert done.status == 0, done.stderr + done.stdout
 
     def resources(name):
-        shown = run(f'resource provider allocation show {servers[name]} -f json')
+        shown = placement(f'resource provider allocation show {servers[name]} -f json')
         records = json.loads(shown.stdout)
         return dict(pair for record in records for pair in record['resources'].items())
 
@@ -166,11 +159,11 @@ def test_pci_devices_of_three_hosts_are_added_and_rolled_back(
         'once': {'CUSTOM_PCI_10DE_2236': 1, 'VCPU': 1},
         'away': {'VCPU': 1},
     }
-    back = run(f'{reshape} rollback p.json --tree pci1 --tree pci2 --yes')
+    back = placement(f'{reshape} rollback p.json --tree pci1 --tree pci2 --yes')
     assert back.status == 0, back.stdout
     assert resources('gpu') == {'VCPU': 1}
     # Somebody has reserved it since: that is not taken back by halves.
-    assert run(f'{reshape} rollback p.json --tree pci3 --yes').status == 3
+    assert placement(f'{reshape} rollback p.json --tree pci3 --yes').status == 3
 
 
 def test_another_card_in_the_slot_does_not_become_a_second_class_of_it(

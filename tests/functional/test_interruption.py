@@ -16,9 +16,9 @@ from tests.logged import without_request_id
 BIN = Path(sys.executable).parent
 
 
-@pytest.fixture
-def service(tmp_path):
-    with stopping.running(tmp_path) as service:
+@pytest.fixture(scope='module')
+def service(tmp_path_factory):
+    with stopping.running(tmp_path_factory.mktemp('service')) as service:
         yield service
 
 

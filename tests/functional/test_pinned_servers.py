@@ -28,7 +28,7 @@ from tests.functional.claiming import claim_all
 from tests.functional.planted import Planted
 
 FIRST = int(os.environ.get('PINNED_FIRST', '0'))
-WORLDS = range(FIRST, FIRST + int(os.environ.get('PINNED_WORLDS', '30')))
+WORLDS = range(FIRST, FIRST + int(os.environ.get('PINNED_WORLDS', '12')))
 
 
 def random_world(chance):

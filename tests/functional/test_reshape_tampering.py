@@ -74,8 +74,10 @@ def test_a_plan_that_was_rewritten_without_a_change_is_applied(client, plan, tmp
     assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.APPLIED]
 
 
-@pytest.mark.parametrize('mutation', [false_inventory, false_holdings, less_memory])
-@pytest.mark.parametrize('is_in_journal', [False, True])
+@pytest.mark.parametrize(
+    ('mutation', 'is_in_journal'),
+    [(false_inventory, False), (false_holdings, True), (less_memory, False)],
+)
 def test_false_figures_in_a_plan_or_journal_change_no_allocation(
     client, plan, mutation, is_in_journal, tmp_path
 ):
