@@ -32,6 +32,7 @@ moves:
 def run(service_url, capsys, tmp_path, monkeypatch):
     """Run a command while others write to two of three hosts."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr('time.sleep', lambda seconds: None)
     client, other = client_of(service_url), client_of(service_url)
     clouds.emptied(other)
     clouds.load(other, clouds.cloud(hosts=3, servers=1))
