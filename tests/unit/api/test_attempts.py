@@ -67,13 +67,13 @@ def test_conflicts_are_tried_again_after_pauses_that_grow(clock, conflicts):
     assert clock.pauses == expected
 
 
-def test_it_gives_up_at_the_deadline(clock):
+def test_conflicts_are_repeated_until_the_deadline(clock):
     with pytest.raises(errors.ConcurrentUpdate):
         retried(failing(*[STALE] * 1000))
     assert DEADLINE <= clock.monotonic() <= DEADLINE + LONGEST_PAUSE
 
 
-def test_without_time_a_conflict_is_the_answer(clock):
+def test_a_conflict_is_not_repeated_with_a_generation_of_the_operator(clock):
     with pytest.raises(errors.ConcurrentUpdate):
         retried(failing(STALE), generation=7)
     assert clock.pauses == []
@@ -85,7 +85,7 @@ def test_a_write_without_an_answer_is_attempted_again(clock):
 
 
 @pytest.mark.parametrize('max_retries', [0, 2])
-def test_that_has_a_limit(clock, max_retries):
+def test_lost_writes_are_attempted_as_often_as_the_client_allows(clock, max_retries):
     with pytest.raises(errors.Unreachable):
         attempts.retried(Client(None, max_retries=max_retries), failing(*[lost()] * 9))
     assert len(clock.pauses) == max_retries
@@ -94,7 +94,7 @@ def test_that_has_a_limit(clock, max_retries):
 @pytest.mark.parametrize(
     'failure', [lost(may_be_done=False), errors.AuthenticationFailed('the token has expired')]
 )
-def test_a_write_is_not_forgotten_where_it_cannot_be_read_back(clock, failure):
+def test_a_lost_write_is_reported_when_it_cannot_be_read_back(clock, failure):
     write = lost()
     with pytest.raises(errors.Unreachable) as raised:
         retried(failing(write, failure))
@@ -104,12 +104,12 @@ def test_a_write_is_not_forgotten_where_it_cannot_be_read_back(clock, failure):
 
 
 @pytest.mark.parametrize(('retry_after', 'pause'), [('7', 7), ('86400', 30), ('soon', 0.2)])
-def test_retry_after_is_honoured_up_to_a_limit(clock, retry_after, pause):
+def test_attempts_honour_retry_after_up_to_a_limit(clock, retry_after, pause):
     assert retried(failing(lost(retry_after))) == 'done'
     assert clock.pauses == [pause]
 
 
-def test_a_conflict_after_a_lost_answer_may_be_ones_own_doing(clock):
+def test_a_conflict_after_a_lost_answer_reports_the_lost_answer(clock):
     failure = lost()
     with pytest.raises(errors.Unreachable) as raised:
         retried(failing(failure, STALE), generation=7)
@@ -127,7 +127,7 @@ def test_a_conflict_after_a_lost_answer_may_be_ones_own_doing(clock):
     ],
     ids=repr,
 )
-def test_nothing_else_is_repeated(clock, failure):
+def test_other_errors_are_not_repeated(clock, failure):
     with pytest.raises(type(failure)):
         retried(failing(failure))
     assert clock.pauses == []
@@ -143,9 +143,7 @@ def test_nothing_else_is_repeated(clock, failure):
         ([lost(), lost()], [False, True], None, 2),
     ],
 )
-def test_what_was_not_answered_is_looked_at_before_it_is_written_again(
-    clock, failures, done, result, looked
-):
+def test_a_lost_write_is_read_back_before_it_is_sent_again(clock, failures, done, result, looked):
     pending = iter(done)
     assert confirmed(failing(*failures), lambda: next(pending)) == result
     assert len(list(pending)) == len(done) - looked
@@ -164,6 +162,6 @@ def test_an_edit_that_was_carried_out_without_an_answer_is_done(clock, generatio
 
 
 @pytest.mark.parametrize('desired', [['A'], ['A', 'B']])
-def test_an_edit_at_another_generation_is_refused_whatever_is_left_to_do(desired):
+def test_an_edit_at_another_generation_is_refused(desired):
     with pytest.raises(PlacementError, match='The generation is 4, not 3'):
         edited(lambda: Read(['A'], 4), lambda _: desired, lambda *_: pytest.fail('sent'), 3)

@@ -12,7 +12,7 @@ BODY = {'inventories': {RP: {}}, 'allocations': {}}
 NOT_ALLOWED = 'Policy does not allow placement:reshaper:reshape to be performed.'
 
 
-def test_it_may_be_sent_at_a_version_of_its_own(call):
+def test_a_reshape_may_be_sent_at_a_version_of_its_own(call):
     sent = post('/reshaper', BODY, NOTHING, version='1.37')
     call(lambda client: reshaper.submit(client, BODY, version=Microversion(1, 37)), sent)
 
@@ -29,7 +29,7 @@ def test_a_refusal_by_the_policy_names_the_role_that_is_missing(call):
 
 @pytest.mark.parametrize(('status', 'allowed'), [(400, True), (403, False)])
 @pytest.mark.parametrize('version', ['1', '1.0', '1.39'])
-def test_an_empty_body_tells_whether_it_is_allowed(call, version, status, allowed):
+def test_an_empty_reshape_shows_if_the_policy_allows_it(call, version, status, allowed):
     # At the first version that has it: every service that can reshape understands that one.
     exchange = post('/reshaper', {}, fault(status, 'No'), version='1.30')
     assert call(reshaper.allowed, exchange, version=version) is allowed
@@ -38,12 +38,12 @@ def test_an_empty_body_tells_whether_it_is_allowed(call, version, status, allowe
 @pytest.mark.parametrize(
     ('reply', 'kind'), [(NOTHING, errors.InvalidAnswer), (fault(404, 'x'), errors.NotFound)]
 )
-def test_any_other_answer_tells_nothing(call, reply, kind):
+def test_an_unexpected_answer_to_the_empty_reshape_is_an_error(call, reply, kind):
     with pytest.raises(kind):
         call(reshaper.allowed, post('/reshaper', {}, reply, version='1.30'))
 
 
-def test_without_an_answer_it_is_asked_again(call):
+def test_the_empty_reshape_is_repeated_without_an_answer(call):
     lost = post('/reshaper', {}, Reply(503), version='1.30')
     exchange = post('/reshaper', {}, fault(403, 'No'), version='1.30')
     assert call(reshaper.allowed, lost, lost, exchange) is False

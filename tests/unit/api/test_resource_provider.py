@@ -51,7 +51,7 @@ def listed(*records):
         ({'matching': Filter(in_tree=RP)}, f'in_tree={RP}'),
     ],
 )
-def test_conditions_are_the_services(call, conditions, query):
+def test_conditions_become_the_query_of_the_service(call, conditions, query):
     # What stands in a name is quoted; the dialogue shows the query decoded.
     exchange = get(f'/resource_providers?{query}', listed())
     assert call(lambda client: resource_provider.list(client, **conditions), exchange) == []
@@ -59,7 +59,7 @@ def test_conditions_are_the_services(call, conditions, query):
 
 @pytest.mark.parametrize('name', ['', 'compute1', '..', "it's"])
 @pytest.mark.parametrize('others', [[], [provider(RP2, 'compute2'), provider(RP, 'COMPUTE1')]])
-def test_only_the_very_name_is_found(call, name, others):
+def test_find_takes_only_the_exact_name(call, name, others):
     exchange = get(f'/resource_providers?name={name}', listed(*others))
     with pytest.raises(errors.NoSuchProvider) as refusal:
         call(lambda client: resource_provider.find(client, name), exchange)

@@ -29,6 +29,6 @@ def test_refusals_are_types_and_are_not_repeated(call, reply, kind):
 
 
 @pytest.mark.parametrize('version', ['1', '1.5', '1.39'])
-def test_the_range_of_the_service_is_asked_for_without_a_version(call, version):
+def test_root_asks_for_the_versions_without_a_microversion(call, version):
     exchange = version_document('1.45', '1.2')
     assert call(root.show, exchange, version=version) == (Microversion(1, 2), Microversion(1, 45))
