@@ -22,7 +22,7 @@ HOSTILE = 'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
 READABLE = r'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
 
 
-def test_what_steers_is_written_out():
+def test_control_characters_are_written_out():
     assert printable(HOSTILE) == READABLE
 
 
@@ -33,7 +33,7 @@ def test_marks_without_a_width_are_written_out(mark):
 
 
 @pytest.mark.parametrize('text', ['plain', 'Zürich 東京 🙂', 'two\nlines\tand a tab', ''])
-def test_text_stays(text):
+def test_plain_text_is_unchanged(text):
     assert printable(text) == text
 
 
@@ -47,12 +47,12 @@ def test_text_stays(text):
         (1.5, 1.5, 1.5),
     ],
 )
-def test_a_cell_for_programs_and_for_people(cell, line, read):
+def test_cells_differ_for_programs_and_for_people(cell, line, read):
     """What is no column of ours stays as it is: so osc-placement prints what a consumer holds."""
     assert (flat(cell), shown(cell)) == (line, read)
 
 
-def test_a_colour_is_that_of_the_style_alone():
+def test_a_styled_cell_has_only_the_colour_of_its_style():
     line = painted(f'{Style(colours=True).paint(HOSTILE, "bold")} {"x" + chr(27)}[5m')
     assert line == f'\x1b[1m{READABLE}\x1b[0m x\\x1b[5m'
 
@@ -62,7 +62,7 @@ def drawn(render, name):
 
 
 @pytest.mark.parametrize('render', [graphs.dot, pictures.svg])
-def test_pictures_have_it_too(render):
+def test_pictures_write_control_characters_out(render):
     picture = drawn(render, HOSTILE)
     assert '\x1b' not in picture
     assert picture.isascii() or '\x9b' not in picture

@@ -6,7 +6,7 @@ import pytest
 from placementclient.basis.wording import first, lines_of, listed, without_credentials
 
 
-def test_the_first_of_many():
+def test_long_lists_are_cut_with_the_number_of_the_rest():
     assert first([1, 2, 3]) == '1; 2; 3'
     assert first(['a', 'b', 'c', 'd', 'e']) == 'a; b; c; and 2 more'
     assert first(['a', 'b', 'c'], 1) == 'a; and 2 more'
