@@ -59,7 +59,7 @@ def test_placement_accepts_each_operation_of_a_plan_and_of_its_rollback(seed):
             live = simulate(live, operations)
 
 
-def test_who_makes_room_comes_before_who_needs_it():
+def test_consumers_that_make_room_come_before_those_that_need_it():
     """Two hosts are divided; a server leaves a full pool, to which one of the other host goes."""
     pool, full = uuid_of('pool'), {uuid_of('pool'): {'DISK_GB': 4}}
 
@@ -90,7 +90,7 @@ def test_who_makes_room_comes_before_who_needs_it():
 
 @settings(max_examples=50, deadline=None)
 @given(SEEDS)
-def test_nothing_leads_to_what_is_there(seed):
+def test_equal_snapshots_need_no_operations(seed):
     before, _ = pair(Random(seed))
     assert diff(before, before) == ()
 
@@ -123,7 +123,7 @@ def test_traits_are_gained_before_allocations_move_and_lost_after_it():
     )
 
 
-def test_what_is_given_back_makes_room_without_more_inventory():
+def test_freed_amounts_make_room_without_more_inventory():
     """Allocations that end are written first: for no moment there has to be more."""
     host = uuid_of('host')
     state = ProviderState(

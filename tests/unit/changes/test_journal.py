@@ -29,7 +29,7 @@ def path(tmp_path):
     return str(tmp_path / 'plan.journal')
 
 
-def test_what_it_knows_afterwards(path):
+def test_a_journal_returns_what_was_noted_of_each_tree(path):
     with journal.opened(path, 'one') as opened:
         opened.intend(ROOT, operations.record(CREATE))
         opened.note(ROOT, 'done', Client(None))
@@ -43,11 +43,11 @@ def test_what_it_knows_afterwards(path):
     assert journal.read(path, 'one')[ROOT].ended == 'applied'
 
 
-def test_there_need_not_be_one(path):
+def test_a_missing_journal_is_an_empty_one(path):
     assert journal.read(path, 'one') == {}
 
 
-def test_it_only_grows_from_whatever_prefix(path, monkeypatch):
+def test_a_journal_is_only_appended_to(path, monkeypatch):
     with journal.opened(path, 'one') as opened:
         opened.intend(ROOT, operations.record(CREATE))
         opened.end(ROOT, 'applied')
@@ -62,7 +62,7 @@ def test_it_only_grows_from_whatever_prefix(path, monkeypatch):
         assert (record.begun, record.ended) == (True, None)
 
 
-def test_it_belongs_to_one_plan(path):
+def test_a_journal_belongs_to_one_plan(path):
     with journal.opened(path, 'one'):
         pass
     with pytest.raises(errors.BadFile, match='another plan'), journal.opened(path, 'two'):
@@ -78,14 +78,14 @@ def test_it_belongs_to_one_plan(path):
         *('hello', '{"at": "2026', 'precious: 1', '{"journal":"placementclient/other'),
     ],
 )
-def test_it_is_not_written_to_what_is_none(path, content):
+def test_a_journal_is_not_appended_to_another_file(path, content):
     Path(path).write_text(content)
     with pytest.raises(errors.BadFile, match='not a journal'), journal.opened(path, 'one'):
         pass
     assert Path(path).read_text() == content
 
 
-def test_one_at_a_time(path):
+def test_a_journal_is_open_once_at_a_time(path):
     with (
         journal.opened(path, 'one'),
         pytest.raises(journal.JournalLocked) as caught,
@@ -168,7 +168,7 @@ def test_every_line_has_its_time(path):
 
 
 @pytest.mark.parametrize('path', ['/nowhere/plan.journal', '/'])
-def test_a_place_where_none_can_be(path):
+def test_a_path_without_a_journal_is_an_error(path):
     with pytest.raises(errors.BadFile), journal.opened(path, 'one'):
         pass
 
@@ -188,7 +188,7 @@ def test_a_link_that_others_may_have_made_is_not_followed(tmp_path):
     assert (tmp_path / 'precious').read_text() == ''
 
 
-def test_where_nothing_can_be_locked_that_is_told(path, monkeypatch):
+def test_a_file_system_without_locks_is_an_error(path, monkeypatch):
     def flock(descriptor, operation):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
@@ -220,7 +220,7 @@ def test_an_intent_that_was_refused_or_taken_back_was_not_sent(path):
         ('done in part', False, 1),
     ],
 )
-def test_a_journal_knows_what_is_done_of_a_tree_until_it_is_whole(path, ended, is_other_way, count):
+def test_a_journal_counts_what_is_done_of_an_unfinished_tree(path, ended, is_other_way, count):
     with journal.opened(path, 'one') as opened:
         opened.intend(ROOT, operations.record(CREATE))
         opened.note(ROOT, 'done', Client(None))

@@ -28,7 +28,7 @@ GPU = Inventory(2)
 @pytest.mark.parametrize('is_back', [False, True])
 @settings(max_examples=200, deadline=None)
 @given(SEEDS)
-def test_a_change_cut_off_anywhere_is_completed_and_taken_back(is_back, seed):
+def test_a_change_cut_off_anywhere_is_completed_and_rolled_back(is_back, seed):
     random = Random(seed)
     before, after = pair(random)
     operations = diff(before, after)
@@ -42,7 +42,7 @@ def test_a_change_cut_off_anywhere_is_completed_and_taken_back(is_back, seed):
 
 @settings(max_examples=300, deadline=None)
 @given(SEEDS)
-def test_a_change_beside_any_other_change_ends(seed):
+def test_a_change_beside_random_changes_of_others_ends(seed):
     random = Random(seed)
     before, after = pair(random)
     live = snapshot(random, random.choice((before, after)), keep=0.7)
@@ -70,7 +70,7 @@ def obstacles(rebased):
     return [obstacle.reason for obstacle in rebased.obstacles]
 
 
-def test_other_fields_and_classes_of_others_stay():
+def test_rebase_keeps_other_fields_and_classes_of_others():
     before = cloud(host({'VCPU': Inventory(8)}))
     after = cloud(host({'VCPU': Inventory(8, allocation_ratio=4.0)}))
     live = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2)}, 'CUSTOM_T'))
@@ -80,7 +80,7 @@ def test_other_fields_and_classes_of_others_stay():
     assert rebased.operations == (SetInventories(HOST, live.providers[HOST].inventories, desired),)
 
 
-def test_what_others_had_changed_before_stays_when_the_change_is_made_again():
+def test_a_repeated_change_keeps_what_others_had_changed():
     """A request writes all inventories of a provider: it is no owner of those it found."""
     vcpu, disk = Inventory(16), Inventory(500)
     before = Snapshot([host({'VCPU': vcpu, 'DISK_GB': disk})], [])
@@ -177,7 +177,7 @@ def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once():
     ]
 
 
-def test_a_provider_that_somebody_uses_is_not_deleted():
+def test_rebase_deletes_no_provider_in_use():
     before = cloud(host({'VCPU': Inventory(8)}))
     live = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 2})
     rebased = rebase(before, cloud(), live)
@@ -185,7 +185,7 @@ def test_a_provider_that_somebody_uses_is_not_deleted():
     assert rebased.operations == ()
 
 
-def test_a_provider_that_somebody_has_changed_is_not_deleted():
+def test_rebase_deletes_no_provider_that_others_have_changed():
     """To take it back would make the provider as it was planned on, not as it was."""
     before = cloud(host({'VCPU': Inventory(8)}, 'CUSTOM_T'))
     changed = host({'VCPU': Inventory(8), 'VGPU': Inventory(2)}, 'CUSTOM_T', 'CUSTOM_U')

@@ -25,7 +25,7 @@ def states(queue):
     return [tree.state for tree in queue.outcome().trees]
 
 
-def test_as_many_at_a_time_as_there_are_workers():
+def test_as_many_trees_run_at_a_time_as_there_are_workers():
     barrier = threading.Barrier(2, timeout=10)
     under_way, most = [0], [0]
     lock = threading.Lock()
@@ -46,14 +46,14 @@ def test_as_many_at_a_time_as_there_are_workers():
 
 
 @pytest.mark.parametrize('backward', [False, True])
-def test_none_begins_after_the_last_failure_that_is_allowed(backward):
+def test_no_tree_begins_after_the_allowed_failures(backward):
     queue = TreeQueue(TREES, max_failures=2, backward=backward)
     queue.run(lambda tree: result_of(tree, State.FAILED), 1)
     expected = [State.FAILED] * 2 + [State.NOT_STARTED] * 3
     assert states(queue) == (expected[::-1] if backward else expected)
 
 
-def test_trees_that_are_back_already_do_not_count():
+def test_trees_that_need_no_rollback_do_not_count_for_the_limit():
     def work(tree):
         is_back = tree in TREES[3:]
         return result_of(tree, State.ALREADY_BACK if is_back else State.ROLLED_BACK)
@@ -67,7 +67,7 @@ def test_trees_that_are_back_already_do_not_count():
     ]
 
 
-def test_an_interrupt_is_told_while_trees_are_under_way():
+def test_an_interrupt_is_announced_while_trees_are_under_way():
     warnings: list[str] = []
 
     def report(result):

@@ -29,7 +29,7 @@ CONSUMERS = TREE.before.consumers.values()
         ),
     ],
 )
-def test_others_have_made_or_moved_a_provider(states, message):
+def test_a_tree_with_a_provider_that_others_made_or_moved_is_left_alone(states, message):
     rebased = rebase_change(TREE, cloud(states, CONSUMERS))
     assert [obstacle.reason for obstacle in rebased.obstacles] == [message]
     assert rebased.operations == ()

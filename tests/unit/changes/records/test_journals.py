@@ -20,7 +20,7 @@ END = journals.encode(JournalEntry(at=AT, tree='a', end='applied'))
 RESUMED = journals.encode(JournalEntry(at=AT, resumed=True))
 
 
-def test_what_was_noted_comes_back():
+def test_a_journal_is_read_as_it_was_written():
     read = journals.decode(HEADER + INTENT + RESUMED + END, 'a.journal')
     assert [entry.tree for entry in read.entries] == [None, 'a', None, 'a']
     assert (read.entries[0].plan, read.entries[3].end, read.is_torn) == (
@@ -30,7 +30,7 @@ def test_what_was_noted_comes_back():
     )
 
 
-def test_it_may_be_cut_off_anywhere():
+def test_a_journal_may_be_cut_off_at_any_byte():
     whole = HEADER + INTENT + END
     for length in range(len(whole)):
         read = journals.decode(whole[:length], 'a.journal')
@@ -89,12 +89,12 @@ def test_wrong_types_are_told_with_their_line():
 @pytest.mark.parametrize(
     'content', [b'hello', b'[]', b'7\n', b'{"at":"x"}\n', b'{"journal":"other"', INTENT, b'\n\n']
 )
-def test_what_is_no_journal(content):
+def test_other_files_are_no_journal(content):
     with pytest.raises(errors.BadFile, match=r'^a: not a journal$'):
         journals.decode(content, 'a')
 
 
-def test_another_version():
+def test_a_journal_of_another_version_is_refused():
     content = journals.encode(JournalEntry(journal=journals.FORMAT, version=2, at=AT))
     with pytest.raises(errors.BadFile, match=r'^a: journal version 2 is not known$'):
         journals.decode(content, 'a')

@@ -58,14 +58,14 @@ def test_a_plan_comes_back_and_is_known_by_its_digest(plan):
     assert encoded(read) == content
 
 
-def test_one_tree_to_a_line(plan):
+def test_a_plan_has_one_tree_on_each_line(plan):
     lines = encoded(plan).decode().splitlines()
     assert len(lines) == 4
     assert ['Köln-1' in lines[1], 'small' in lines[2]] == [True, True]
 
 
 @pytest.mark.parametrize('indent', [None, 2])
-def test_the_layout_may_be_another(plan, indent):
+def test_a_plan_in_another_layout_is_read(plan, indent):
     content = json.loads(encoded(plan))
     laid_out = json.dumps(content, indent=indent, sort_keys=True).encode()
     assert plans.decode(laid_out, 'plan.json').digest == content['digest']
@@ -124,14 +124,14 @@ def test_a_fault_in_what_providers_have_in_common_is_told_too(plan):
     assert str(raised.value) == f'plan.json:1: damaged plan: {fault}'
 
 
-def test_what_is_equal_is_in_memory_once(plan):
+def test_equal_parts_of_a_plan_are_in_memory_once(plan):
     first, second, *_ = plans.decode(encoded(plan), 'plan.json').changes
     ours, theirs = (tree.providers[1].content_after for tree in (first, second))
     assert ours.traits is theirs.traits
     assert ours.aggregates is theirs.aggregates
 
 
-def test_a_program_gets_the_inverse_too(plan):
+def test_a_plan_has_its_inverse(plan):
     written, shown = json.loads(encoded(plan)), plans.document(plan)
     (root, child), (consumer,) = plan.changes[0].providers, plan.changes[0].consumers
     assert [operation['operation'] for operation in shown['trees'][0]['inverse']] == [

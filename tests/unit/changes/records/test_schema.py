@@ -23,14 +23,14 @@ def faults(kind, value):
 
 
 @pytest.mark.parametrize('kind', schema.KINDS)
-def test_the_package_ships_what_is_generated(kind):
+def test_the_schemas_of_the_package_are_those_that_are_generated(kind):
     """Made anew by ``placement resource provider reshape schema KIND``."""
     shipped = resources.files('placementclient.files') / 'schemas' / f'{kind}.json'
     assert json.loads(shipped.read_text()) == json.loads(json.dumps(schema.schema(kind)))
     Draft202012Validator.check_schema(schema.schema(kind))
 
 
-def test_files_as_they_are_written():
+def test_files_that_are_written_match_their_schemas():
     snapshot = snapshots.decode(CLOUD.read_bytes(), 'cloud.json')
     plan = planner.make(snapshot, specifications.from_document(SPEC, 'spec'))
     assert faults('snapshot', json.loads(b''.join(snapshots.encode(snapshot)))) == []
@@ -38,25 +38,25 @@ def test_files_as_they_are_written():
 
 
 @pytest.mark.parametrize('path', CASES, ids=lambda path: path.stem)
-def test_every_specification_that_is_read_is_one(path):
+def test_specifications_that_are_read_match_the_schema(path):
     document = yaml.safe_load(path.read_text())
     if 'error' not in document['expect']:
         assert faults('spec', document['spec']) == []
 
 
-def test_rows_of_assignments():
+def test_assignments_match_the_schema():
     row = dict.fromkeys(assignments.COLUMNS) | {'consumer_uuid': 'a', 'resource_class': 'VGPU'}
     assert faults('assignments', [row]) == []
     assert faults('assignments', [{'consumer_uuid': 'a'}]) != []
 
 
-def test_what_is_none():
+def test_other_documents_do_not_match_the_schemas():
     assert faults('spec', {'move': []}) != []
     assert faults('spec', {**SPEC, 'split': 'yes'}) != []
     assert faults('snapshot', {'format': 'placementclient/plan', 'version': 1}) != []
 
 
-def test_it_is_printed(placement):
+def test_schema_command_prints_the_schema(placement):
     printed = placement('resource provider reshape schema spec')
     assert json.loads(printed.stdout) == json.loads(json.dumps(schema.schema('spec')))
     assert placement('resource provider reshape schema spec -f json').status == 0
