@@ -43,17 +43,17 @@ def batch_runner(session, service):
         ('nonsense', False),
     ],
 )
-def test_what_can_run_beside_others(batch_runner, line, reads):
+def test_commands_that_only_read_run_beside_each_other(batch_runner, line, reads):
     assert batch_runner.only_reads(line.split()) is reads
 
 
-def test_nothing_can_before_the_version_is_known(session, service):
+def test_no_commands_run_beside_each_other_before_the_version_is_known(session, service):
     program = shell.Shell([], session)
     assert program.run(['nonsense']) == 2
     assert not BatchRunner(program).only_reads(['resource', 'class', 'list'])
 
 
-def test_each_has_what_it_prints_itself(batch_runner, service):
+def test_each_command_has_its_own_output(batch_runner, service):
     """Of those that run at the same time; one of them is wrong usage, which argparse prints."""
     service.always({'resource_classes': [{'name': 'VCPU'}]})
     lines = [LIST, [*LIST, '--nonsense'], LIST, ['trait', 'show', 'X', 'Y']]

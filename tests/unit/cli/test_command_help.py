@@ -48,7 +48,7 @@ def test_a_command_has_a_subject(command, subject):
         ('', []),
     ],
 )
-def test_what_somebody_may_have_meant(typed, meant):
+def test_a_mistyped_command_has_suggestions(typed, meant):
     assert command_help.near(typed.split(), NAMES) == meant
 
 

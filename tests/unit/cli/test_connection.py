@@ -96,7 +96,7 @@ def test_the_report_names_the_cloud(service, capsys):
 
 
 @pytest.mark.usefixtures('clouds')
-def test_a_cloud_that_is_not_there_is_told(service, capsys):
+def test_a_cloud_that_does_not_exist_is_an_error_with_a_suggestion(service, capsys):
     assert shell.main(['--os-cloud', 'paris', *LIST]) == 1
     clouds = 'clouds.yaml has elsewhere, lab, slow'
     assert capsys.readouterr().err == f'Cloud paris was not found. {clouds}\n'
@@ -110,14 +110,14 @@ def test_a_cloud_that_is_not_there_is_told(service, capsys):
     [([], 60), (['--timeout', '5'], 5), (['--os-placement-timeout', '5'], 5)],
     ids=str,
 )
-def test_an_answer_is_waited_for_as_long_as_is_said(service, options, timeout):
+def test_the_timeout_option_limits_each_answer(service, options, timeout):
     service.answer(CLASSES)
     assert shell.main([*NO_AUTH, *options, *LIST]) == 0
     assert service.last.timeout == timeout
 
 
 @pytest.mark.usefixtures('clouds')
-def test_a_cloud_may_say_how_long(service):
+def test_a_cloud_of_the_file_may_set_the_timeout(service):
     service.answer(CLASSES, CLASSES)
     assert shell.main(['--os-cloud', 'slow', *LIST]) == 0
     assert service.last.timeout == 12
@@ -126,7 +126,7 @@ def test_a_cloud_may_say_how_long(service):
 
 
 @pytest.mark.parametrize('place', ['http_proxy', 'REQUESTS_CA_BUNDLE', 'netrc'])
-def test_the_environment_says_how_requests_are_sent(service, monkeypatch, tmp_path, place):
+def test_variables_set_how_requests_are_sent(service, monkeypatch, tmp_path, place):
     monkeypatch.setenv('HOME', str(tmp_path))
     if place == 'netrc':
         (tmp_path / '.netrc').write_text('default login me password secret')
@@ -142,9 +142,7 @@ def test_the_environment_says_how_requests_are_sent(service, monkeypatch, tmp_pa
     assert sent[place] == (True if place == 'netrc' else 'http://proxy.test:3128')
 
 
-def test_an_environment_that_says_nothing_is_not_looked_at_for_each_request(
-    service, monkeypatch, tmp_path
-):
+def test_an_environment_without_proxies_is_read_once(service, monkeypatch, tmp_path):
     monkeypatch.setenv('HOME', str(tmp_path))
     for name in [name for name in os.environ if name.lower().endswith('_proxy')]:
         monkeypatch.delenv(name)
@@ -173,7 +171,7 @@ def test_without_clouds_the_searched_folders_are_named(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(('options', 'seconds'), [([], 60), (['--timeout', '5'], 5)], ids=str)
-def test_keystone_has_its_time_too(service, options, seconds):
+def test_the_timeout_holds_for_keystone(service, options, seconds):
     granted = token({('north', 'public'): 'http://north.test'})
     service.answer(
         Reply(200, version(KEYSTONE)),

@@ -49,7 +49,7 @@ def test_the_version_is_negotiated_unless_it_is_given():
 
 
 @pytest.mark.parametrize(('value', 'version'), [('1.8', '1.8'), ('', '1')])
-def test_the_environment_may_give_it(monkeypatch, value, version):
+def test_the_environment_may_give_the_version(monkeypatch, value, version):
     monkeypatch.setenv('OS_PLACEMENT_API_VERSION', value)
     assert parsed() == version
     assert parsed('--os-placement-api-version', '1.7') == '1.7'
@@ -93,7 +93,7 @@ def test_retries_and_timeout_come_from_options_and_from_the_environment(monkeypa
     ],
     ids=str,
 )
-def test_what_is_no_number_is_wrong_usage(argv):
+def test_numbers_that_are_none_are_wrong_usage(argv):
     with pytest.raises(SystemExit) as exit:
         options(*argv)
     assert exit.value.code == 2
@@ -146,7 +146,7 @@ def test_the_embedded_service_beside_a_cloud_is_refused(
     assert plugin.make_client(instance)
 
 
-def test_what_the_command_line_says_wins_over_the_environment(session, monkeypatch):
+def test_options_win_over_the_environment(session, monkeypatch):
     monkeypatch.setenv('OS_AUTH_URL', 'http://keystone.test')
     monkeypatch.setattr('sys.argv', ['openstack', '--os-auth-type', 'placement_direct'])
     instance = manager('1', session)

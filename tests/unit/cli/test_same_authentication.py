@@ -191,7 +191,7 @@ def both(requests_mock, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(('argv', 'environment'), COMBINATIONS, ids=str)
-def test_both_programs_make_the_same_of_settings(both, argv, environment):
+def test_both_programs_authenticate_alike(both, argv, environment):
     lean, whole = both(argv, environment)
     assert whole.requests
     assert lean == whole

@@ -50,7 +50,7 @@ PAUSES = '. Trying again, with pauses of about 8 s in all'
 
 
 @pytest.mark.parametrize(('reply', 'line'), HOSTILE.values(), ids=HOSTILE)
-def test_any_answer_is_survived_with_one_line(placement, service, reply, line):
+def test_any_answer_of_the_service_is_an_error_of_one_line(placement, service, reply, line):
     service.answer(*[reply] * 6)
     pauses = f'{line}{PAUSES}\n' if reply.status >= 500 else ''
     assert placement(LIST) == Result(1, '', f'{pauses}{line}\n')
@@ -70,7 +70,7 @@ def test_the_token_is_not_printed_with_debug(placement, service):
 
 
 @pytest.mark.parametrize(('format', 'output'), [('table', '\n'), ('value', ''), ('json', '[]\n')])
-def test_no_rows_are_printed_too(placement, service, format, output):
+def test_an_empty_table_is_printed(placement, service, format, output):
     service.answer(get('/resource_classes', {'resource_classes': []}))
     assert placement(f'{LIST} -f {format}') == Result(0, output, '')
 
@@ -88,7 +88,7 @@ def test_a_group_without_its_verb_lists_the_group(placement, argv):
     assert verbs == ['add', 'delete', 'list', 'remove', 'set']
 
 
-def test_debug_does_not_tell_of_entry_points(monkeypatch, capsys):
+def test_debug_prints_nothing_of_entry_points(monkeypatch, capsys):
     monkeypatch.setenv('OS_AUTH_TYPE', 'none')
     monkeypatch.setenv('OS_ENDPOINT', 'http://127.0.0.1:1')
     assert shell.main(['--debug', *LIST.split()]) == 1
@@ -115,7 +115,7 @@ def test_an_option_is_not_guessed_from_its_beginning(placement, service):
 
 
 @pytest.mark.parametrize('argv', ['--help', ''])
-def test_without_a_command_it_says_what_there_is(placement, argv):
+def test_without_a_command_the_commands_are_listed(placement, argv):
     result = placement(argv)
     assert result.status == 0
     assert result.stdout.startswith('usage: placement ')
@@ -137,13 +137,13 @@ def test_the_help_of_a_command_has_its_example_as_it_is(placement, service, argv
     ('flag', 'level'),
     [('-q', 'ERROR'), ('-v', 'INFO'), ('-vv', 'DEBUG'), ('-vvvv', 'DEBUG'), ('--debug', 'DEBUG')],
 )
-def test_more_is_logged_the_more_is_asked_for(placement, service, flag, level):
+def test_each_v_logs_more(placement, service, flag, level):
     service.answer(CLASSES)
     placement(f'{flag} {LIST}')
     assert logging.getLevelName(logging.getLogger().level) == level
 
 
-def test_an_auth_type_that_does_not_exist_is_wrong_usage_and_those_there_are_are_listed(capsys):
+def test_an_unknown_auth_type_is_wrong_usage_with_a_list_of_the_known(capsys):
     assert shell.main(['--os-auth-type', 'v3passwd', *LIST.split()]) == 2
     # What looks for it may log a line before.
     refusal = capsys.readouterr().err.splitlines()[-1]
@@ -215,7 +215,7 @@ def test_nothing_prints_the_password_of_a_url(
 
 
 @pytest.mark.usefixtures('_is_real')
-def test_a_log_is_its_owners_alone(service, session, tmp_path):
+def test_a_log_is_readable_by_its_owner_alone(service, session, tmp_path):
     service.always({'traits': []})
     log = tmp_path / 'log'
     for _ in range(2):
@@ -224,7 +224,7 @@ def test_a_log_is_its_owners_alone(service, session, tmp_path):
     assert log.read_text().count('GET http') == 2
 
 
-def test_a_log_is_no_link_of_somebody_else(service, session, tmp_path, capsys):
+def test_a_log_does_not_follow_a_link_of_another_user(service, session, tmp_path, capsys):
     service.always({'traits': []})
     shared = tmp_path / 'shared'
     shared.mkdir()

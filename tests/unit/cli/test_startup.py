@@ -187,7 +187,7 @@ def test_the_clouds_of_a_file_are_not_looked_for_without_need():
     assert 'keystoneauth1' not in modules
 
 
-def test_a_key_press_waits_for_python_alone():
+def test_completion_loads_nothing_but_python():
     ended = subprocess.run(
         [sys.executable, '-c', RUN, 'complete', '--values', 'nonsense', ''],
         input='',

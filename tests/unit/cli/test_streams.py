@@ -25,7 +25,7 @@ def run(command, home):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('closed', ['>&-', '2>&-', '<&- >&- 2>&-'])
-def test_what_is_asked_for_is_done(closed, tmp_path):
+def test_closed_streams_do_not_stop_a_command(closed, tmp_path):
     done = run(f'resource class create CUSTOM_X {closed}', tmp_path)
     assert (done.returncode, done.stderr) == (0, '')
     listed = run(f'resource class list -f value {closed}', tmp_path)
@@ -34,7 +34,7 @@ def test_what_is_asked_for_is_done(closed, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_error_keeps_its_exit_status(tmp_path):
+def test_an_error_keeps_its_exit_status_with_closed_streams(tmp_path):
     for closed in ('>&-', '>&- 2>&-'):
         refused = run(f'resource class show VCPUS {closed}', tmp_path)
         assert refused.returncode == 1
@@ -53,14 +53,14 @@ def test_an_error_keeps_its_exit_status(tmp_path):
         ('--help', ''),
     ],
 )
-def test_a_full_disk_is_told(command, ending, tmp_path):
+def test_a_full_disk_for_output_is_an_error(command, ending, tmp_path):
     full = run(f'{command} > /dev/full', tmp_path)
     sentence = f'Cannot write to stdout: No space left on device{ending}\n'
     assert (full.returncode, full.stderr) == (1, sentence)
 
 
 @pytest.mark.slow
-def test_nobody_can_be_asked(tmp_path):
+def test_a_question_without_a_standard_input_is_wrong_usage(tmp_path):
     run('resource provider create compute1', tmp_path)
     purged = run('resource provider purge compute1 <&-', tmp_path)
     assert purged.returncode == 2

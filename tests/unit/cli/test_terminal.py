@@ -20,7 +20,7 @@ SHOW = get(f'/resource_providers/{RP}', provider(name=HOSTILE))
     [('resource provider list', LIST), (f'resource provider show {RP}', SHOW)],
     ids=['rows', 'fields'],
 )
-def test_a_table_has_nothing_that_steers(placement, service, command, exchange):
+def test_tables_have_no_control_characters(placement, service, command, exchange):
     service.answer(exchange)  # type: ignore[arg-type]
     printed = placement(command).stdout
     assert READABLE in printed
@@ -41,7 +41,9 @@ def test_data_in_a_pipe_stays_as_it_is(placement, service, format):
 
 @pytest.mark.parametrize('format', ['json', 'yaml', 'csv', 'value', 'table'])
 @pytest.mark.parametrize('name', [HOSTILE, 'a\u202eb', 'a\x85b'])
-def test_data_on_a_terminal_has_nothing_that_steers(placement, service, monkeypatch, format, name):
+def test_data_on_a_terminal_has_no_control_characters(
+    placement, service, monkeypatch, format, name
+):
     service.answer(get('/resource_providers', {'resource_providers': [provider(name=name)]}))
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
     printed = placement(f'resource provider list -c name -f {format}').stdout
@@ -49,7 +51,7 @@ def test_data_on_a_terminal_has_nothing_that_steers(placement, service, monkeypa
     assert not set(printed) & set('\x1b\x07\x9b\r\u202e\x85')
 
 
-def test_a_line_of_the_log_has_nothing_that_steers(placement, service, tmp_path):
+def test_log_lines_have_no_control_characters(placement, service, tmp_path):
     service.answer(fault(500, 'Broken'))
     printed = placement('--debug', 'resource', 'provider', 'list', '--name', HOSTILE).stderr
     assert not set(printed) & {'\x1b', '\x07', '\x9b', '\r'}
@@ -73,7 +75,7 @@ def test_wrong_usage_repeats_what_it_was_given_as_text(placement, words):
 
 
 @pytest.mark.parametrize('is_terminal', [False, True])
-def test_a_document_on_a_terminal_has_nothing_that_steers(monkeypatch, is_terminal):
+def test_documents_on_a_terminal_have_no_control_characters(monkeypatch, is_terminal):
     out = io.TextIOWrapper(io.BytesIO())
     out.isatty = lambda: is_terminal  # type: ignore[method-assign]
     monkeypatch.setattr('sys.stdout', out)
