@@ -100,7 +100,7 @@ def test_another_type_or_a_number_out_of_bounds_is_told_with_its_place(
         json.dumps({'total': 1, 'resource_provider_generation': 1, 'x': '\udcff'}),
     ],
 )
-def test_what_json_should_not_say_is_refused(placement, service, body):
+def test_invalid_json_is_refused(placement, service, body):
     service.answer(Reply(200, body))
     result = placement(f'resource provider inventory show {RP} VCPU')
     assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)

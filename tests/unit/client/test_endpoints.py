@@ -35,7 +35,7 @@ def test_a_path_is_the_template_with_its_parts():
 
 @pytest.mark.parametrize('row', WITH_PARTS, ids=str)
 @pytest.mark.parametrize('part', UNSAFE, ids=ascii)
-def test_a_part_that_leads_elsewhere_is_refused_in_every_place(row, part):
+def test_a_part_that_changes_the_path_is_refused_in_every_place(row, part):
     names = fields(row.template)
     for name in names:
         with pytest.raises(errors.UnsafePath) as refusal:

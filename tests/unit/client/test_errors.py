@@ -62,6 +62,6 @@ def test_every_error_has_a_text(arguments):
             assert message.startswith(kind.__name__)
 
 
-def test_what_nobody_foresaw_says_its_class():
+def test_an_unforeseen_error_is_printed_with_its_class():
     assert str(Unexpected(StopIteration())) == 'StopIteration'
     assert str(Unexpected(KeyError('x'))) == "KeyError: 'x'"

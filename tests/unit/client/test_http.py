@@ -79,7 +79,7 @@ class NoKeystone(Token):
         raise keystoneauth1.exceptions.ConnectFailure('Keystone is down')
 
 
-def test_what_no_token_was_had_for_was_not_sent(service):
+def test_a_request_without_a_token_was_not_sent(service):
     client = Client(Session(NoKeystone(URL, 'token')), Microversion(1, 39))
     with pytest.raises(errors.Unreachable, match='Keystone is down') as refusal:
         client.send(endpoints.DELETE_TRAIT, trait='CUSTOM_X')
@@ -101,7 +101,7 @@ def test_what_no_token_was_had_for_was_not_sent(service):
     ],
     ids=repr,
 )
-def test_the_errors_of_keystoneauth_end_here(client, service, failure, kind):
+def test_errors_of_keystoneauth_become_errors_of_the_client(client, service, failure, kind):
     service.fail(failure)
     with pytest.raises(PlacementError) as raised:
         client.send(endpoints.CREATE_TRAIT, trait='CUSTOM_X')
@@ -117,7 +117,7 @@ def test_the_errors_of_keystoneauth_end_here(client, service, failure, kind):
         (7.5, endpoints.RESHAPE, 7.5),
     ],
 )
-def test_an_answer_is_waited_for(session, service, configured, endpoint, timeout):
+def test_each_request_has_a_timeout(session, service, configured, endpoint, timeout):
     service.answer(LIST if endpoint.is_read else NOTHING)
     answer, body = (dict, None) if endpoint.is_read else (None, {})
     Client(session, timeout=configured).send(endpoint, answer=answer, body=body)

@@ -14,7 +14,7 @@ from placementclient.client.microversion import (
 
 
 @pytest.mark.parametrize('text', ['', '1', '1.x', '1.2.3', '-1.2', '1.2\n', '1.12345'], ids=ascii)
-def test_what_is_no_version_is_not_read_as_one(text):
+def test_text_that_is_no_version_is_refused(text):
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         Microversion.parse(text)
     assert str(refusal.value) == f'{text!r} is not a Placement API version'

@@ -177,7 +177,7 @@ def test_with_a_chosen_version_and_a_garbage_document_the_refusal_itself_is_told
         at(session, 30).send(endpoints.LIST_TRAITS, answer=dict)
 
 
-def test_a_406_of_a_proxy_is_no_reason_to_go_on_without_a_version(client, service):
+def test_a_406_of_a_proxy_is_an_error(client, service):
     service.answer(Reply(406, '<html>', reason='Not Acceptable'))
     with pytest.raises(errors.ForeignAnswer, match=r'^Not Acceptable: .*\(HTTP 406\)$'):
         client.send(endpoints.LIST_TRAITS, answer=dict)

@@ -44,11 +44,11 @@ def test_a_status_is_a_type_and_only_the_service_says_what_is_there(status, kind
         '(psycopg2.errors.SerializationFailure) could not serialize access',
     ],
 )
-def test_a_race_that_is_lost_with_500_is_a_conflict(sentence):
+def test_a_race_that_the_service_answers_with_500_is_a_conflict(sentence):
     assert type(answer(500, fault(500, sentence).body)) is errors.ConcurrentUpdate
 
 
-def test_when_to_ask_again_is_kept():
+def test_an_error_has_the_retry_after_of_the_answer():
     error = answer(503, None, 'Busy', **{'retry-after': '7'})
     assert isinstance(error, errors.ServerError)
     assert error.retry_after == '7'
@@ -72,7 +72,7 @@ def test_conflicts_are_told_apart_by_their_code(code, kind):
     assert type(answer(409, {'errors': [{'detail': 'x', 'code': code}]})) is kind
 
 
-def test_an_inventory_in_use_is_no_race_that_is_lost():
+def test_an_inventory_in_use_is_no_conflict_to_repeat():
     """Otherwise its deletion is tried for a minute."""
     start, code = 'Unable to delete inventory of class VGPU: ', 'placement.concurrent_update'
     used = f"{start}Inventory for 'VGPU' on resource provider 'x' in use."
@@ -88,7 +88,7 @@ def test_the_message_is_the_last_paragraph_with_code_and_request_id():
     assert (error.code, error.request_id) == ('placement.duplicate_name', 'req-1')
 
 
-def test_the_code_of_what_has_no_code_is_not_printed():
+def test_an_undefined_code_is_not_printed():
     assert str(answer(404, fault(404, 'No such.').body)) == 'No such. (HTTP 404) [req-1]'
 
 
@@ -135,13 +135,13 @@ def test_the_request_id_of_the_header_stands_in_for_that_of_the_body():
     ],
     ids=str,
 )
-def test_a_body_that_says_nothing_leaves_the_reason(body):
+def test_an_error_without_a_text_has_the_reason_of_the_status(body):
     assert str(answer(409, body, 'Conflict')) == (
         'Conflict: the answer is not one of the Placement service (HTTP 409)'
     )
 
 
-def test_an_answer_may_say_as_much_as_it_likes():
+def test_a_long_answer_becomes_a_short_message():
     refusal = decoding.refusal(400, None, fault(400, 'no ' + 'x' * 1_000_000).body, {})
     assert str(refusal).startswith('no xxx')
     assert len(str(refusal)) < 5000

@@ -17,7 +17,7 @@ def test_a_read_without_an_answer_is_repeated(client, service, status):
     assert len(service.requests) == 6
 
 
-def test_the_last_failure_is_told_when_it_gives_up(session, service):
+def test_the_last_failure_is_raised_after_all_retries(session, service):
     client = Client(session, max_retries=2)
     service.answer(*[fault(503, f'Busy {number}') for number in range(3)])
     with pytest.raises(errors.ServerError, match=r'^Busy 2 \(HTTP 503\)') as refusal:
@@ -39,7 +39,7 @@ def test_the_last_failure_is_told_when_it_gives_up(session, service):
         ('9' * 5000, 0, 0),
     ],
 )
-def test_retry_after_is_honoured_up_to_a_limit(
+def test_retries_honour_retry_after_up_to_a_limit(
     client, service, monkeypatch, retry_after, lowest, highest
 ):
     pauses: list[float] = []

@@ -52,7 +52,7 @@ def test_a_token_never_leaves_its_origin(serve, monkeypatch, status, endpoint):
     'location',
     ['http://user:secret@[/', '//other.test/x', 'ftp://other.test', 'http://other.test/\x1b[2J'],
 )
-def test_a_target_that_is_no_url_is_told_too(serve, location):
+def test_a_redirect_to_no_url_is_an_error(serve, location):
     server = serve(sends(response('302 Found', f'Location: {location}')))
     with pytest.raises(errors.InvalidAnswer, match='was redirected to ') as raised:
         client_of(server.url).send(endpoints.LIST_TRAITS, answer=dict)
@@ -113,7 +113,7 @@ def test_a_read_is_redirected_within_its_origin(serve, location):
     ]
 
 
-def test_redirects_end(serve):
+def test_endless_redirects_are_an_error(serve):
     server = serve(sends(response('302 Found', 'Location: /traits')))
     with pytest.raises(errors.InvalidAnswer, match='was redirected again and again'):
         client_of(server.url).send(endpoints.LIST_TRAITS, answer=dict)
@@ -137,7 +137,7 @@ def bomb(*codings):
 
 
 @pytest.mark.parametrize('answer', [endless, bomb('gzip'), bomb('gzip', 'gzip')])
-def test_an_answer_has_a_size(serve, answer):
+def test_an_answer_above_the_size_limit_is_an_error(serve, answer):
     server = serve(answer)
     refusal = f'The answer to GET {server.url}/traits has more than'
     with ends_within(20), pytest.raises(errors.InvalidAnswer, match=refusal):
@@ -174,7 +174,7 @@ def slowly(*parts):
     ids=['body', 'chunk', 'header', 'status'],
 )
 @pytest.mark.parametrize('has_proxy', [False, True])
-def test_an_answer_has_an_end(serve, monkeypatch, answer, has_proxy):
+def test_an_answer_that_never_ends_is_an_error(serve, monkeypatch, answer, has_proxy):
     server = serve(answer)
     url = server.url
     if has_proxy:
@@ -187,7 +187,7 @@ def test_an_answer_has_an_end(serve, monkeypatch, answer, has_proxy):
     assert len(server.requests) == 1
 
 
-def test_a_session_of_others_stays_as_it_is(serve):
+def test_a_session_of_another_program_is_not_changed(serve):
     session = Session(Token('http://cloud.test', 'a-token'))
     adapters = dict(session.session.adapters)
     client = Client(session)

@@ -61,11 +61,11 @@ def message(url, timeout=5, auth=None, endpoint=endpoints.LIST_TRAITS):
         (['trait', 'list'], {'HOME': 'http://a:1'}, 'the service catalog'),
     ],
 )
-def test_the_source_of_a_url(argv, variables, source):
+def test_an_error_names_the_source_of_the_url(argv, variables, source):
     assert unreachable.source('http://a:1/traits', argv, variables) == source
 
 
-def test_a_connection_that_is_refused():
+def test_a_refused_connection_is_an_error_with_the_url():
     where = f'127.0.0.1:{refused_port()}'
     sentence = f'No answer from http://{where}: Connection refused'
     assert message(f'http://user:secret@{where}/placement') == sentence
@@ -73,14 +73,14 @@ def test_a_connection_that_is_refused():
     assert message('', auth=keystone) == sentence
 
 
-def test_a_name_that_nobody_has():
+def test_a_host_name_that_does_not_resolve_is_an_error():
     assert message('http://nowhere.invalid:8778').startswith(
         'No answer from http://nowhere.invalid:8778: '
     )
     assert 'HTTPConnection' not in message('http://nowhere.invalid:8778')
 
 
-def test_an_answer_that_does_not_come(listening):
+def test_a_timeout_is_an_error(listening):
     where = f'http://127.0.0.1:{port(listening)}'
     assert message(where, timeout=0.05) == f'No answer from {where} in time'
 
@@ -93,7 +93,7 @@ def test_an_answer_that_does_not_come(listening):
         (b'x' * 60_000 + b'\r\n', f'{"x" * 200}…'),
     ],
 )
-def test_an_answer_that_is_none(serve, answer, reason):
+def test_an_answer_that_is_no_http_is_an_error(serve, answer, reason):
     url = serve(sends(answer)).url
     assert message(url) == f'No answer from {url}: {reason}'
 
@@ -106,7 +106,7 @@ def test_an_answer_that_is_none(serve, answer, reason):
         (b'Content-Encoding: gzip\r\nContent-Length: 5', b'hello'),
     ],
 )
-def test_an_answer_that_breaks_off(serve, headers, body):
+def test_an_answer_that_breaks_off_is_an_error(serve, headers, body):
     url = serve(sends(b'HTTP/1.1 200 OK\r\n', headers, b'\r\n\r\n', body)).url
     for endpoint, end in ((endpoints.LIST_TRAITS, ''), (endpoints.CREATE_CLASS, UNKNOWN)):
         sentence = f'The answer from {url} is damaged or not complete{end}'
@@ -176,7 +176,7 @@ def test_a_write_that_was_lost_once_stays_unknown(serve):
         trait.create(client, 'CUSTOM_X')
 
 
-def test_a_service_without_tls(listening):
+def test_https_to_a_service_without_tls_is_an_error(listening):
     where = f'https://127.0.0.1:{port(listening)}'
     threading.Thread(
         target=lambda: listening.accept()[0].sendall(b'HTTP/1.1 400 X\r\n\r\n')
