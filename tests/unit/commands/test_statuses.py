@@ -15,7 +15,7 @@ USUAL = {ExitStatus.DONE, ExitStatus.ERROR, ExitStatus.USAGE}
 
 
 @every_command
-def test_the_help_says_them(point):
+def test_the_help_names_all_exit_statuses(point):
     printed = ' '.join(parser_of(point).format_help().split())
     statuses = point.load().statuses
     assert 'Exit status: 0 done 1 error: Placement refuses, a file is bad 2' in printed
@@ -25,7 +25,7 @@ def test_the_help_says_them(point):
 
 
 @every_command
-def test_a_command_that_writes_says_its_columns(point):
+def test_a_command_that_writes_declares_its_columns(point):
     command = point.load()
     is_write = option.YES in command.options or not (command.endpoint or endpoints.SHOW_API).is_read
     if is_write and issubclass(command, base.Lister | base.ShowOne):
@@ -57,7 +57,7 @@ def test_columns_are_checked_before_anything_is_sent(placement, service, command
     ('options', 'unknown'), [('-c tree -c bogus', ['bogus']), ('-c bogus -c x', ['bogus', 'x'])]
 )
 @pytest.mark.parametrize('fits', ['', '--fits VCPU=1 ', '--tree nfs --fits VGPU=1 '])
-def test_each_column_has_to_be_there(placement, tmp_path, fits, options, unknown):
+def test_an_unknown_column_is_an_error(placement, tmp_path, fits, options, unknown):
     snapshot = save(tmp_path, 'cloud.json', small())
     result = placement(f'resource capacity show --snapshot {snapshot} {fits}{options}')
     assert (result.status, result.stdout) == (1, '')
@@ -92,7 +92,7 @@ def test_a_dry_run_tells_scripts_whether_it_is_needed(point):
     assert has_dry_run or not any('--dry-run' in choice.flags for choice in command.options)
 
 
-def test_what_is_empty_is_a_sentence_for_people_and_a_list_for_programs(placement, tmp_path):
+def test_an_empty_table_is_a_sentence_for_people_and_a_list_for_programs(placement, tmp_path):
     snapshot = save(tmp_path, 'cloud.json', small())
     command = f'resource provider snapshot diff {snapshot} {snapshot}'
     assert placement(command) == Result(0, '', 'No differences\n')

@@ -146,7 +146,7 @@ def test_with_a_service_too_old_nothing_is_carried_out(placement, service, argv,
 
 
 @needs
-def test_the_first_version_that_has_it_suffices(placement, service, argv, what, since):
+def test_the_first_version_of_an_option_suffices(placement, service, argv, what, since):
     service.answer(fault(500, 'Reached'))
     result = placement(argv, version=since)
     assert 'is not supported' not in result.stderr
@@ -172,7 +172,7 @@ def test_a_type_of_consumer_is_refused_where_the_service_stores_none(placement, 
     assert {request.line.split()[0] for request in service.requests} == {'GET'}
 
 
-def test_every_option_of_theirs_that_needs_a_version_is_in_the_table():
+def test_every_option_that_needs_a_version_is_tested():
     declared = {
         (command, option.flags[-1], str(option.since))
         for command, loaded in registered().items()
@@ -182,7 +182,7 @@ def test_every_option_of_theirs_that_needs_a_version_is_in_the_table():
     assert declared == {(command, option.split()[0], since) for command, option, since in OPTIONS}
 
 
-def test_every_endpoints_command_that_needs_a_version_is_in_the_table():
+def test_every_command_that_needs_a_version_is_tested():
     declared = {}
     for command, loaded in registered().items():
         plain = loaded(None, None)
@@ -210,9 +210,7 @@ REQUIRED = [
 
 
 @pytest.mark.parametrize(('argv', 'version', 'missing'), REQUIRED)
-def test_what_a_version_cannot_do_without_is_wrong_usage(
-    placement, service, argv, version, missing
-):
+def test_options_that_a_version_requires_are_required(placement, service, argv, version, missing):
     result = placement(argv, version=version)
     assert (result.status, result.stdout) == (2, '')
     message, usage = result.stderr.splitlines()
@@ -230,7 +228,7 @@ def test_what_a_version_cannot_do_without_is_wrong_usage(
         (f'resource provider inventory delete {RP}', '1.5'),
     ],
 )
-def test_what_a_version_can_do_without_may_be_left_out(placement, service, argv, version):
+def test_options_that_a_version_does_not_require_may_be_left_out(placement, service, argv, version):
     service.answer(fault(400, 'Reached'))
     assert placement(argv, version=version).stderr == 'Reached (HTTP 400) [req-1]\n'
 
@@ -245,7 +243,7 @@ def test_a_class_is_renamed_where_the_version_can(placement, service):
 
 
 @pytest.mark.parametrize('version', ['1.7', '1.20', '1.39', '1'])
-def test_what_a_later_version_took_away_is_refused(placement, service, version):
+def test_an_option_that_a_later_version_removed_is_refused(placement, service, version):
     low = '1.39' if version == '1' else version
     assert placement('resource class set CUSTOM_X --name CUSTOM_Y', version=version) == Result(
         1,

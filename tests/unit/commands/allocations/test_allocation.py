@@ -200,5 +200,5 @@ CASES = READING | SETTING | UNSETTING | OTHERS
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_allocation(play, case):
+def test_allocation_commands_send_and_print(play, case):
     play(case)

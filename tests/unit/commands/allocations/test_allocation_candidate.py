@@ -123,5 +123,5 @@ CASES = QUERIES | REFUSALS | ROWS
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_allocation_candidate(play, case):
+def test_candidate_commands_send_and_print(play, case):
     play(case)

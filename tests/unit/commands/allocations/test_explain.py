@@ -29,7 +29,7 @@ def printed(placement, options):
     return data
 
 
-def test_a_plain_request(placement, tmp_path):
+def test_explain_asks_for_a_plain_request(placement, tmp_path):
     result = placement(PRINT + flavors(tmp_path))
     path = f'/allocation_candidates?limit=1000&{AMOUNTS}&{DEFAULT}'
     assert (result.status, result.stdout) == (0, f'{path}\n')
@@ -39,7 +39,7 @@ def test_a_plain_request(placement, tmp_path):
     }  # fmt: skip
 
 
-def test_both_requests_for_dedicated_cpus(placement, tmp_path):
+def test_explain_asks_both_requests_for_dedicated_cpus(placement, tmp_path):
     request = printed(placement, flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'}))
     assert 'PCPU%3A2' in request['path']
     assert request['second'] == request['path'].replace(
@@ -47,7 +47,7 @@ def test_both_requests_for_dedicated_cpus(placement, tmp_path):
     )
 
 
-def test_every_list_of_other_services(placement, tmp_path):
+def test_explain_takes_every_list_from_files(placement, tmp_path):
     def file(name, content):
         return save(tmp_path, f'{name}.json', content)
 
@@ -103,7 +103,7 @@ def test_every_list_of_other_services(placement, tmp_path):
     assert without['path'] == f'/allocation_candidates?{AMOUNTS}&{DEFAULT}'
 
 
-def test_a_server_of_nova(placement, tmp_path, monkeypatch):
+def test_explain_takes_the_request_of_a_server(placement, tmp_path, monkeypatch):
     server = {
         'id': SERVER, 'tenant_id': 'p', 'user_id': 'u', 'pinned_availability_zone': 'az1',
         'OS-EXT-SRV-ATTR:hypervisor_hostname': 'h', 'OS-EXT-STS:task_state': None,
@@ -141,7 +141,7 @@ def test_a_server_of_nova(placement, tmp_path, monkeypatch):
     assert (result.status, result.stderr) == (1, f'Nova has no server {absent}\n')
 
 
-def test_what_no_service_says_of_a_server_is_named(placement, monkeypatch):
+def test_explain_names_what_no_service_says_of_a_server(placement, monkeypatch):
     server = {
         'id': SERVER, 'tenant_id': 'p', 'user_id': 'u', 'pinned_availability_zone': 'az1',
         'OS-EXT-SRV-ATTR:hypervisor_hostname': 'h', 'OS-EXT-STS:task_state': None,
@@ -170,7 +170,7 @@ def test_what_no_service_says_of_a_server_is_named(placement, monkeypatch):
         ({'hw:cpu_policy': 'pinned'}, 1, "hw:cpu_policy is 'pinned', which Nova does not know"),
     ],
 )
-def test_the_reason_of_nova(placement, tmp_path, specs, status, reason):
+def test_explain_prints_the_reason_that_nova_gives(placement, tmp_path, specs, status, reason):
     specs = {'hw:cpu_dedicated_mask': '0'} | specs
     result = placement(PRINT + flavors(tmp_path, **specs))
     assert (result.status, reason in result.stderr) == (status, True)
@@ -187,7 +187,7 @@ def test_the_reason_of_nova(placement, tmp_path, specs, status, reason):
         ('--flavor mm', "No flavor is called 'mm': see openstack flavor list --all. Did you"),
     ],
 )
-def test_options_that_mean_nothing(placement, tmp_path, options, reason):
+def test_explain_refuses_options_without_effect(placement, tmp_path, options, reason):
     snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8)]))
     source = flavors(tmp_path) if '--flavor' in options else ''
     result = placement(f'allocation candidate explain {options} {source} --snapshot {snapshot}')
@@ -251,7 +251,7 @@ def test_without_the_second_request_hosts_without_pcpu_are_none(placement, tmp_p
         ('', {'capabilities:a': 'b'}, {}, ['ComputeCapabilitiesFilter: capabilities:a']),
     ],
 )  # fmt: skip
-def test_what_filters_of_the_scheduler_decide_is_in_the_answer(
+def test_explain_names_what_filters_of_the_scheduler_decide(
     placement, tmp_path, options, specs, image, filters
 ):
     snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8, PCPU=8, MEMORY_MB=256)]))
@@ -266,7 +266,7 @@ def test_what_filters_of_the_scheduler_decide_is_in_the_answer(
     assert json.loads(placement(f'{command} -f json').stdout)['filters'] == filters
 
 
-def test_a_zone_has_its_name(placement, tmp_path):
+def test_explain_prints_the_name_of_a_zone(placement, tmp_path):
     uuids = ['0aee21e0-1111-4222-8333-444455556666', '1bee21e0-1111-4222-8333-444455556666']
     zones = [
         {'uuid': uuid, 'name': f'rack{n}', 'hosts': [], 'metadata': {'availability_zone': 'west'}}

@@ -78,14 +78,14 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize('answer', ['y\n', 'Y\n', 'yes\n', ' YES \n'])
-def test_on_a_terminal_yes_goes_on(answer):
+def test_yes_on_a_terminal_goes_on(answer):
     stderr = io.StringIO()
     ending(stdin=Terminal(answer), stderr=stderr).confirm('Delete?')
     assert stderr.getvalue() == 'Delete? [y/N] '
 
 
 @pytest.mark.parametrize('answer', ['', '\n', 'n\n', 'yess\n', 'ja\n'])
-def test_on_a_terminal_anything_else_does_not(answer):
+def test_any_other_answer_on_a_terminal_ends_the_command(answer):
     command = ending(stdin=Terminal(answer), stderr=io.StringIO())
     with pytest.raises(PlacementError, match=r'^Nothing was done$'):
         command.confirm('Delete?')
@@ -96,14 +96,14 @@ def test_on_a_terminal_anything_else_does_not(answer):
     [({'parsers': {}}, io.StringIO, True), ({}, Terminal, True), ({}, io.StringIO, False)],
     ids=['placement', 'openstack on a terminal', 'openstack in a script'],
 )
-def test_a_hint_is_for_people(program, stderr, is_logged, monkeypatch):
+def test_hints_are_printed_for_people_alone(program, stderr, is_logged, monkeypatch):
     command, messages = ending(stderr=stderr(), **program), list[str]()
     monkeypatch.setattr(command, 'log', SimpleNamespace(warning=messages.append))
     command.hint('Nothing matches')
     assert messages == ['Nothing matches'] * is_logged
 
 
-def test_elsewhere_nobody_is_asked():
+def test_without_a_terminal_a_command_needs_yes():
     stderr = io.StringIO()
     command = ending(stdin=io.StringIO('y\n'), stderr=stderr)
     with pytest.raises(

@@ -51,7 +51,9 @@ def ended_by(monkeypatch):
 
 @pytest.mark.parametrize('number', SIGNALS)
 @pytest.mark.parametrize('command', CHANGES)
-def test_a_change_that_was_sent_is_told(placement, service, ended_by, command, number):
+def test_an_interrupt_names_a_change_without_an_answer(
+    placement, service, ended_by, command, number
+):
     allocated = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}}
     service.always(everything('compute1') | CONSUMER | allocated | VERSIONS)
     sent = ended_by(number)
@@ -62,7 +64,7 @@ def test_a_change_that_was_sent_is_told(placement, service, ended_by, command, n
     assert result == Result(130, '', message)
 
 
-def test_a_change_that_was_done_is_told_with_an_error_after_it(placement, service):
+def test_an_error_after_a_change_names_the_change(placement, service):
     allocated = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}}
     owner = {'project_id': 'p', 'user_id': 'u'}
     service.answer(Reply(200, allocated | CONSUMER | owner), Reply(204), fault(403, 'Not allowed'))
@@ -73,7 +75,7 @@ def test_a_change_that_was_done_is_told_with_an_error_after_it(placement, servic
 
 
 @pytest.mark.parametrize('answer', [{'hello': 1}, {'uuid': RP}])
-def test_a_change_that_something_else_has_answered_is_not_told_as_done(placement, service, answer):
+def test_a_change_that_a_proxy_has_answered_is_not_called_done(placement, service, answer):
     service.answer(Reply(200, answer))
     result = placement(CREATE)
     unknown = 'is not a Placement service; whether it was done is not known\n'
@@ -81,7 +83,7 @@ def test_a_change_that_something_else_has_answered_is_not_told_as_done(placement
     assert result.stderr.endswith(unknown)
 
 
-def test_a_change_whose_answer_was_lost_is_told_with_an_error_after_it(placement, service):
+def test_an_error_after_a_lost_answer_names_the_change(placement, service):
     """Another client has changed the consumer before it is looked at again."""
     candidates = {
         'allocation_requests': [{'allocations': {RP: {'resources': {'VCPU': 2}}}}],
@@ -99,7 +101,9 @@ def test_a_change_whose_answer_was_lost_is_told_with_an_error_after_it(placement
 
 
 @pytest.mark.parametrize('number', SIGNALS)
-def test_openstackclient_tells_it_too(service, ended_by, monkeypatch, capsys, number):
+def test_openstackclient_names_the_change_at_an_interrupt(
+    service, ended_by, monkeypatch, capsys, number
+):
     monkeypatch.setenv('OS_AUTH_TYPE', 'none')
     monkeypatch.setenv('OS_ENDPOINT', URL)
     service.always({})
@@ -109,7 +113,7 @@ def test_openstackclient_tells_it_too(service, ended_by, monkeypatch, capsys, nu
 
 
 @pytest.mark.parametrize('number', SIGNALS)
-def test_a_change_that_was_answered_is_told(placement, service, monkeypatch, number):
+def test_an_interrupt_names_the_last_change(placement, service, monkeypatch, number):
     service.always(provider(uuid=RP))
     monkeypatch.setattr(
         'cliff.show.ShowOne.produce_output', lambda *_: os.kill(os.getpid(), number)
@@ -119,14 +123,12 @@ def test_a_change_that_was_answered_is_told(placement, service, monkeypatch, num
 
 
 @pytest.mark.parametrize('number', SIGNALS)
-def test_where_nothing_was_changed_it_says_no_more_than_that_it_was_interrupted(
-    placement, service, monkeypatch, number
-):
+def test_an_interrupt_without_a_change_says_no_more(placement, service, monkeypatch, number):
     monkeypatch.setattr(Client, '_send', lambda *_: os.kill(os.getpid(), number))
     assert placement('trait list') == Result(130, '', 'Interrupted\n')
 
 
-def test_a_change_that_was_refused_is_none(client, service):
+def test_an_interrupt_names_no_refused_change(client, service):
     service.answer(Reply(204), fault(404, 'No such trait'))
     for name in ('CUSTOM_A', 'CUSTOM_B'):
         with suppress(errors.NotFound):
@@ -135,7 +137,9 @@ def test_a_change_that_was_refused_is_none(client, service):
 
 
 @pytest.mark.parametrize('number', SIGNALS)
-def test_a_batch_ends_and_tells_the_command(placement, service, ended_by, monkeypatch, number):
+def test_an_interrupt_ends_a_batch_and_names_the_command(
+    placement, service, ended_by, monkeypatch, number
+):
     service.always({'traits': []})
     ended_by(number)
     lines = b'trait list -f value\ntrait create CUSTOM_A\ntrait list\n'
@@ -149,7 +153,7 @@ def test_a_batch_ends_and_tells_the_command(placement, service, ended_by, monkey
     )
 
 
-def test_somebody_elses_handler_stays(placement, service, ended_by):
+def test_the_signal_handler_of_another_program_stays(placement, service, ended_by):
     service.always({})
     seen: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))

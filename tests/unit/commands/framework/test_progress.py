@@ -19,7 +19,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_one_line_counts_the_states_and_leaves_nothing(monkeypatch):
+def test_progress_counts_states_on_one_line_and_removes_it(monkeypatch):
     monkeypatch.setattr(progress, '_PAUSE', -1)
     app = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
     with progress.shown(app, logging.getLogger('quiet')) as show:
@@ -43,7 +43,7 @@ def test_one_line_counts_the_states_and_leaves_nothing(monkeypatch):
     ]
 
 
-def test_few_of_many_parts_are_drawn():
+def test_progress_draws_few_of_many_steps():
     app = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
     with progress.shown(app, logging.getLogger('quiet'), 10000) as show:
         for number in range(10000):
@@ -52,7 +52,7 @@ def test_few_of_many_parts_are_drawn():
 
 
 @pytest.mark.parametrize('stream', [io.StringIO, Terminal])
-def test_without_a_terminal_or_with_v_the_lines_are_logged(stream, caplog):
+def test_progress_is_logged_without_a_terminal_or_with_v(stream, caplog):
     app = SimpleNamespace(stderr=stream(), stdout=io.StringIO())
     caplog.set_level(logging.INFO)
     with progress.shown(app, logging.getLogger('told'), 2) as show:

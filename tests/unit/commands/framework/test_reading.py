@@ -46,7 +46,7 @@ def test_capacity_is_that_of_the_cloud_as_it_would_be(placement, service):
     assert service.requests == []
 
 
-def test_several_files_follow_each_other(placement, folder):
+def test_several_files_of_assumptions_are_combined(placement, folder):
     (folder / 'more.yaml').write_text('[{match: host3, inventories: {VCPU: {total: 8}}}]')
     result = placement(
         'resource capacity show --by tree --fits VCPU=4 -f value -c tree -c fits '
@@ -97,7 +97,7 @@ PICTURE = 'resource provider tree graph --format'
         ('resource provider report', '<dt>Assuming</dt><dd><bdi>assume.yaml</bdi>'),
     ],
 )
-def test_what_is_written_names_the_files(placement, command, mark):
+def test_files_that_are_written_name_their_assumptions(placement, command, mark):
     result = placement(f'{command} --snapshot cloud.json --assume assume.yaml')
     assert (result.status, result.stderr) == (0, ASSUMED)
     assert mark in result.stdout
@@ -168,7 +168,7 @@ def test_a_plan_is_looked_for_beside_the_file(placement, folder):
     assert result == Result(1, '', 'sub/plan.json: No such file or directory\n')
 
 
-def test_a_fault_says_its_line_and_column(placement, folder):
+def test_a_wrong_assumption_is_named_with_line_and_column(placement, folder):
     (folder / 'assume.yaml').write_text('- match: hsot1\n  traits: {add: [CUSTOM_A]}')
     result = placement('resource provider snapshot show cloud.json --assume assume.yaml')
     assert result == Result(

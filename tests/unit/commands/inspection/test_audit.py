@@ -88,7 +88,7 @@ def test_images_that_cannot_be_used_are_named_with_the_exit_status(audit):
     assert 'A file does instead: --images' in result.stderr
 
 
-def test_findings_are_data(audit, tmp_path):
+def test_audit_prints_findings_as_data(audit, tmp_path):
     result = audit(servers=DELETED, migrations=[])
     files = (
         f'--snapshot {tmp_path}/cloud.json --servers {tmp_path}/servers.json '
@@ -169,7 +169,7 @@ def test_a_subject_that_nothing_has_is_refused(audit, subject, near):
     assert audit(f'--subject {subject} --fix --yes').status == 0
 
 
-def test_nothing_is_said_with_what_was_looked_at(audit):
+def test_an_audit_without_findings_says_what_it_checked(audit):
     made = sum(not check.needs for check in CHECKS) - 1
     assert audit('--ignore on-several-trees') == Result(
         0,
@@ -181,7 +181,7 @@ def test_nothing_is_said_with_what_was_looked_at(audit):
 
 
 @pytest.mark.parametrize('option', ['--ignore', '--id', '--explain'])
-def test_a_check_that_does_not_exist(audit, option):
+def test_an_unknown_check_is_an_error_with_a_suggestion(audit, option):
     result = audit(f'{option} what')
     assert result.status == 2
     for check in CHECKS:
@@ -317,7 +317,7 @@ DETAILED = {
 WITHOUT = '--tree host1 --ignore orphan --ignore doubled --ignore on-several-trees -f json'
 
 
-def test_what_heal_needs_is_in_its_command(audit, tmp_path, monkeypatch):
+def test_the_command_of_a_finding_has_all_options_of_heal(audit, tmp_path, monkeypatch):
     monkeypatch.setattr(compute, 'servers', lambda client: [DETAILED])
     servers, migrations = (f' --{n} {tmp_path}/{n}.json' for n in ('servers', 'migrations'))
     for result, options in (
@@ -352,7 +352,7 @@ def test_servers_that_may_be_new_are_left_out(audit, captured_at, changed_at, co
     assert len(rows(audit(WITHOUT, live, servers=servers))) == count
 
 
-def test_those_that_are_passed_over_are_counted(audit):
+def test_audit_counts_the_servers_that_it_passed_over(audit):
     live = small()
     live.origin = Origin('2026-11-02T09:05:00+00:00')
     fresh = [DETAILED | {'id': f'lost{n:02}'} for n in range(11)]
@@ -375,7 +375,7 @@ ODD = [
 
 
 @pytest.mark.parametrize('name', ODD)
-def test_a_name_steers_no_command(audit, name):
+def test_a_name_with_special_characters_is_quoted_in_a_command(audit, name):
     """The commands may be typed, or run by placement batch, line by line."""
     host = provider('host', traits=['OWNER_NOVA'])
     child = provider('u', 'host', VCPU=Inventory(8), VGPU=Inventory(1, reserved=3))

@@ -17,7 +17,7 @@ READERS = (
 )
 
 
-def test_without_a_catalog_it_says_what_is_missing(placement, service):
+def test_an_audit_without_a_catalog_names_the_missing_lists(placement, service):
     service.always({'resource_providers': []})
     assert placement('resource provider audit -f json') == Result(
         0,

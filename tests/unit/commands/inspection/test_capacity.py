@@ -47,7 +47,7 @@ FITS = """\
     ('options', 'table'),
     [('', TREES), ('--by tree', TREES), ('--by host', TREES), ('--fits VCPU=2,DISK_GB=15', FITS)],
 )
-def test_a_table(placement, service, tmp_path, options, table):
+def test_capacity_show_prints_a_table(placement, service, tmp_path, options, table):
     file = save(tmp_path, 'cloud.json', small())
     assert placement(SHOW.format(file=file) + options) == Result(0, table, '')
     assert service.requests == []
@@ -73,7 +73,7 @@ def test_a_table(placement, service, tmp_path, options, table):
         ('--by class --fits VGPU=1 -c fits', [{'fits': 2}, {'fits': 2}]),
     ],
 )
-def test_as_data(placement, tmp_path, options, expected):
+def test_capacity_show_prints_numbers_as_data(placement, tmp_path, options, expected):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(SHOW.format(file=file) + f'-f json {options}')
     assert (result.status, json.loads(result.stdout)) == (0, expected)
@@ -82,7 +82,7 @@ def test_as_data(placement, tmp_path, options, expected):
 @pytest.mark.parametrize(
     'shape', ['VCPU', 'VCPU=', '=1', 'VCPU=x', 'VCPU=0', 'VCPU=-1', 'VCPU=1,VCPU=2', 'VCPU=1,', ',']
 )
-def test_a_shape_that_is_none(placement, tmp_path, shape):
+def test_a_wrong_shape_of_a_server_is_an_error(placement, tmp_path, shape):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(SHOW.format(file=file) + f"--fits '{shape}'")
     assert result.status == 2
@@ -109,7 +109,7 @@ def test_a_shape_that_is_none(placement, tmp_path, shape):
         ('--flavors {flavors} --member-of rack7', 'rack7 is not the UUID of an aggregate'),
     ],
 )
-def test_a_name_that_nobody_knows(placement, tmp_path, options, message):
+def test_an_unknown_name_is_an_error_with_a_suggestion(placement, tmp_path, options, message):
     file = save(tmp_path, 'cloud.json', small())
     flavors = save(tmp_path, 'flavors.json', FLAVORS)
     result = placement(SHOW.format(file=file) + options.format(flavors=flavors))
@@ -130,7 +130,7 @@ def test_a_name_that_nobody_knows(placement, tmp_path, options, message):
         ),
     ],
 )
-def test_what_nobody_has_is_told(placement, tmp_path, options, message):
+def test_capacity_names_classes_that_no_host_has(placement, tmp_path, options, message):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(SHOW.format(file=file) + f'{options} -f json')
     assert (result.status, result.stderr) == (0, f'{message}\n')
@@ -193,7 +193,7 @@ def test_flavors_with_dedicated_cpus_count_on_hosts_with_pcpu(placement, tmp_pat
     assert 'more server' not in placement(SHOW.format(file=file) + options).stderr
 
 
-def test_flavors_of_a_file(placement, service, tmp_path):
+def test_capacity_counts_the_flavors_of_a_file(placement, service, tmp_path):
     file = save(tmp_path, 'cloud.json', small())
     flavors = save(tmp_path, 'flavors.json', FLAVORS)
     result = placement(SHOW.format(file=file) + f'--flavors {flavors}')
@@ -240,7 +240,7 @@ def test_aggregates_have_names_where_a_list_has_them(placement, tmp_path, option
         ('--by aggregate --tree host2', {'shared': 1, '(all)': 1}),
     ],
 )
-def test_filters(placement, tmp_path, options, expected):
+def test_capacity_filters_trees(placement, tmp_path, options, expected):
     before = small()
     states = [
         replace(state, traits=frozenset({'CUSTOM_NEW'})) if state.name == 'host2' else state
@@ -263,7 +263,9 @@ def test_filters(placement, tmp_path, options, expected):
         ('--fits VCPU=1 --tree x', 1, "No resource provider has the name or UUID 'x'"),
     ],
 )
-def test_what_cannot_be_asked(placement, tmp_path, options, status, message):
+def test_capacity_refuses_options_that_contradict_each_other(
+    placement, tmp_path, options, status, message
+):
     file = save(tmp_path, 'cloud.json', small())
     assert placement(SHOW.format(file=file) + options) == Result(status, '', f'{message}\n')
 
@@ -310,7 +312,9 @@ UNOWNED = (
         (({'OWNER_NOVA'}, ()), {'a', 'b', '(all)'}, ''),
     ],
 )
-def test_nova_wants_its_mark_on_the_host(placement, tmp_path, traits, fitting, message):
+def test_capacity_counts_only_hosts_with_the_owner_trait_of_nova(
+    placement, tmp_path, traits, fitting, message
+):
     snapshot = cloud(
         provider(name, traits=named, VCPU=8, DISK_GB=99)
         for name, named in zip('ab', traits, strict=True)

@@ -93,7 +93,7 @@ def figures(text):
     }
 
 
-def test_values(placement, files):
+def test_exporter_prints_the_values_of_the_cloud(placement, files):
     metrics_of = figures(placement(EXPORT.format(*files)).stdout)
     of_host1 = ('host1', 'host1', 'VCPU')
     assert metrics_of['openstack_hypervisor_placement_allocated'][of_host1] == 2
@@ -118,7 +118,7 @@ def test_values(placement, files):
     }
 
 
-def test_what_other_services_know(placement, tmp_path, around, files):
+def test_exporter_adds_what_other_services_know(placement, tmp_path, around, files):
     hosts = {'host1': ['shared', 'a'], 'host2': ['a', 'b'], 'host3': []}
     states = [provider(name, aggregates=of, VCPU=4, DISK_GB=100) for name, of in hosts.items()]
     file = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', host1={'VCPU': 2})]))
@@ -138,7 +138,7 @@ def test_what_other_services_know(placement, tmp_path, around, files):
     }  # fmt: skip
 
 
-def test_other_services_are_asked_where_that_is_said(placement, files, around, monkeypatch):
+def test_exporter_asks_other_services_only_with_an_option(placement, files, around, monkeypatch):
     using: list[str] = []
 
     def quotas(client, projects):
@@ -207,7 +207,7 @@ def evaluation(folder, samples):
     return path
 
 
-def test_a_file_for_another_user_to_read(placement, tmp_path, files):
+def test_the_file_of_the_exporter_is_readable_by_others(placement, tmp_path, files):
     target = tmp_path / 'placement.prom'
     command = f'resource capacity export --snapshot {files[0]}'
     assert placement(f'{command} -o {target}') == Result(0, '', f'wrote {target}\n')
@@ -226,7 +226,9 @@ def test_a_file_for_another_user_to_read(placement, tmp_path, files):
         ('--serve :0 -o x.prom', 2, '--serve and --output contradict each other'),
     ],
 )
-def test_what_cannot_be_asked(placement, files, options, status, message):
+def test_exporter_refuses_options_that_contradict_each_other(
+    placement, files, options, status, message
+):
     result = placement(f'resource capacity export --snapshot {files[0]} {options}')
     assert result == Result(status, '', f'{message}\n')
 

@@ -61,14 +61,14 @@ NO_NOVA = (
         ),
     ],
 )
-def test_no_plan(placement, file, options, status, message):
+def test_drain_says_why_there_is_no_plan(placement, file, options, status, message):
     message = message.replace('\n', f' (exit {status})\n', 1)
     assert placement(PLAN.format(file=file) + options) == Result(status, '', message)
     printed = placement(f'{PLAN.format(file=file)}{options} -f json')
     assert printed == Result(status, '[]\n', message)
 
 
-def test_losses(placement, file):
+def test_losses_counts_servers_with_a_place_after_each_loss(placement, file):
     result = placement(PLAN.format(file=file) + '--lose 1 -f value')
     assert result == Result(
         4,
@@ -80,7 +80,7 @@ def test_losses(placement, file):
 
 
 @pytest.mark.parametrize(('number', 'worst'), [(1, 'b'), (2, 'b and a')])
-def test_no_loss_is_too_much(placement, tmp_path, number, worst):
+def test_losses_ends_with_0_where_every_loss_fits(placement, tmp_path, number, worst):
     states = [provider(name, VCPU=8) for name in ('a', 'b', 'c')]
     path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', b={'VCPU': 3})]))
     message = (
@@ -104,11 +104,11 @@ def test_no_loss_is_too_much(placement, tmp_path, number, worst):
         ('compute1 --match compute2 --member-of x', 1, NO_NOVA),
     ],
 )
-def test_usage(placement, file, options, status, message):
+def test_drain_refuses_wrong_usage(placement, file, options, status, message):
     assert placement(PLAN.format(file=file) + options) == Result(status, '', f'{message}\n')
 
 
-def test_requests(placement, file, tmp_path, monkeypatch):
+def test_drain_plans_with_the_lists_of_nova(placement, file, tmp_path, monkeypatch):
     servers = [server('s1', 4), server('s2', 2, 'stopped')]
     lists = {'servers': servers, 'aggregates': [], 'server_groups': [], 'migrations': []}
     options = requests(tmp_path, lists)
@@ -155,7 +155,7 @@ def test_an_image_of_glance_decides_where_its_servers_go(placement, file, tmp_pa
     assert placement(command + 'glance') == result
 
 
-def test_under_assumptions(placement, file, tmp_path):
+def test_drain_plans_in_the_assumed_cloud(placement, file, tmp_path):
     path = tmp_path / 'more.yaml'
     path.write_text('- {add: 1, like: compute3, name: new1}\n')
     result = placement(f'{PLAN.format(file=file)} compute3 --assume {path} -f value -c to')
@@ -163,7 +163,7 @@ def test_under_assumptions(placement, file, tmp_path):
     assert result.stderr.startswith(f'assuming: {path}\n')
 
 
-def test_the_answer_in_a_file(placement, file, tmp_path):
+def test_drain_writes_its_answer_to_a_file(placement, file, tmp_path):
     written = tmp_path / 'drain.json'
     placement(f'{PLAN.format(file=file)} compute2 -o {written}')
     answer = json.loads(written.read_text())
@@ -185,7 +185,7 @@ def test_the_answer_in_a_file(placement, file, tmp_path):
 
 
 @pytest.mark.slow
-def test_without_a_solver(placement, tmp_path, monkeypatch):
+def test_drain_without_a_solver_says_what_to_install(placement, tmp_path, monkeypatch):
     states = [provider(name, VCPU=total) for name, total in (('old', 99), ('a', 10), ('b', 10))]
     sizes = (5, 4, 4, 3, 2, 2)
     consumers = [consumer(f's{n}', old={'VCPU': size}) for n, size in enumerate(sizes)]
@@ -234,14 +234,14 @@ def test_a_child_means_its_host_and_a_pattern_passes_over_storage(
 
 
 @pytest.mark.parametrize('options', ['nfs', 'host1 nfs', "'nf*'", 'nfs --lose 1', 'nfs --rolling'])
-def test_storage_is_no_host(placement, tmp_path, options):
+def test_drain_refuses_a_sharing_provider(placement, tmp_path, options):
     path = save(tmp_path, 'cloud.json', with_storage())
     assert placement(PLAN.format(file=path) + options) == Result(
         1, '', 'nfs is storage that others share, not a host\n'
     )
 
 
-def test_what_only_the_new_host_has_is_said(placement, tmp_path):
+def test_drain_names_traits_that_only_the_new_host_has(placement, tmp_path):
     states = [provider('a', VCPU=8), provider('b', traits=['CUSTOM_LICENSED'], VCPU=8)]
     path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', a={'VCPU': 3})]))
     result = placement(PLAN.format(file=path) + 'a')

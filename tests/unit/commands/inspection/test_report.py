@@ -28,14 +28,14 @@ def test_the_file_appears_at_once_and_is_its_owners(placement, tmp_path):
     assert '<h1><bdi>Capacity report</bdi></h1>' in placement(f'{REPORT} --snapshot {cloud}').stdout
 
 
-def test_a_terminal_is_no_browser(placement, monkeypatch):
+def test_report_refuses_to_print_to_a_terminal(placement, monkeypatch):
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
     message = 'The report is a page for a browser: give its file with -o\n'
     assert placement(REPORT) == Result(2, '', message)
     assert placement(f'{REPORT} --snapshot nowhere.json -o x.html').status == 1
 
 
-def test_the_title_is_the_operators(placement, tmp_path):
+def test_report_takes_a_title(placement, tmp_path):
     cloud = save(tmp_path, 'cloud.json', small())
     text = placement(f"{REPORT} --snapshot {cloud} --title 'Cloud <1>'").stdout
     assert '<h1><bdi>Cloud &lt;1&gt;</bdi></h1>' in text
@@ -43,7 +43,7 @@ def test_the_title_is_the_operators(placement, tmp_path):
     assert '<dt>Cloud</dt>' not in text
 
 
-def test_servers_have_their_names(placement, tmp_path):
+def test_report_shows_the_names_of_servers(placement, tmp_path):
     snapshot = small()
     cloud = save(tmp_path, 'cloud.json', snapshot)
     uuid = min(snapshot.consumers)
@@ -52,7 +52,7 @@ def test_servers_have_their_names(placement, tmp_path):
     assert {row[0]: row[3] for row in records['consumers']}[uuid] == 'web'
 
 
-def test_with_a_plan(placement, tmp_path):
+def test_report_shows_a_plan(placement, tmp_path):
     cloud = save(tmp_path, 'cloud.json', flat())
     storage.write_plan(str(tmp_path / 'plan.json'), plan(flat()))
     text = placement(f'{REPORT} --snapshot {cloud} --plan {tmp_path / "plan.json"}').stdout
@@ -72,7 +72,7 @@ def test_a_plan_for_another_cloud_is_refused(placement, tmp_path):
     assert 'cloud.json: not a plan, but a snapshot\n' in wrong.stderr
 
 
-def test_with_lists_the_audit_knows_of_orphans(placement, tmp_path):
+def test_report_with_lists_shows_orphans(placement, tmp_path):
     cloud = save(tmp_path, 'cloud.json', small())
     servers = save(
         tmp_path, 'servers.json', [{'ID': 'other', 'Name': 'n', 'Status': 'ACTIVE', 'Host': 'h'}]

@@ -48,7 +48,7 @@ def is_up(collector):
     return scraped(collector)['openstack_placement_up'][()] == 1
 
 
-def test_it_is_up_while_the_last_success_is_younger_than_three_intervals(monkeypatch):
+def test_the_exporter_is_up_for_three_intervals_after_a_success(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(serving, 'time', clock)
     collector = collecting([], AWAY, [])
@@ -67,7 +67,7 @@ def test_it_is_up_while_the_last_success_is_younger_than_three_intervals(monkeyp
     assert is_up(collector)
 
 
-def test_a_service_that_is_away_is_told_once(caplog):
+def test_an_unreachable_service_is_logged_once(caplog):
     collector = collecting([], AWAY, AWAY, [], AWAY)
     for _ in range(5):
         collector.read()
@@ -85,7 +85,7 @@ def test_a_service_that_is_away_is_told_once(caplog):
         (OSError(24, 'Too many open files'), 'OSError: [Errno 24] Too many open files'),
     ],
 )
-def test_a_reading_may_fail_as_it_likes(caplog, failure, message):
+def test_no_error_of_a_reading_ends_the_exporter(caplog, failure, message):
     collector = collecting(failure, failure)
     for _ in range(2):
         collector.read()

@@ -123,7 +123,7 @@ def test_a_machine_reads_an_object_for_each_line(batch, service):
         ('complete bash', 0, 'complete -F _placement placement', ''),
     ],
 )
-def test_no_line_ends_the_process(batch, service, line, status, stdout, stderr):
+def test_no_line_ends_the_batch(batch, service, line, status, stdout, stderr):
     service.answer(CLASSES)
     result = batch([line, LIST], '--json-lines', '--keep-going')
     first, second = (json.loads(line) for line in result.stdout.splitlines())
@@ -230,7 +230,7 @@ def test_the_version_is_negotiated_once(batch, service):
     assert [request.version for request in service.requests] == ['1.39', None, '1.30', '1.30']
 
 
-def test_what_one_line_needs_is_not_asked_of_the_next(batch, service):
+def test_the_needs_of_one_line_are_not_those_of_the_next(batch, service):
     refused = Exchange('GET /resource_providers', fault(406, 'Unacceptable'))
     service.answer(refused, version_document('1.10'), CLASSES)
     result = batch(['resource provider list --in-tree ' + 'a' * 8, LIST], '--keep-going')
@@ -307,7 +307,7 @@ def beside(monkeypatch):
 CREATED = Exchange('POST /resource_classes', Reply(201))
 
 
-def test_what_only_reads_is_asked_together_and_told_in_order(batch, service, beside):
+def test_lines_that_read_run_together_and_print_in_order(batch, service, beside):
     service.answer(*[CLASSES] * 5)
     lines = [f'{LIST} # {number}' for number in range(5)]
     result = batch(lines, '--json-lines')
@@ -317,7 +317,7 @@ def test_what_only_reads_is_asked_together_and_told_in_order(batch, service, bes
     ]
 
 
-def test_what_writes_waits_for_what_was_before_and_is_waited_for(batch, service, beside):
+def test_a_line_that_writes_runs_alone(batch, service, beside):
     service.answer(CLASSES, CLASSES, CLASSES, CREATED, CLASSES, CLASSES)
     assert batch([LIST, LIST, LIST, CREATE, LIST, LIST]).status == 0
     reads = ['GET /resource_classes'] * 2
@@ -325,7 +325,7 @@ def test_what_writes_waits_for_what_was_before_and_is_waited_for(batch, service,
 
 
 @pytest.mark.parametrize('option', ['--workers 1', '--debug', '-v', '--timing'])
-def test_one_after_the_other_where_that_is_asked_for(batch, service, beside, option):
+def test_lines_run_one_after_the_other_on_demand(batch, service, beside, option):
     beside.together = Barrier(1)
     service.answer(*[CLASSES] * 3)
     assert batch([LIST] * 3, *option.split()).status == 0
@@ -333,7 +333,7 @@ def test_one_after_the_other_where_that_is_asked_for(batch, service, beside, opt
 
 
 @pytest.mark.parametrize('option', ['--debug', '-v', '-vv', '--timing', '--log-file=debug.log'])
-def test_what_tells_more_is_told_by_one_command_at_a_time(batch, service, beside, tmp_path, option):
+def test_lines_with_debug_run_one_after_the_other(batch, service, beside, tmp_path, option):
     beside.together = Barrier(1)
     service.answer(*[CLASSES] * 3)
     option = option.replace('debug.log', str(tmp_path / 'debug.log'))
@@ -373,7 +373,9 @@ def test_the_command_of_an_endpoint_prints_what_it_prints_by_itself(
 @pytest.mark.parametrize(
     'command', ['tree list', 'tree export', 'tree graph', 'snapshot save -', 'report', 'audit']
 )
-def test_so_does_a_command_that_prints_a_file(placement, batch, tmp_path, command):
+def test_a_command_that_prints_a_file_prints_what_it_prints_by_itself(
+    placement, batch, tmp_path, command
+):
     words = f'resource provider {command} --snapshot {save(tmp_path, "cloud.json", small())}'
     alone = placement(words)
     assert alone.stdout
@@ -387,7 +389,7 @@ def test_the_order_from_good_to_bad_knows_every_status():
     assert sorted([130, 1, 0, 3, 2, 6, 4, 5], key=_badness) == [0, 3, 5, 4, 6, 1, 2, 130]
 
 
-def test_on_a_terminal_nothing_steers(batch, service, monkeypatch):
+def test_a_batch_prints_no_control_characters_on_a_terminal(batch, service, monkeypatch):
     service.answer(*[get('/resource_classes', {'resource_classes': [{'name': 'a\x1b[1m'}]})] * 2)
     assert 'a\x1b[1m\n' in batch([LIST]).stdout
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)

@@ -89,7 +89,7 @@ def test_the_syntax_is_read_off_the_parser():
         ('resource usage show', 'anything'),
     ],
 )
-def test_what_is_named_depends_on_the_subject(command, kind):
+def test_names_that_are_completed_depend_on_the_subject(command, kind):
     parser = ArgumentParser(add_help=False)
     parser.add_argument('name', metavar='<name>')
     assert script.syntax(parser, command).arguments == (kind,)
@@ -211,7 +211,7 @@ def test_what_an_unverified_server_said_is_not_for_verified_command_lines():
     assert values._path('traits', ['--insecure']) != values._path('traits')
 
 
-def test_each_cloud_and_user_has_its_own(tmp_path, monkeypatch):
+def test_each_cloud_and_user_has_a_cache_of_its_own(tmp_path, monkeypatch):
     cloud = {'HOME': '/home/a', 'XDG_CACHE_HOME': str(tmp_path), 'OS_CLOUD': 'north'}
     paths = set()
     for other in (
@@ -247,5 +247,5 @@ def test_the_command_line_says_which_cloud_it_is(line, settings):
 
 
 @pytest.mark.parametrize('argv', [[], ['nonsense'], ['nonsense', ''], ['providers', '', '']])
-def test_it_is_not_for_typing(argv):
+def test_wrong_arguments_of_the_completion_helper_are_wrong_usage(argv):
     assert values.main(argv) == 2

@@ -52,7 +52,7 @@ CASES = {
 
 
 @pytest.mark.parametrize('command', ['add', 'remove'])
-def test_a_name_needs_nova(placement, service, command):
+def test_the_name_of_an_aggregate_needs_nova(placement, service, command):
     result = placement(f'resource provider aggregate {command} {RP} {AGG} rack7')
     assert (result.status, service.requests) == (1, [])
     assert result.stderr == (
@@ -110,7 +110,7 @@ def test_filters_take_names_of_host_aggregates(play):
 
 
 @pytest.mark.usefixtures('nova')
-def test_a_name_that_nova_does_not_have_may_be_mistyped(placement, service):
+def test_an_unknown_name_of_an_aggregate_has_a_suggestion(placement, service):
     result = placement(f'resource provider aggregate add {RP} rack8')
     assert (result.status, service.requests) == (1, [])
     assert result.stderr == 'Nova has no host aggregate \'rack8\'. Did you mean "rack7"?\n'
@@ -123,7 +123,7 @@ def test_the_names_of_aggregates_are_printed_where_they_are_asked_for(play):
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_aggregate(play, case):
+def test_aggregate_commands_send_and_print(play, case):
     play(case)
 
 

@@ -156,5 +156,5 @@ CASES = READING | ONE_CLASS | ALL_CLASSES | OF_AGGREGATE
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_inventory(play, case):
+def test_inventory_commands_send_and_print(play, case):
     play(case)

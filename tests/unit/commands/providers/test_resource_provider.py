@@ -203,13 +203,11 @@ CASES = LIST | CREATE | SHOW_CASES | SET | DELETE
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_resource_provider(play, case):
+def test_provider_commands_send_and_print(play, case):
     play(case)
 
 
-def test_a_provider_of_another_client_is_not_the_one_that_was_to_be_made(
-    placement, service, monkeypatch
-):
+def test_create_takes_no_provider_of_another_client_for_its_own(placement, service, monkeypatch):
     """The answer is lost, and there is another provider of that name."""
     monkeypatch.setattr('time.sleep', lambda _: None)
     other = {'uuid': '11111111-1111-4111-8111-111111111111', 'name': 'spare', 'generation': 1}
@@ -241,7 +239,7 @@ WRITTEN = {'name': 'new'}
     ],
     ids=['it was not carried out', 'it was carried out', 'another client has renamed it since'],
 )
-def test_a_provider_is_looked_at_before_it_is_set_again(
+def test_set_reads_the_provider_after_a_lost_answer(
     placement, service, live, sent_again, status, stderr
 ):
     """No generation guards the name and the parent."""

@@ -70,10 +70,10 @@ CHECKS = {
 
 
 @pytest.mark.parametrize('case', CHECKS.values(), ids=CHECKS)
-def test_api_check(play, case):
+def test_api_check_tests_the_needs_of_a_release(play, case):
     play(case)
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_api_show(play, case):
+def test_api_show_prints_versions_and_role(play, case):
     play(case)

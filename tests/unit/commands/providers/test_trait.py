@@ -80,5 +80,5 @@ CASES = {
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_trait(play, case):
+def test_trait_commands_send_and_print(play, case):
     play(case)

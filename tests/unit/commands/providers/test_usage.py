@@ -39,5 +39,5 @@ CASES = {
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_usage(play, case):
+def test_usage_commands_send_and_print(play, case):
     play(case)

@@ -46,7 +46,7 @@ def test_pinned_names_consumers_that_the_list_does_not_explain(placement, files,
         ('--servers {servers} --pinned', '--pinned needs --snapshot'),
     ],
 )
-def test_options_that_need_others(placement, files, options, reason):
+def test_options_that_need_other_options_are_refused_alone(placement, files, options, reason):
     command = f'resource provider reshape assignments {options} -o {{output}}'
     result = placement(command.format(**files))
     assert (result.status, result.stderr.startswith(reason)) == (2, True)

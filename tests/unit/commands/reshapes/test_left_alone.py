@@ -16,7 +16,7 @@ RECIPE: Recipe[Any] = Recipe(None, (), PlanOptions(allow_inferred=False, skip_in
 
 
 @pytest.mark.parametrize('number', [2, 300])
-def test_the_next_steps_are_named(tmp_path, number):
+def test_trees_that_were_left_alone_come_with_the_next_steps(tmp_path, number):
     plan = Plan((), recipe=RECIPE)
     app = cast(Any, SimpleNamespace(formatters=lambda namespace: ()))
     command = StatusReshape(app, None)

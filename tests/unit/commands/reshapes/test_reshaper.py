@@ -17,7 +17,7 @@ BODY = {
 @pytest.mark.parametrize(
     'text', [json.dumps(BODY), json.dumps(BODY, indent=2), '---\n# as YAML\n' + json.dumps(BODY)]
 )
-def test_the_file_is_sent_as_it_is(placement, service, tmp_path, text):
+def test_submit_sends_the_file_as_it_is(placement, service, tmp_path, text):
     file = tmp_path / 'body.json'
     file.write_text(text)
     service.answer(NOTHING)
@@ -26,7 +26,7 @@ def test_the_file_is_sent_as_it_is(placement, service, tmp_path, text):
     assert service.requests == Case('', [post('/reshaper', BODY)]).requests()
 
 
-def test_a_dash_is_standard_input(play):
+def test_submit_reads_standard_input_for_a_dash(play):
     sent = [post('/reshaper', {}, NOTHING)]
     play(Case('resource provider reshape submit --file -', sent))
 

@@ -14,7 +14,7 @@ from tests.unit.insight.clouds import cloud, provider
 SNAPSHOT = 'resource provider snapshot'
 
 
-def test_a_snapshot_is_shown_in_numbers(placement, service, tmp_path):
+def test_snapshot_show_counts_what_a_snapshot_has(placement, service, tmp_path):
     file = save(tmp_path, 'cloud.json.gz', small())
     result = placement(f'{SNAPSHOT} show {file} -f json')
     assert (result.status, service.requests) == (0, [])
@@ -37,7 +37,7 @@ def test_a_snapshot_is_shown_in_numbers(placement, service, tmp_path):
     assert 'DISK_GB (used 40 GiB, capacity 100 GiB)' in placement(f'{SNAPSHOT} show {file}').stdout
 
 
-def test_what_differs_is_told_with_exit_status_3(placement, tmp_path):
+def test_snapshot_diff_ends_with_3_where_something_differs(placement, tmp_path):
     before, after = save(tmp_path, 'a.json', small()), save(tmp_path, 'b.json', changed())
     result = placement(f'{SNAPSHOT} diff {before} {after} -f json')
     rows = {(row['name'], row['field']): row for row in json.loads(result.stdout)}
@@ -60,7 +60,7 @@ def test_what_differs_is_told_with_exit_status_3(placement, tmp_path):
 
 
 @pytest.mark.parametrize('kind', ['provider', 'consumer'])
-def test_differences_of_one_kind(placement, tmp_path, kind):
+def test_snapshot_diff_prints_one_kind_of_difference_on_demand(placement, tmp_path, kind):
     before, after = save(tmp_path, 'a.json', small()), save(tmp_path, 'b.json', changed())
     result = placement(f'{SNAPSHOT} diff {before} {after} --kind {kind} -f json')
     assert {row['kind'] for row in json.loads(result.stdout)} == {kind}
@@ -70,7 +70,7 @@ def test_differences_of_one_kind(placement, tmp_path, kind):
     assert only.status == (3 if kind == 'consumer' else 0)
 
 
-def test_either_may_be_live(placement, service, tmp_path):
+def test_either_side_of_snapshot_diff_may_be_live(placement, service, tmp_path):
     file = save(tmp_path, 'a.json', small())
     for arguments, change in ((f'{file} live', 'removed'), (f'live {file}', 'added')):
         service.always({'resource_providers': []})
@@ -81,7 +81,7 @@ def test_either_may_be_live(placement, service, tmp_path):
 
 
 @pytest.mark.parametrize('workers', ['many', '0', '1001', f'1{"0" * 30}', '9' * 5000])
-def test_other_workers_are_refused(placement, tmp_path, workers):
+def test_workers_below_one_are_refused(placement, tmp_path, workers):
     result = placement(f'{SNAPSHOT} save {tmp_path / "cloud.json"} --workers {workers}')
     assert result.status == 2
     assert f"'{workers[:40]}' is not a whole number from 1 to 1000" in result.stderr

@@ -52,7 +52,7 @@ def test_an_answer_that_is_no_tree_is_an_error(
 
 
 @pytest.mark.parametrize('command', ['tree list', 'audit', 'tree export'])
-def test_so_is_a_file(placement, tmp_path, command):
+def test_a_file_that_is_no_tree_is_an_error(placement, tmp_path, command):
     content = document(small())
     content['providers'][0]['parent_provider_uuid'] = content['providers'][0]['uuid']
     path = save(tmp_path, 'cloud.json', content)
@@ -67,7 +67,7 @@ def test_so_is_a_file(placement, tmp_path, command):
     ('failure', 'message'),
     [(StopIteration(), 'StopIteration'), (RuntimeError('why'), 'why'), (OSError(), 'OSError')],
 )
-def test_the_last_resort_says_something(placement, monkeypatch, failure, message):
+def test_an_unforeseen_error_of_a_tree_has_a_message(placement, monkeypatch, failure, message):
     def fail(*args, **settings):
         raise failure
 
