@@ -56,7 +56,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize('url', HOSTILE)
-def test_no_failure_tells_it(url, capfd, caplog, recwarn):
+def test_no_error_prints_the_password_of_the_database(url, capfd, caplog, recwarn):
     caplog.set_level('DEBUG')
     with pytest.raises(errors.DirectError) as failure:
         service.start(url, None)
@@ -67,7 +67,7 @@ def test_no_failure_tells_it(url, capfd, caplog, recwarn):
 
 @pytest.mark.parametrize('line', ['connection = {}', 'connection {}', 'connection: {}\n{}'])
 @pytest.mark.parametrize('url', HOSTILE)
-def test_nor_does_one_with_a_file(url, line, tmp_path, capfd):
+def test_no_error_about_a_file_prints_the_password_of_the_database(url, line, tmp_path, capfd):
     conf = f'{tmp_path}/placement.conf'
     with open(conf, 'w') as file:
         file.write(f'[placement_database]\n{line.format(url, url)}\n')
