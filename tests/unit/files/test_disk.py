@@ -49,7 +49,7 @@ def test_a_snapshot_comes_back(tmp_path, snapshot, name):
     assert os.listdir(tmp_path) == [name]
 
 
-def test_what_was_there_stays_if_writing_fails(tmp_path, snapshot, monkeypatch):
+def test_a_failed_write_keeps_the_former_file(tmp_path, snapshot, monkeypatch):
     path = tmp_path / 'cloud.json'
     path.write_text('precious')
 
@@ -64,13 +64,13 @@ def test_what_was_there_stays_if_writing_fails(tmp_path, snapshot, monkeypatch):
     assert os.listdir(tmp_path) == ['cloud.json']
 
 
-def test_who_may_read_it(tmp_path, snapshot):
+def test_a_written_file_is_readable_by_its_owner_alone(tmp_path, snapshot):
     disk.write_snapshot(str(tmp_path / 'cloud.json'), snapshot)
     assert (tmp_path / 'cloud.json').stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize('mode', [0o600, 0o640, 0o644])
-def test_nobody_may_read_it_who_could_not_read_the_one_before(tmp_path, snapshot, mode):
+def test_an_overwritten_file_keeps_its_permissions(tmp_path, snapshot, mode):
     path = tmp_path / 'text'
     path.write_text('old')
     path.chmod(mode)
@@ -80,20 +80,20 @@ def test_nobody_may_read_it_who_could_not_read_the_one_before(tmp_path, snapshot
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_link_stays_one(tmp_path, snapshot):
+def test_a_link_stays_a_link_when_its_file_is_written(tmp_path, snapshot):
     (tmp_path / 'link').symlink_to(tmp_path / 'target')
     disk.write_snapshot(str(tmp_path / 'link'), snapshot)
     assert (tmp_path / 'link').is_symlink()
     assert document(disk.read_snapshot(str(tmp_path / 'target'))) == document(snapshot)
 
 
-def test_a_device_is_written_to(snapshot):
+def test_a_file_may_be_written_to_a_device(snapshot):
     disk.write_snapshot('/dev/null', snapshot)
     with pytest.raises(errors.BadFile, match='No space left'):
         disk.write_snapshot('/dev/full', snapshot)
 
 
-def test_standard_input_and_output(snapshot, monkeypatch):
+def test_a_dash_is_standard_input_or_output(snapshot, monkeypatch):
     raw = io.BytesIO()
     monkeypatch.setattr(sys, 'stdout', io.TextIOWrapper(raw))
     disk.write_snapshot('-', snapshot)
@@ -133,7 +133,7 @@ def test_assignment_files_are_relative_to_the_spec(tmp_path):
     'read',
     [storage.read_specified, storage.read_assignments, disk.read_document],
 )
-def test_a_snapshot_is_nothing_that_people_write(tmp_path, snapshot, read):
+def test_a_snapshot_is_refused_where_another_file_is_expected(tmp_path, snapshot, read):
     path = str(tmp_path / 'cloud.json')
     disk.write_snapshot(path, snapshot)
     with pytest.raises(errors.BadFile) as refusal:

@@ -11,7 +11,7 @@ both = pytest.mark.parametrize('layout', [json_text, yaml_text])
 
 
 @both
-def test_a_part_that_stands_at_many_places_is_the_same_at_each(layout):
+def test_yaml_aliases_are_read(layout):
     part = {'total': 1, 'allocation_ratio': 1.5}
     document = [
         {'a': part, 'b': [part, {'c': part}], 'd': part},
@@ -22,7 +22,7 @@ def test_a_part_that_stands_at_many_places_is_the_same_at_each(layout):
     assert cursors.read(layout(document), '').value == document
 
 
-def test_the_layout_is_that_of_other_tools():
+def test_documents_have_the_layout_of_other_tools():
     document = [{'name': 'a', 'VCPU': {'total': 1}, 'traits': ['B', 'C'], 'children': [{'x': []}]}]
     assert yaml_text(document) == yaml.safe_dump(document, sort_keys=False)
     assert json_text(document) == (
@@ -49,7 +49,7 @@ def test_the_layout_is_that_of_other_tools():
         (True, 'true'),
     ],
 )
-def test_values_in_yaml(text, written):
+def test_values_of_yaml_are_read_as_their_types(text, written):
     assert yaml_text(text) == f'{written}\n'
 
 

@@ -177,12 +177,12 @@ def test_a_fault_in_the_text_is_told_with_its_line(snapshot, old, new, message):
 
 
 @pytest.mark.parametrize('content', [b'null', b'[]', b'{}', b'7', b'"text"'])
-def test_what_is_no_snapshot_at_all(content):
+def test_other_documents_are_no_snapshot(content):
     with pytest.raises(errors.BadFile, match=r'^a.json: not a snapshot$'):
         snapshots.decode(content, 'a.json')
 
 
 @pytest.mark.parametrize('content', [b'- name: a', b'<html>', b'\n# Notes\n'])
-def test_what_is_no_json(content):
+def test_a_snapshot_that_is_no_json_is_refused(content):
     with pytest.raises(errors.BadFile, match=r'^a.json: not a snapshot: it is no JSON$'):
         snapshots.decode(content, 'a.json')

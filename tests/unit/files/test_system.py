@@ -47,7 +47,7 @@ def huge(path, monkeypatch):
     ],
 )
 @pytest.mark.parametrize('flags', [os.O_RDONLY, os.O_RDWR | os.O_CREAT | os.O_APPEND])
-def test_what_is_not_our_own_is_refused(tmp_path, monkeypatch, prepare, reason, flags):
+def test_files_that_others_may_write_are_refused(tmp_path, monkeypatch, prepare, reason, flags):
     path = tmp_path / 'plan.json.journal'
     prepare(path, monkeypatch)
     with pytest.raises(errors.BadFile, match=reason) as refusal:
@@ -55,7 +55,7 @@ def test_what_is_not_our_own_is_refused(tmp_path, monkeypatch, prepare, reason, 
     assert refusal.value.path == str(path)
 
 
-def test_our_own_is_read(tmp_path):
+def test_files_of_the_user_are_read(tmp_path):
     path = tmp_path / 'own'
     os.close(system.open_private(str(path), os.O_RDWR | os.O_CREAT))
     assert path.stat().st_mode & 0o777 == 0o600
