@@ -32,7 +32,7 @@ def made(devices, *specs, of=None):
     )
 
 
-def test_a_device_that_a_server_has():
+def test_a_device_of_a_server_becomes_an_addition():
     entries, misfits = made([device('0000:81:0a.0', used=SERVERS[0])])
     assert entries == {
         'gpu1_0000:81:0A.0': {
@@ -46,7 +46,7 @@ def test_a_device_that_a_server_has():
     assert misfits == []
 
 
-def test_virtual_functions_are_their_parents():
+def test_virtual_functions_belong_to_the_provider_of_their_parent():
     functions = [
         device(f'0000:81:00.{number}', 'type-VF', '0000:81:00.0', used)
         for number, used in ((1, SERVERS[0]), (2, SERVERS[0]), (3, SERVERS[1]), (4, ''))
@@ -71,13 +71,13 @@ def test_virtual_functions_are_their_parents():
         ('', 'CUSTOM_PCI_8086_1563'),
     ],
 )
-def test_the_class(tag, name):
+def test_a_device_has_the_class_of_its_specification(tag, name):
     entries, _ = made([device('0000:81:00.0')], {'resource_class': tag})
     (entry,) = entries.values()
     assert list(entry['inventories']) == [name]
 
 
-def test_the_traits():
+def test_a_device_has_the_traits_of_its_specification():
     tag = 'HW_GPU_API_VULKAN,hw_gpu_api_dxva,CUSTOM_A,custom_b,my-trait'
     entries, _ = made([device('0000:81:00.0')], {'traits': tag, 'live_migratable': 'yes'})
     (entry,) = entries.values()
@@ -95,7 +95,7 @@ def test_the_traits():
 
 
 @pytest.mark.parametrize('used', ['', SERVERS[0]])
-def test_one_time_use(used):
+def test_a_used_device_for_one_time_use_is_reserved(used):
     entries, misfits = made([device('0000:81:00.0', used=used)], {'one_time_use': 'true'})
     (entry,) = entries.values()
     assert 'HW_PCI_ONE_TIME_USE' in entry['traits']
@@ -111,7 +111,7 @@ def test_one_time_use(used):
     )
 
 
-def test_what_is_neutrons_or_gone_stays_out():
+def test_devices_of_neutron_or_that_are_gone_are_left_out():
     gone = Device('gpu1', '0000:83:00.0', '', '8086', '1563', 'type-PCI', 'removed', '', 'pci.csv')
     entries, misfits = made(
         [device('0000:81:00.0'), device('0000:82:00.0'), gone],
@@ -243,7 +243,7 @@ FUNCTION = device('0000:81:00.1', 'type-VF', '0000:81:00.0')
         ([device('0000:81:00.1', 'type-VF')], [{}], 'a virtual function without parent_addr'),
     ],
 )
-def test_what_nova_refuses(devices, specs, message):
+def test_devices_that_nova_refuses_are_left_out(devices, specs, message):
     with pytest.raises(errors.BadFile, match=message) as caught:
         made(devices, *specs)
     assert str(caught.value).startswith('pci.csv:7: gpu1 0000:81:00.')

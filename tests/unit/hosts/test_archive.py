@@ -46,7 +46,7 @@ def entry(name, kind=tarfile.REGTYPE, size=0, link=''):
 
 
 @pytest.mark.parametrize('form', ['tar', 'folder'])
-def test_a_host(form, tmp_path):
+def test_the_archive_of_a_host_is_read(form, tmp_path):
     path = tar(tmp_path / 'f.tar', FILES) if form == 'tar' else folder(tmp_path / 'f', FILES)
     facts = archive.read(path)
     assert facts.hostname == 'gpu1'
@@ -88,7 +88,7 @@ def test_devices_that_are_only_defined_are_not_active(tmp_path):
         (entry('domains/null', tarfile.CHRTYPE), 'is a link or a device'),
     ],
 )
-def test_what_an_archive_must_not_have(bad, message, tmp_path):
+def test_an_archive_with_links_or_strange_paths_is_refused(bad, message, tmp_path):
     path = tar(tmp_path / 'f.tar', FILES, bad)
     with pytest.raises(errors.BadFile) as caught:
         archive.read(path)
@@ -112,14 +112,14 @@ def test_a_folder_has_no_pipes(tmp_path):
 
 
 @pytest.mark.parametrize('content', [b'', b'no tar', b'\x1f\x8b\x08', b'\0' * 1024])
-def test_what_is_no_archive(content, tmp_path):
+def test_other_files_are_no_archive(content, tmp_path):
     (tmp_path / 'f.tar').write_bytes(content)
     with pytest.raises(errors.BadFile) as caught:
         archive.read(str(tmp_path / 'f.tar'))
     assert str(caught.value).startswith(str(tmp_path / 'f.tar'))
 
 
-def test_a_truncated_archive(tmp_path):
+def test_a_truncated_archive_is_refused(tmp_path):
     path = Path(tar(tmp_path / 'f.tar', FILES))
     whole = path.read_bytes()
     end = len(whole.rstrip(b'\0'))
@@ -148,7 +148,7 @@ def without(name):
         ({'count': 'domains 0\nnodedevs 0\n'}, 'has no file "hostname"'),
     ],
 )  # fmt: skip
-def test_facts_that_are_not_all_there(form, files, message, tmp_path):
+def test_incomplete_facts_are_refused(form, files, message, tmp_path):
     path = tar(tmp_path / 'f.tar', files) if form == 'tar' else folder(tmp_path / 'f', files)
     with pytest.raises(errors.BadFile) as caught:
         archive.read(path)
@@ -171,13 +171,13 @@ def test_a_folder_that_cannot_be_read_is_no_empty_one(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize('name', ['hostname', './hostname', f'domains/./{SERVERS[0]}.xml'])
-def test_a_file_that_is_there_twice(name, tmp_path):
+def test_a_file_twice_in_an_archive_is_refused(name, tmp_path):
     path = tar(tmp_path / 'f.tar', FILES, entry(name))
     with pytest.raises(errors.BadFile, match='is there twice: run the script of'):
         archive.read(path)
 
 
-def test_a_server_that_is_there_twice(tmp_path):
+def test_a_server_twice_in_an_archive_is_refused(tmp_path):
     again = {'domains/again.xml': domain(SERVERS[0]), 'count': 'domains 2\nnodedevs 1\n'}
     path = tar(tmp_path / 'f.tar', FILES | again)
     with pytest.raises(errors.BadFile) as caught:
@@ -185,7 +185,7 @@ def test_a_server_that_is_there_twice(tmp_path):
     assert f'domains/again.xml: is of server {SERVERS[0]}, as {path}: domains' in str(caught.value)
 
 
-def test_a_host_that_is_given_twice(tmp_path):
+def test_a_host_that_is_given_twice_is_refused(tmp_path):
     """Not servers on several hosts, as in a migration."""
     one, other = tar(tmp_path / 'one.tar', FILES), folder(tmp_path / 'other', FILES)
     with pytest.raises(errors.BadFile) as caught:
@@ -197,7 +197,7 @@ def test_a_host_that_is_given_twice(tmp_path):
 @pytest.mark.parametrize(
     'kind', [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.REGTYPE]
 )
-def test_a_small_archive_of_much_is_not_read_on(kind, tmp_path):
+def test_a_small_archive_with_too_much_in_it_is_refused(kind, tmp_path):
     size = 100 << 20
     with gzip.open(tmp_path / 'f.tar', 'wb') as stream:
         stream.write(entry('domains/x.xml', kind, size).tobuf())
@@ -207,7 +207,7 @@ def test_a_small_archive_of_much_is_not_read_on(kind, tmp_path):
         archive.read(str(tmp_path / 'f.tar'))
 
 
-def test_a_folder_of_much_is_not_read_on(tmp_path, monkeypatch):
+def test_a_folder_with_too_much_in_it_is_refused(tmp_path, monkeypatch):
     path = folder(tmp_path / 'f', FILES)
     monkeypatch.setattr(archive, 'LARGEST', sum(map(len, FILES.values())) - 1)
     with pytest.raises(errors.BadFile, match='which no host can have'):

@@ -44,7 +44,7 @@ def outcome(prove, *facts):
     return rows, [(misfit.subject, misfit.reason) for misfit in misfits]
 
 
-def test_two_devices_on_one_card_and_two_cards():
+def test_servers_are_assigned_to_the_cards_of_their_devices():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0], MDEVS[1]))
     two = Domain(SERVERS[1], 's1.xml', (MDEVS[2], MDEVS[3]))
     rows, misfits = outcome(
@@ -61,7 +61,7 @@ def test_two_devices_on_one_card_and_two_cards():
     assert misfits == []
 
 
-def test_the_class_of_a_type():
+def test_a_mediated_device_has_the_class_of_its_type():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     rows, _ = outcome(
         assignments.of_mediated_devices,
@@ -89,7 +89,7 @@ def test_every_misfit_is_named_and_the_rest_is_written():
     ]
 
 
-def test_a_count_that_is_not_what_is_allocated():
+def test_assignments_name_a_server_with_another_amount_than_allocated():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     rows, misfits = outcome(
         assignments.of_mediated_devices, [facts(one, m0=GPU0)], snapshot(s0={'VGPU': 2})
@@ -100,7 +100,7 @@ def test_a_count_that_is_not_what_is_allocated():
     ]
 
 
-def test_one_device_on_two_cards():
+def test_assignments_name_a_device_that_is_on_two_cards():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     devices = tuple(MediatedDevice(MDEVS[0], gpu, '', f'{gpu}.xml') for gpu in (GPU0, GPU1))
     host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: devices})
@@ -173,7 +173,7 @@ def test_assignments_say_the_state_of_a_server_without_a_mediated_device(domain,
     assert misfits == [(SERVERS[0], reason)]
 
 
-def test_a_server_on_two_hosts():
+def test_assignments_name_a_server_that_is_on_two_hosts():
     here, elsewhere = (Domain(SERVERS[0], f'{host}/s0.xml', (MDEVS[0],)) for host in ('a', 'b'))
     rows, misfits = outcome(
         assignments.of_mediated_devices,
@@ -183,7 +183,7 @@ def test_a_server_on_two_hosts():
     assert misfits == [(SERVERS[0], 'is on several hosts, as in a migration: a/s0.xml, b/s0.xml')]
 
 
-def test_numa_cells():
+def test_servers_are_assigned_to_their_numa_cells():
     bound = Domain(SERVERS[0], 's0.xml', nodeset=frozenset({1}))
     pinned = Domain(SERVERS[1], 's1.xml', cpus=frozenset({0, 1}))
     spanning = Domain(SERVERS[2], 's2.xml', nodeset=frozenset({0, 1}))
@@ -206,7 +206,7 @@ def test_numa_cells():
     ]
 
 
-def test_what_is_written_is_what_a_plan_reads():
+def test_a_plan_reads_the_assignments_that_are_written():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     rows, _ = outcome(assignments.of_mediated_devices, [facts(one, m0=GPU0)])
     (row,) = rows_of_files.parse(assignments.written(rows), 'gpu-map.csv')

@@ -41,11 +41,11 @@ NONE: frozenset[device_spec.Address] = frozenset()
         ({'address': {'bus': '8'}}, '0000:81:00.5', True),  # from the start, not to the end
     ],
 )
-def test_what_matches(entry, address, matches):
+def test_device_spec_matches_devices_as_nova_does(entry, address, matches):
     assert spec(**entry).matches(device(address), NONE) is matches
 
 
-def test_the_address_of_a_physical_function_is_its_virtual_functions_too():
+def test_the_address_of_a_physical_function_matches_its_virtual_functions():
     function = device('0000:81:00.1', '0000:81:00.0', 'type-VF')
     physical = device_spec.physical_functions([function])
     assert spec(address='0000:81:00.0').matches(function, physical)
@@ -54,7 +54,7 @@ def test_the_address_of_a_physical_function_is_its_virtual_functions_too():
     )
 
 
-def test_the_first_that_matches_wins():
+def test_the_first_matching_device_spec_wins():
     specs = device_spec.parse('{"vendor_id": "8086", "a": "1"}\n{"a": "2"}', 'spec')
     match = device_spec.first(specs, device('0000:81:00.1'), NONE)
     assert match is not None
@@ -89,13 +89,13 @@ device_spec = {"address": "nor this"}
 
 
 @pytest.mark.parametrize('before', ['', '\n', '\ufeff \n\n[pci]\n'])
-def test_nova_conf(before):
+def test_device_specs_of_a_nova_conf_are_read(before):
     entries = device_spec.parse(before + NOVA, 'nova.conf')
     assert [entry.vendor_id for entry in entries] == ['1137', '8086', '10de', '15b3']
 
 
 @pytest.mark.parametrize('value', ['null', '""', 'false'])
-def test_an_empty_tag_is_none(value):
+def test_an_empty_tag_is_no_tag(value):
     (entry,) = device_spec.parse(f'{{"physical_network": {value}, "traits": {value}}}', 'spec')
     assert entry.tags == {'physical_network': '', 'traits': ''}
 
@@ -123,7 +123,7 @@ def test_an_empty_tag_is_none(value):
         ('[]', 'nova.conf: has no entry of [pci] device_spec: Nova manages'),
     ],
 )
-def test_what_nova_refuses(text, message):
+def test_device_specs_that_nova_refuses_are_errors(text, message):
     with pytest.raises(errors.BadFile) as caught:
         device_spec.parse(text, 'nova.conf')
     assert str(caught.value).startswith(message)

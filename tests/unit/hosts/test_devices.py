@@ -36,7 +36,7 @@ XML = (
     ],
     ids=['csv', 'byte-order mark', 'CRLF', 'mysql --batch', 'json', 'mysql --xml'],
 )
-def test_every_form_says_the_same(text):
+def test_devices_are_the_same_in_every_format(text):
     (device,) = devices.parse(text, 'pci')
     assert (device.host, device.address, device.parent, device.type, device.instance_uuid) == (
         'gpu1',
@@ -58,7 +58,7 @@ def test_every_form_says_the_same(text):
         ).replace(SERVER, ''),
     ],
 )
-def test_nothing_is_nothing(text):
+def test_an_empty_list_has_no_devices(text):
     (device,) = devices.parse(text, 'pci')
     assert (device.parent, device.instance_uuid) == ('', '')
 
@@ -87,7 +87,7 @@ def test_answers_of_several_cells_that_were_joined_are_read(text, separator):
         devices.parse(joined.replace(f'8086{separator}0000', f'80{separator}0000'), 'pci')
 
 
-def test_what_batch_escapes():
+def test_escapes_of_mysql_batch_are_read():
     (device,) = devices.parse(BATCH.replace('gpu1', 'gpu\\\\1'), 'pci')
     assert device.host == 'gpu\\1'
 
@@ -115,7 +115,7 @@ def test_what_batch_escapes():
         ('<r>' * 65, 'pci:1: not XML, or not complete'),
     ],
 )
-def test_what_is_wrong_is_one_line(text, message):
+def test_a_wrong_list_of_devices_is_an_error_of_one_line(text, message):
     with pytest.raises(errors.BadFile) as caught:
         devices.parse(text, 'pci')
     assert str(caught.value).startswith(message)

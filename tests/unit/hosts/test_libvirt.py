@@ -36,13 +36,13 @@ def test_a_domain_with_two_mediated_devices():
         ('', set(), set()),
     ],
 )
-def test_where_a_domain_is_bound(inside, nodeset, cpus):
+def test_the_numa_cells_of_a_domain_are_read(inside, nodeset, cpus):
     parsed = libvirt.domain(domain(SERVERS[0], inside=inside).encode(), 'd.xml')
     assert (parsed.nodeset, parsed.cpus) == (nodeset, cpus)
 
 
 @pytest.mark.parametrize('uuid', [True, False], ids=['7.3 and later', 'before 7.3'])
-def test_a_mediated_device(uuid):
+def test_a_mediated_device_is_read_with_its_parent_and_type(uuid):
     parsed = libvirt.mediated_device(nodedev(MDEVS[0], GPU0, uuid=uuid).encode(), 'n.xml')
     assert parsed is not None
     assert (parsed.uuid, parsed.parent, parsed.type) == (MDEVS[0], GPU0, 'nvidia-699')
@@ -82,19 +82,19 @@ OUTSIDE = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><domain><uuid>&
         ),
     ],
 )
-def test_what_is_no_domain_is_one_line(text, message):
+def test_xml_that_is_no_domain_is_an_error_of_one_line(text, message):
     with pytest.raises(errors.BadFile) as caught:
         libvirt.domain(text.encode(), 'd.xml')
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize('text', ['{', '[1]', '[{"a": 1}]', '[{"0000:84:00.0": [{"x": {}}]}]'])
-def test_what_mdevctl_does_not_print(text):
+def test_output_that_mdevctl_does_not_print_is_an_error(text):
     with pytest.raises(errors.BadFile):
         list(libvirt.mdevctl(text.encode(), 'mdevctl.json'))
 
 
 @pytest.mark.parametrize('name', ['', '../../x', 'a b', 'a\x1b[0m', '-rf', 'x' * 300])
-def test_the_name_of_a_host_is_one(name):
+def test_a_host_name_that_is_none_is_refused(name):
     with pytest.raises(errors.BadFile):
         libvirt.hostname(name.encode(), 'hostname')

@@ -23,7 +23,7 @@ def servers(*policies):
     }
 
 
-def test_flavor_image_and_migration():
+def test_pinned_servers_are_found_by_flavor_image_and_migration():
     listed = servers(('dedicated', None), ('', 'dedicated'), ('', ''))
     migration = ServerMigration(SERVERS[0], 'finished', SERVERS[3], 'gpu1', type='resize')
     allocated = {'VCPU': 4}
@@ -47,7 +47,7 @@ def test_flavor_image_and_migration():
     assert misfits == []
 
 
-def test_mixed_is_refused_by_name():
+def test_servers_with_mixed_cpu_policy_are_refused_by_name():
     rows, misfits = outcome(
         pinned.of_servers, servers(('mixed', '')), 's.json', snapshot(s0={'VCPU': 4})
     )
