@@ -20,7 +20,7 @@ def rows(after, before=BEFORE):
     return [(d.change, d.name, d.field, d.before, d.after) for d in differences(before, after)]
 
 
-def test_the_same_is_the_same_whatever_its_generations():
+def test_equal_clouds_of_other_generations_do_not_differ():
     moved = [
         replace(state, provider=replace(state.provider, generation=99)) for state in (HOST, CHILD)
     ]
@@ -46,7 +46,7 @@ def test_the_same_is_the_same_whatever_its_generations():
         ),
     ],
 )
-def test_what_changes_of_a_provider(host, expected):
+def test_diff_shows_every_change_of_a_provider(host, expected):
     assert rows(cloud([host, CHILD], [SERVER])) == [expected]
 
 
@@ -55,7 +55,7 @@ def test_a_new_parent_is_a_change():
     assert rows(cloud([HOST, root], [SERVER])) == [('removed', 'host_0', 'parent', 'host', None)]
 
 
-def test_who_is_made_anew_under_its_name_is_another():
+def test_a_provider_with_a_new_uuid_is_another_provider():
     def called_host(uuid):
         return replace(provider(uuid, VCPU=8), provider=Provider(uuid, 'host', 1, None, uuid))
 
@@ -80,11 +80,11 @@ def test_who_is_made_anew_under_its_name_is_another():
         (replace(SERVER, type=None), ('removed', 's', 'type', 'INSTANCE', None)),
     ],
 )
-def test_what_changes_of_a_consumer(server, expected):
+def test_diff_shows_every_change_of_a_consumer(server, expected):
     assert rows(cloud([HOST, CHILD], [server])) == [expected]
 
 
-def test_what_comes_and_goes_is_told_as_a_whole():
+def test_diff_shows_added_and_removed_objects_as_a_whole():
     after = cloud([HOST], [])
     [child, server] = rows(after)
     assert child[:4] == (

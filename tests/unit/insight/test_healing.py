@@ -51,7 +51,7 @@ def with_specs(**specs):
          {'PCPU': 4, 'MEMORY_MB': 2048, 'DISK_GB': 32}),
     ],
 )  # fmt: skip
-def test_the_amounts(changes, resources):
+def test_heal_takes_the_amounts_of_the_flavor(changes, resources):
     result = heal(replace(SERVER, **changes))
     assert (result.state, result.reason, result.resources) == ('', '', resources)
     assert result.consumer == Consumer('s', {'host1': resources}, 'p', 'u', type='INSTANCE')
@@ -73,7 +73,7 @@ def test_the_amounts(changes, resources):
         ({'flavor': Flavor('m', 0, 0)}, 'its flavor asks for nothing'),
     ],
 )  # fmt: skip
-def test_what_is_not_known_is_named(changes, reason):
+def test_heal_names_what_it_does_not_know(changes, reason):
     result = heal(replace(SERVER, **changes))
     assert (result.state, result.reason, result.consumer) == (UNKNOWN, reason, None)
 
@@ -86,19 +86,19 @@ def test_what_is_not_known_is_named(changes, reason):
         ({}, 's', 'a migration is not over'),
     ],
 )
-def test_what_is_under_way_is_left_alone(changes, migrating, reason):
+def test_heal_leaves_servers_under_way_alone(changes, migrating, reason):
     result = heal(replace(SERVER, **changes), migrating)
     assert (result.state, result.reason, result.consumer) == (LEFT_ALONE, reason, None)
 
 
-def test_who_holds_something_of_its_own_or_is_nowhere_is_not_in_question():
+def test_heal_passes_over_servers_with_allocations_or_without_a_host():
     owned = replace(SERVER, project_id='project', user_id='user')
     servers = [replace(owned, uuid=uuid) for uuid in ('other', 'elsewhere')]
     assert not list(heals(CLOUD, [*servers, replace(owned, node=None)], ()))
 
 
 @pytest.mark.parametrize('owner', [('other', 'u'), ('p', 'other'), (None, None)])
-def test_what_belongs_to_another_becomes_the_servers(owner):
+def test_heal_corrects_owners(owner):
     allocated = Consumer('s', {'host2': {'VCPU': 1}}, *owner, generation=4, type='INSTANCE')
     result = heal(replace(SERVER, flavor=None), snapshot=cloud([], [allocated]))
     assert (result.lacks, result.state, result.resources) == ('owner', '', {})
@@ -147,7 +147,7 @@ def port(noted=None, *traits, amount=1000):
         ),
     ],
 )
-def test_the_amounts_of_ports(ports, allocated):
+def test_heal_adds_the_amounts_of_ports(ports, allocated):
     for snapshot in (wired(), WIRED):
         result = heal(SERVER, snapshot=snapshot, ports=ports)
         assert result.state == ''
@@ -166,12 +166,12 @@ def test_the_amounts_of_ports(ports, allocated):
         (port('gone'), '0 providers of host1 can serve its port port'),
     ],
 )
-def test_a_port_of_which_it_is_not_known_who_serves_it(requested, reason):
+def test_heal_leaves_out_a_port_whose_provider_is_not_known(requested, reason):
     result = heal(SERVER, snapshot=WIRED, ports=[requested])
     assert (result.state, result.reason, result.consumer) == (UNKNOWN, reason, None)
 
 
-def test_what_is_held_where_no_port_is():
+def test_heal_names_amounts_on_providers_without_a_port():
     elsewhere = wired(owned(host1=PLAIN, nic2={BANDWIDTH: 1000}))
     result = heal(SERVER, snapshot=elsewhere, ports=[port('nic1')])
     assert result.state == UNKNOWN
@@ -224,7 +224,7 @@ def with_amounts(allocations, **changes):
         ),
     ],
 )  # fmt: skip
-def test_a_server_gets_the_amounts_of_its_flavor(allocations, changes, expected):
+def test_heal_of_amounts_sets_those_of_the_flavor(allocations, changes, expected):
     [result] = with_amounts(allocations, **changes)
     assert (result.lacks, result.state, result.reason) == ('amounts', '', '')
     assert result.consumer == replace(owned(), allocations=expected)
@@ -250,7 +250,7 @@ def test_a_server_gets_the_amounts_of_its_flavor(allocations, changes, expected)
         ({'host1': PLAIN}, {'flavor': None}, UNKNOWN, 'its flavor with extra specs is not known'),
     ],
 )  # fmt: skip
-def test_amounts_that_are_not_known_stay(allocations, changes, state, reason):
+def test_heal_keeps_amounts_that_it_does_not_know(allocations, changes, state, reason):
     [result] = with_amounts(allocations, **changes)
     assert (result.lacks, result.state, result.reason) == ('amounts', state, reason)
 
@@ -263,15 +263,15 @@ def test_amounts_that_are_not_known_stay(allocations, changes, state, reason):
         ({'host1': {'MEMORY_MB': 2048, 'DISK_GB': 32}, 'numa0': {'PCPU': 4}}, {}),
     ],
 )
-def test_right_amounts_stay(allocations, changes):
+def test_heal_keeps_right_amounts(allocations, changes):
     assert with_amounts(allocations, **changes) == []
 
 
-def test_a_server_of_one_of_two_hosts_of_a_name_gets_nothing():
+def test_heal_gives_nothing_where_two_hosts_have_one_name():
     [result] = heals(CLOUD, [SERVER], (), shared_names=['host1'])
     reason = 'Nova has several hosts called host1, in different cells'
     assert (result.state, result.reason, result.consumer) == (UNKNOWN, reason, None)
 
 
-def test_nothing_is_given_to_a_server_that_is_deleted():
+def test_heal_gives_nothing_to_a_deleted_server():
     assert not list(heals(CLOUD, [replace(SERVER, status='DELETED')], ()))

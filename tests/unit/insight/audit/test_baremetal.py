@@ -49,7 +49,7 @@ def gold_node(reserved=0):
         ({'uuid': 'unknown', 'state': 'enroll', 'resource_class': None}, gold_node(), False),
     ],
 )
-def test_nodes_that_are_as_they_should_be(fields, states, allocated):
+def test_audit_finds_nothing_wrong_with_sound_nodes(fields, states, allocated):
     servers = {'s': 'node'} if allocated else {}
     assert findings(states, SERVED * allocated, servers, [], nodes=[node(**fields)]) == []
 
@@ -80,7 +80,9 @@ def test_nodes_that_are_as_they_should_be(fields, states, allocated):
         ),
     ],
 )  # fmt: skip
-def test_ironic_node(fields, states, allocated, servers, facts, command):
+def test_audit_finds_nodes_whose_inventory_does_not_fit_their_state(
+    fields, states, allocated, servers, facts, command
+):
     [result] = findings(states, allocated, servers, [], nodes=[node(**fields)])
     state = fields.get('state', 'available')
     assert (result.kind, result.subject) == ('ironic-node', 'node')
@@ -101,6 +103,6 @@ def test_ironic_node(fields, states, allocated, servers, facts, command):
         ({'s': Server('s', task='spawning')}, 'it is under way: spawning'),
     ],
 )
-def test_a_node_on_which_a_server_may_be_built(servers, message):
+def test_audit_leaves_nodes_alone_on_which_a_server_is_built(servers, message):
     result = audited(gold_node(), SERVED, servers, [], nodes=[node()])
     assert (result.findings, dict(result.passed_over)) == ([], {message: 1})

@@ -21,7 +21,7 @@ def test_the_checks_have_ids_of_their_own():
 
 
 @pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
-def test_a_check_has_a_whole_text(check):
+def test_every_check_has_a_complete_text(check):
     texts = audit_checks.texts(check.id)
     assert texts['summary'].endswith('.')
     assert all(text for name, text in texts.items() if name != 'details')
@@ -40,7 +40,7 @@ def test_a_check_needs_lists_that_there_are_options_for():
     assert (result.findings, result.left_out) == ([], {})
 
 
-def test_what_is_sound_has_no_findings():
+def test_audit_finds_nothing_in_a_sound_cloud():
     states = [
         provider('host', aggregates=['shared'], traits=['OWNER_NOVA'], VCPU=4),
         provider('host_gpu', 'host', traits=['OWNER_NOVA'], VGPU=Inventory(4, step_size=2)),
@@ -59,7 +59,7 @@ def test_what_is_sound_has_no_findings():
         (Inventory(1, allocation_ratio=0.5), 1, {'used': 1, 'capacity': 0}, 1.0),
     ],
 )
-def test_over_capacity(inventory, amount, facts, ratio):
+def test_audit_finds_usage_over_capacity(inventory, amount, facts, ratio):
     result = only([provider('host', VCPU=inventory)], [consumer('s', host={'VCPU': amount})])
     assert (result.kind, result.severity.value, result.repair) == ('over-capacity', 'error', None)
     assert result.facts == {'resource_class': 'VCPU', **facts}
@@ -96,19 +96,19 @@ def test_audit_names_the_reserved_amount_that_makes_the_shortage(inventory, used
 
 
 @pytest.mark.parametrize('name', ['VGPU', 'PCPU', 'CUSTOM_PCI_10DE_20B0', 'PGPU', 'SRIOV_NET_VF'])
-def test_no_ratio_makes_more_devices(name):
+def test_audit_suggests_no_ratio_for_devices(name):
     result = only([provider('host', **{name: 2})], [consumer('s', host={name: 3})])
     assert (result.kind, typed(result), result.repair) == ('over-capacity', '', None)
     assert 'ratio=' not in reason(result)
     assert 'resource provider allocation list host' in reason(result)
 
 
-def test_what_is_reserved_as_a_whole_may_be_used():
+def test_audit_accepts_usage_of_fully_reserved_devices():
     device = provider('device', PGPU=Inventory(1, reserved=1))
     assert findings([device], [consumer('s', device={'PGPU': 1})]) == []
 
 
-def test_unlisted_usage():
+def test_audit_finds_usage_that_no_consumer_accounts_for():
     host = replace(provider('host', VCPU=8, VGPU=2), usages={'VCPU': 5, 'VGPU': 1})
     result = only([host], [consumer('s', host={'VCPU': 3, 'VGPU': 1})])
     assert (result.kind, result.facts) == ('unlisted-usage', {'unlisted': {'VCPU': 2}})
@@ -132,7 +132,7 @@ def test_usage_that_one_reading_alone_does_not_list_is_of_a_server_that_has_gone
         (Inventory(8, max_unit=4, step_size=4), 6, 'max_unit=6 --resource VGPU:step_size=2'),
     ],
 )
-def test_broken_units(inventory, amount, fields):
+def test_audit_finds_amounts_against_the_units_of_their_inventory(inventory, amount, fields):
     allocated = consumer('s', **{'a host': {'VGPU': amount}})
     result = only([provider('a host', VGPU=inventory)], [allocated])
     assert (result.kind, result.subject, result.facts['amount']) == ('broken-units', 's', amount)
@@ -142,7 +142,7 @@ def test_broken_units(inventory, amount, fields):
     )
 
 
-def test_reserved_above_total():
+def test_audit_finds_more_reserved_than_there_is():
     result = only([provider('host', VCPU=Inventory(8, reserved=9))])
     assert result.kind == 'reserved-above-total'
     assert result.repair == LowerReserved('host', 'host', 'VCPU', 8)
@@ -165,13 +165,13 @@ def test_a_ratio_without_room_explains_what_is_over_capacity(ratio):
         (['host', 'host.a', 'host.b'], ['host', 'host']),
     ],
 )
-def test_doubled_hosts(names, result):
+def test_audit_finds_hosts_with_two_root_providers(names, result):
     states = [provider(name, VCPU=1) for name in names]
     assert ids(states) == [('doubled-host', name) for name in result]
 
 
 @pytest.mark.parametrize('used', ['host', 'host.example.com'])
-def test_of_a_doubled_host_nothing_is_deleted(used):
+def test_audit_suggests_no_delete_for_a_doubled_host(used):
     """After a renaming the empty one is alive."""
     states = [provider(name, VCPU=1) for name in ('host', 'host.example.com')]
     states.append(provider('host_gpu', 'host', VGPU=1))
@@ -184,7 +184,7 @@ def test_of_a_doubled_host_nothing_is_deleted(used):
     assert result.facts['consumers'] == {name: n + (name == used) for name, n in counts.items()}
 
 
-def test_sharing_providers_that_share_with_nobody():
+def test_audit_finds_sharing_providers_that_no_host_shares():
     states = [
         replace(pool('a'), aggregates=frozenset()),
         pool('b', 'x', 'y'),
@@ -199,7 +199,7 @@ def test_sharing_providers_that_share_with_nobody():
     ]
 
 
-def test_misnamed_children():
+def test_audit_finds_children_named_after_another_host():
     host = provider('host')
     right, wrong = provider('host_0', 'host'), provider('old_1', 'host')
     assert ids([host, right, wrong]) == [('misnamed-child', 'old_1')]
@@ -209,7 +209,7 @@ def test_misnamed_children():
 
 
 @pytest.mark.parametrize(('count', 'result'), [(7, 0), (8, 1)])
-def test_wide_trees(count, result):
+def test_audit_finds_trees_with_more_candidates_than_nova_takes(count, result):
     children = [provider(f'host_{n}', 'host', VGPU=1, VCPU=1) for n in range(count)]
     wide = findings([provider('host'), *children])
     assert [finding.facts for finding in wide] == [{'providers': {'VCPU': 8, 'VGPU': 8}}] * result
@@ -247,7 +247,7 @@ def test_a_tree_tells_the_flavors_that_have_more_candidates_in_it_than_nova_take
     assert result.facts['candidates'] == {'gpu5': 2520, 'gpu7': 5040}
 
 
-def test_missing_owner():
+def test_audit_finds_children_of_nova_without_its_owner_trait():
     host = provider('host', traits=['OWNER_NOVA'])
     result = only([host, provider('host_gpu', 'host', VGPU=1)])
     assert result.repair == AddTrait('host_gpu', 'host_gpu', 'OWNER_NOVA')
@@ -267,12 +267,12 @@ def test_missing_owner():
         (({'OWNER_NOVA'}, {'COMPUTE_NODE'}), []),
     ],
 )
-def test_a_host_without_the_mark_that_others_have(traits, result):
+def test_audit_finds_hosts_without_the_owner_trait_that_others_have(traits, result):
     states = [provider(name, traits=local) for name, local in zip('ab', traits, strict=True)]
     assert ids(states) == [('owner-missing', name) for name in result]
 
 
-def test_what_is_not_novas_needs_no_mark_of_its():
+def test_audit_wants_no_owner_trait_on_providers_of_other_services():
     states = [
         provider('host', traits=['OWNER_NOVA']),
         provider('host_fpga', 'host', traits=['OWNER_CYBORG'], FPGA=1),
@@ -289,6 +289,6 @@ def test_what_is_not_novas_needs_no_mark_of_its():
     assert findings([provider('other'), provider('other_gpu', 'other', VGPU=1)]) == []
 
 
-def test_a_tree_can_be_chosen():
+def test_audit_of_one_tree_checks_that_tree_alone():
     states = [provider(n, VCPU=Inventory(8, allocation_ratio=0)) for n in 'ab']
     assert [f.subject for f in audit(Cloud(cloud(states)), roots=['b']).findings] == ['b']

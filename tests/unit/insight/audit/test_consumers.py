@@ -63,7 +63,7 @@ def test_consumers_on_several_trees_are_told_apart(servers, migrations, id, free
         assert 'openstack server migration list --server' in reason(result)
 
 
-def test_what_is_shared_is_no_other_tree():
+def test_audit_counts_a_sharing_provider_as_no_other_tree():
     states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
     assert findings(states, [consumer('s', a={'VCPU': 1}, nfs={'DISK_GB': 1})]) == []
 
@@ -110,12 +110,12 @@ def test_audit_lists_no_orphan_without_migrations_that_have_uuids(migrations, la
         ('MIGRATION', {}, None),
     ],
 )
-def test_what_is_no_orphan_as_far_as_one_knows(kind, servers, migrations):
+def test_audit_calls_no_known_consumer_an_orphan(kind, servers, migrations):
     assert findings(HOSTS, [consumer('s', kind, a={'VCPU': 1})], servers, migrations) == []
 
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])
-def test_a_server_that_is_shelved_and_on_no_host(kind):
+def test_audit_frees_what_a_shelved_server_has_left(kind):
     allocated = consumer('s', kind, **BOTH, nfs={'DISK_GB': 1})
     states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
     servers = {'s': SHELVED}
@@ -203,7 +203,7 @@ NOBODY = '00000000-0000-0000-0000-000000000000'
         (None, 'CONTAINER', False),
     ],
 )
-def test_consumer_incomplete(servers, kind, is_healed):
+def test_audit_finds_consumers_without_project_or_user(servers, kind, is_healed):
     allocated = replace(consumer('s', kind, host={'VCPU': 1}), project_id=NOBODY)
     result = findings([provider('host', VCPU=8)], [allocated], servers)
     [finding] = [entry for entry in result if entry.kind == 'consumer-incomplete']
@@ -224,7 +224,7 @@ def test_consumer_incomplete(servers, kind, is_healed):
         ((None, 'INSTANCE'), 0),
     ],
 )
-def test_consumer_untyped(kinds, count):
+def test_audit_finds_consumers_without_a_type(kinds, count):
     allocated = [consumer(f's{n}', kind, host={'VCPU': 1}) for n, kind in enumerate(kinds)]
     result = findings([provider('host', VCPU=8)], allocated, ignored=())
     assert [(finding.kind, finding.severity.value, finding.subject) for finding in result] == (

@@ -61,7 +61,7 @@ HOSTS = [
     ],
     ids=str,
 )
-def test_flavors_that_no_empty_host_takes(requested, expected):
+def test_audit_finds_flavors_that_no_empty_host_takes(requested, expected):
     allocated = [consumer('s', cpus={'VCPU': 8, 'MEMORY_MB': 4096})]
     result = findings(HOSTS, allocated, flavors=[requested])
     assert [dict(finding.facts) for finding in result] == [expected] * bool(expected)
@@ -105,7 +105,7 @@ def test_a_model_of_tpm_counts_only_where_hosts_have_one():
     ]
 
 
-def test_a_class_that_a_flavor_asks_for_has_no_limit():
+def test_audit_finds_classes_of_flavors_without_a_unified_limit():
     limits = ['volumes', 'servers', 'class:VCPU', 'class:MEMORY_MB']
     requested = [flavor(), flavor('gpu', resources__VGPU='1')]
     states = [provider('host', VCPU=8, MEMORY_MB=4096, VGPU=4)]

@@ -32,7 +32,7 @@ def service(host='host', **fields):
         ([DISABLED], {'host': 'other'}, None),
     ],
 )
-def test_disabled_mismatch(traits, fields, status):
+def test_audit_finds_hosts_whose_disabled_trait_differs_from_nova(traits, fields, status):
     host = provider('host.example.com', traits=traits)
     result = findings([host], services=[service(**fields)])
     assert [finding.kind for finding in result] == ['disabled-mismatch'] * (status is not None)
@@ -91,7 +91,7 @@ def cells(*cpus):
         ('DISK_GB', replace(DISK, reserved=0), {'reserved': 0, 'hypervisor': 1}),
     ],
 )
-def test_inventory_drift(name, inventory, fields):
+def test_audit_finds_inventories_that_differ_from_the_hypervisor(name, inventory, fields):
     [result] = findings([host(**{name: inventory})], hypervisors=[hypervisor()])
     assert (result.kind, result.subject) == ('inventory-drift', 'host')
     assert result.facts == {'resource_class': name, **fields}
@@ -157,7 +157,7 @@ COUNTED = {'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 1}
         ),
     ],
 )
-def test_what_is_no_drift(states, fields):
+def test_audit_accepts_differences_that_nova_makes_itself(states, fields):
     result = findings(states, hypervisors=[hypervisor(**fields)])
     assert [finding for finding in result if finding.kind == 'inventory-drift'] == []
 

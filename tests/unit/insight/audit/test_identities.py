@@ -81,7 +81,7 @@ def findings(states, nodes, consumers=(), servers=None, services=None):
         ),
     ],
 )  # fmt: skip
-def test_one_identity_is_alive(cloud, expected):
+def test_audit_names_the_command_that_keeps_the_live_identity(cloud, expected):
     [finding] = findings(*cloud)
     assert (finding.kind, finding.subject, typed(finding)) == expected
     assert finding.repair is None
@@ -139,7 +139,7 @@ def test_no_advice_joins_a_host_with_a_provider_of_another_service(cloud, kind):
     assert reason(finding).startswith('it is a provider of another service, which calls this host')
 
 
-def test_the_facts_of_twins():
+def test_audit_prints_the_facts_of_both_identities():
     [finding] = findings(TWINS, [node('host.x')], SERVED, {'s': 'host.x'})
     assert finding.facts == {
         'alive': 'host.x', 'node': 'host.x', 'dead': 'host', 'consumers': {'host': 1, 'host.x': 0}
@@ -170,7 +170,7 @@ def test_two_of_which_none_is_known_to_be_alive_name_the_command_that_joins_them
         ),
     ],
 )  # fmt: skip
-def test_what_is_as_it_should_be(cloud):
+def test_audit_finds_nothing_where_each_host_has_one_identity(cloud):
     assert [f for f in findings(*cloud) if f.kind != 'doubled-host'] == []
 
 

@@ -54,7 +54,7 @@ NETWORK = [
         ([port()], {}, {}),
     ],
 )
-def test_port_resources(ports, allocated, expected):
+def test_audit_finds_ports_whose_resources_are_not_allocated(ports, allocated, expected):
     result = findings(NETWORK, [consumer('s', **allocated)] if allocated else [], ports=ports)
     assert [dict(finding.facts) for finding in result] == ([expected] if expected else [])
     for finding in result:

@@ -103,7 +103,7 @@ def test_servers_under_way_or_on_several_hosts_are_passed_over():
     assert mismatches(server(specs), both, states=[HOST, other]) == []
 
 
-def test_a_list_without_flavors_leaves_both_out():
+def test_a_list_without_flavors_leaves_the_checks_of_flavors_out():
     result = audited([HOST], [], {'s': listed('s', 'host')}, [], ports=[])
     for kind in KINDS:
         assert result.left_out[kind][0].startswith('the list of servers has no flavors')

@@ -62,7 +62,7 @@ BY_HAND = (
     ],
 )
 @pytest.mark.parametrize('allocated', [(), (Consumer('s', {}),)])
-def test_a_server_that_holds_nothing(server, evidence, by_hand, allocated):
+def test_audit_finds_servers_without_allocations(server, evidence, by_hand, allocated):
     [result] = findings(server, *allocated)
     assert (result.kind, result.severity.value, result.subject) == (
         'without-allocations',
@@ -74,7 +74,7 @@ def test_a_server_that_holds_nothing(server, evidence, by_hand, allocated):
     assert result.repair is None
 
 
-def test_a_host_that_placement_does_not_know():
+def test_audit_names_a_host_of_a_server_that_placement_lacks():
     [result] = findings(detailed(host='z', node='z'))
     assert result.roots == ()
     assert result.facts == {'host': 'z', 'unknown': 'there is no resource provider z'}
@@ -83,7 +83,7 @@ def test_a_host_that_placement_does_not_know():
     )
 
 
-def test_usage_that_nobody_answers_for_may_be_a_servers():
+def test_audit_passes_over_servers_on_hosts_with_unlisted_usage():
     states = [replace(HOSTS[0], usages={'VCPU': 4})]
     for server in (detailed(), Server('s', 'a')):
         result = audited(server, states=states)
@@ -91,7 +91,7 @@ def test_usage_that_nobody_answers_for_may_be_a_servers():
         assert result.passed_over == {'its host has usage that no consumer answers for': 1}
 
 
-def test_a_server_of_another_owner():
+def test_audit_finds_allocations_with_another_owner():
     [result] = findings(detailed(), replace(CONSUMER, project_id='other', user_id=None))
     assert (result.kind, result.severity.value) == ('foreign-owner', 'warning')
     assert result.facts == {
@@ -113,7 +113,7 @@ def test_a_server_of_another_owner():
         Server('s'),
     ],
 )
-def test_a_server_under_way_or_nowhere(server):
+def test_audit_passes_over_servers_that_move_or_are_on_no_host(server):
     assert not findings(server)
     if server.node:
         assert not findings(server, replace(CONSUMER, project_id='other'))
@@ -128,7 +128,7 @@ def test_a_server_under_way_or_nowhere(server):
         ((CONSUMER,), 0),
     ],
 )
-def test_who_is_passed_over_is_counted_by_reason(server, allocated, count):
+def test_audit_counts_passed_over_servers_by_reason(server, allocated, count):
     """Those alone of whom something would be found."""
     changed = 'changed by Nova less than 10 minutes before the snapshot, or since'
     result = audited(server, *allocated, unsettled=('s',))
@@ -157,7 +157,7 @@ def test_who_is_passed_over_is_counted_by_reason(server, allocated, count):
         (Server('s', 'b', task='migrating'), ['a'], False),
     ],
 )
-def test_a_server_that_holds_all_on_another_host(server, hosts, result):
+def test_audit_finds_servers_with_all_allocations_on_another_host(server, hosts, result):
     allocated = Consumer('s', {name: {'VCPU': 4} for name in hosts}, 'p', 'u')
     faults = findings(server, allocated, states=[*HOSTS, pool('nfs')], migrations=[])
     wrong = [finding for finding in faults if finding.kind == 'wrong-host']
@@ -195,7 +195,7 @@ def test_a_server_that_holds_all_on_another_host(server, hosts, result):
         ({'flavor': None}, {'a': {'VCPU': 1}}, {}),
     ],
 )  # fmt: skip
-def test_a_server_that_holds_another_amount_on_its_host(changes, allocated, wrong):
+def test_audit_finds_servers_with_other_amounts_than_their_flavor(changes, allocated, wrong):
     states = [*HOSTS, provider('a_numa', 'a'), pool('nfs')]
     result = audited(detailed(**changes), Consumer('s', allocated, 'p', 'u'), states=states)
     outcome = [finding for finding in result.findings if finding.kind != 'sharing-alone']

@@ -69,7 +69,7 @@ def test_a_search_ends_and_says_that_it_was_cut(monkeypatch):
     assert search.is_cut
 
 
-def test_there_is_an_end_to_the_sets_that_are_kept():
+def test_a_search_keeps_a_limited_number_of_sets():
     pairs = [frozenset((number, number + 1)) for number in range(0, 40, 2)]
     search = ConflictSearch(range(40), possible_but_for(pairs))  # type: ignore[arg-type]
     assert all(len(one) == 20 for one in search.corrections())

@@ -48,7 +48,7 @@ def test_all_requirements_make_the_request_again():
 
 
 @pytest.mark.parametrize('text', TEXTS)
-def test_without_one_the_others_stay(text):
+def test_a_request_without_one_requirement_keeps_the_others(text):
     retained = [need for need in requirements(FULL) if str(need) != text]
     relaxed = restricted(FULL, retained)
     if text in ('trait F (group _E)', 'groups _G,_E in one subtree'):
@@ -66,7 +66,7 @@ def test_another_amount_is_asked_for():
     assert relaxed.groups['_G'].resources == {'VGPU': 2}
 
 
-def test_what_has_no_resource_cannot_be_asked_for():
+def test_a_request_without_resources_cannot_be_asked():
     request = CandidateRequest(Filter({'VCPU': 1}, ('A',)), {'1': Filter({'VGPU': 1}, ('E',))})
     vcpu, a, vgpu, e = requirements(request)
     assert restricted(request, [a, vgpu, e]) is None

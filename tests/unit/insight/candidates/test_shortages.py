@@ -40,7 +40,7 @@ def test_the_limits_of_an_inventory(amount, inventory, reasons):
     assert {shortage.provider for shortage in lacking} == {'gpu'}
 
 
-def test_who_has_the_trait_of_the_group_is_nearer_than_who_has_more():
+def test_a_provider_with_the_trait_is_nearer_than_one_with_more_room():
     providers = [state('a', Inventory(3)), state('b', Inventory(1), 0, 'CUSTOM_A40')]
     trait = Requirement(Kind.TRAIT, 'CUSTOM_T4,CUSTOM_A40', '1')
     [shortage] = shortages(requirement(4), providers, [requirement(4), trait])
@@ -49,5 +49,5 @@ def test_who_has_the_trait_of_the_group_is_nearer_than_who_has_more():
     assert (shortage.provider, shortage.amount) == ('a', 3)
 
 
-def test_no_inventory_at_all():
+def test_a_tree_without_the_class_lacks_its_inventory():
     assert list(shortages(requirement(1), [], ())) == [Shortage(requirement(1), Reason.INVENTORY)]

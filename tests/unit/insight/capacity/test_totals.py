@@ -81,5 +81,5 @@ def test_a_child_goes_into_an_aggregate_alone():
     ]
 
 
-def test_nothing_has_no_room():
+def test_an_empty_cloud_has_no_rows():
     assert totals.by_tree(cloud([])) == []

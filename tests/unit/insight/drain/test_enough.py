@@ -17,7 +17,7 @@ def sentences(states, consumers, *emptied):
     return enough.remedies(scene, emptied, decision.strict)
 
 
-def test_empty_hosts():
+def test_enough_counts_empty_hosts_that_have_to_be_added():
     servers = [consumer(f's{number}', old={'CUSTOM_X': 2}) for number in range(5)]
     states = [host('old', CUSTOM_X=4), host('new', CUSTOM_X=2)]
     states[0] = host('old', CUSTOM_X=Inventory(4, allocation_ratio=3.0))
@@ -26,14 +26,14 @@ def test_empty_hosts():
     assert sentences(states, servers, 'old') == ['2 empty hosts like old']
 
 
-def test_hosts_of_several_kinds():
+def test_enough_prefers_the_kind_of_host_of_which_fewest_are_needed():
     states = [host('a', 'CUSTOM_A', CUSTOM_X=2), host('b', 'CUSTOM_B', CUSTOM_X=2), host('c')]
     servers = [consumer('s', a={'CUSTOM_X': 2}), consumer('t', b={'CUSTOM_X': 1})]
     assert sentences(states, servers, 'a', 'b')[:1] == ['1 empty host like a and 1 like b']
 
 
 @pytest.mark.parametrize(('used', 'ratio'), [(1, 1.3), (3, 1.8), (5, 2.3)])
-def test_a_ratio(used, ratio):
+def test_enough_names_a_ratio_that_would_do(used, ratio):
     states = [host('old', VCPU=4), host('new', VCPU=4, MEMORY_MB=9)]
     servers = [consumer('s', old={'VCPU': 4}), consumer('t', new={'VCPU': used})]
     assert sentences(states, servers, 'old') == [
@@ -42,7 +42,7 @@ def test_a_ratio(used, ratio):
     ]
 
 
-def test_a_disabled_host():
+def test_enough_names_a_disabled_host_that_would_do():
     states = [host('old', VCPU=4), host('off', 'COMPUTE_STATUS_DISABLED', VCPU=4)]
     assert sentences(states, [consumer('s', old={'VCPU': 4})], 'old') == [
         '1 empty host like old',
@@ -50,7 +50,7 @@ def test_a_disabled_host():
     ]
 
 
-def test_a_host_that_is_left_as_it_is():
+def test_enough_names_a_host_that_could_stay():
     states = [host('a', CUSTOM_X=4), host('b', CUSTOM_X=4), host('c', CUSTOM_X=4)]
     servers = [consumer('s', a={'CUSTOM_X': 2}), consumer('t', b={'CUSTOM_X': 4})]
     assert sentences(states, servers, 'a', 'b')[1:] == ['leave a out']
@@ -63,7 +63,7 @@ def test_nothing_that_is_known_is_enough():
 
 
 @pytest.mark.parametrize('numbers', [range(1, 2), range(3, 40), range(11, 64)])
-def test_the_least_number(numbers):
+def test_enough_names_the_smallest_number(numbers):
     for least in range(70):
         expected = max(least, numbers[0]) if least <= numbers[-1] else None
         assert enough._least(lambda number, least=least: number >= least, numbers) == expected

@@ -41,7 +41,7 @@ def answer(snapshot, document, images=plain):
         ({'trait:CUSTOM_SSD': 'forbidden'}, DrainVerdict.NO),
     ],
 )
-def test_flavors_decide(specs, verdict):
+def test_drain_uses_the_flavor_of_a_server(specs, verdict):
     decision, _ = answer(two_hosts('CUSTOM_SSD'), [detailed('s0', specs)])
     assert (decision.verdict, decision.lax) == (verdict, None)
 
@@ -57,7 +57,7 @@ def test_flavors_decide(specs, verdict):
         ({'hw_cpu_policy': 'dedicated'}, DrainVerdict.DEPENDS),
     ],
 )
-def test_images_decide(image, verdict):
+def test_drain_uses_the_image_of_a_server(image, verdict):
     known = Images({'i': Image(image)}, {'s0': Image(image)})
     for record in (detailed('s0'), detailed('s0', image='')):
         decision, remarks = answer(two_hosts('CUSTOM_SSD'), [record], lambda _: known)
@@ -129,7 +129,7 @@ def test_a_server_with_devices_takes_the_place_of_devices():
 @pytest.mark.parametrize(
     ('hosts', 'verdict'), [((), DrainVerdict.NO), (('CUSTOM_SSD',), DrainVerdict.YES)]
 )
-def test_what_other_filters_look_at_is_said(hosts, verdict):
+def test_drain_names_what_other_filters_decide(hosts, verdict):
     specs = {'capabilities:cpu_info:arch': 'x', 'trait:CUSTOM_SSD': 'required'}
     decision, remarks = answer(two_hosts(*hosts), [detailed('s0', specs, image='')])
     # What the flavor asks of Placement counts all the same.
@@ -140,7 +140,7 @@ def test_what_other_filters_look_at_is_said(hosts, verdict):
     )
 
 
-def test_what_is_not_counted_is_said():
+def test_drain_names_what_it_does_not_count():
     _, remarks = answer(two_hosts(), [detailed('s0')])
     assert remarks == [
         'Not counted: availability zones, as there are no aggregates in the file',
@@ -167,7 +167,7 @@ def zone(name, *hosts):
         ([zone('az1', 'new')], 'nova', DrainVerdict.DEPENDS),
     ],
 )
-def test_zones_decide(aggregates, server, verdict):
+def test_drain_keeps_servers_in_their_zone(aggregates, server, verdict):
     record = detailed('s0') | {'OS-EXT-AZ:availability_zone': server}
     document = {'servers': [record], 'aggregates': aggregates}
     assert answer(two_hosts(), document)[0].verdict is verdict
@@ -192,7 +192,7 @@ def test_zones_decide(aggregates, server, verdict):
         ({'policy': 'affinity', 'members': ['s0', 'gone']}, DrainVerdict.YES),
     ],
 )
-def test_server_groups_decide(group, verdict):
+def test_drain_keeps_the_policy_of_server_groups(group, verdict):
     document = {
         'servers': [detailed('s0'), detailed('s1')],
         'server_groups': [{'id': 'g', 'members': ['S0', 's1', 'gone'], **group}],

@@ -16,7 +16,7 @@ CASES = 500
 
 
 @pytest.mark.parametrize('first', range(0, CASES, 50))
-def test_the_most_that_can_move_and_the_verdict(first):
+def test_drain_moves_as_many_as_brute_force_and_gives_the_same_verdict(first):
     faults = {seed: oracle.fault(seed) for seed in range(first, first + 50)}
     assert {seed: fault for seed, fault in faults.items() if fault} == {}
 

@@ -38,7 +38,7 @@ def test_a_server_goes_to_the_fullest_host_that_has_room():
         ([], DrainVerdict.NO),
     ],
 )
-def test_the_amounts_decide(targets, verdict):
+def test_a_server_goes_only_where_all_its_amounts_fit(targets, verdict):
     assert drained([host('old', VCPU=2), *targets], [SERVER]).verdict is verdict
 
 
@@ -51,7 +51,7 @@ def test_the_amounts_decide(targets, verdict):
         (host('old', DISABLED, VCPU=2), DrainVerdict.YES),
     ],
 )
-def test_what_only_the_old_host_has(old, verdict):
+def test_a_server_that_needs_what_only_its_host_has_stays(old, verdict):
     decision = drained([old, host('new', VCPU=2)], [SERVER])
     assert decision.verdict is verdict
     assert decision.bounds == (verdict is DrainVerdict.YES, 1)
@@ -193,7 +193,7 @@ def test_a_part_of_each_host_is_kept_free():
         assert decide(DrainCloud(snapshot, keep_free=percent), ['old']).verdict is verdict
 
 
-def test_the_pace():
+def test_a_plan_keeps_to_the_number_of_moves_at_a_time():
     states = [host('old', VCPU=9), host('older', VCPU=9), host('new', VCPU=99)]
     consumers = [consumer(f's{n}', old={'VCPU': 1}) for n in range(5)]
     consumers += [consumer(f't{n}', older={'VCPU': 1}) for n in range(5)]
@@ -205,7 +205,7 @@ def test_the_pace():
         assert max(move.wave for move in decision.moves) == waves
 
 
-def test_nothing_to_move():
+def test_an_empty_host_needs_no_moves():
     decision = drained([host('old', VCPU=9)], [])
     assert (decision.verdict, decision.strict.total, list(decision.moves)) == (
         DrainVerdict.YES,

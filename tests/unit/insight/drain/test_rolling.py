@@ -131,7 +131,7 @@ def _have_a_place_alone(snapshot, emptied):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('first', range(0, 400, 50))
-def test_small_clouds(first):
+def test_rolling_drains_of_small_clouds_agree_with_the_oracle(first):
     for seed in range(first, first + 50):
         snapshot, emptied = oracle.case(seed)
         scene = DrainCloud(snapshot)
