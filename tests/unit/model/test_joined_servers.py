@@ -66,7 +66,7 @@ def test_times_are_compared_in_seconds_of_utc(text, second):
     assert moment(text) == second
 
 
-def test_another_status_in_a_list_of_deleted_servers_says_nothing():
+def test_a_list_of_deleted_servers_proves_nothing_by_another_status():
     """Nova leaves BUILD, ERROR and SOFT_DELETED on some that are gone."""
     left = {name: Server(name, status=name) for name in ('BUILD', 'ERROR', 'SOFT_DELETED')}
     deleted = {'d': Server('d', status='DELETED')}

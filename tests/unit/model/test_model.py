@@ -11,7 +11,7 @@ from tests.unit.dialogue import RP
 
 
 @pytest.mark.parametrize('text', [RP, RP.replace('1', 'A'), RP.replace('1', 'f')])
-def test_a_uuid_is_known_as_one(text):
+def test_uuids_are_recognized_in_every_form(text):
     assert is_uuid(text)
 
 
@@ -28,7 +28,7 @@ def test_a_uuid_is_known_as_one(text):
         '\uff11' + RP[1:],
     ],
 )
-def test_anything_else_is_a_name(text):
+def test_other_texts_are_names(text):
     assert not is_uuid(text)
 
 

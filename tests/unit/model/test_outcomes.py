@@ -33,7 +33,7 @@ STOPPED = errors.BadFile('plan.journal', 'No space left on device')
         ('applied, failed, not started', STOPPED, ExitStatus.PARTIAL),
     ],
 )
-def test_exit_status(states, stopped, status):
+def test_a_run_ends_with_the_status_of_its_trees(states, stopped, status):
     names = [state for state in states.split(', ') if state]
     trees = [TreeResult('uuid', 'name', State(state)) for state in names]
     assert Outcome(trees, stopped).exit_status is status

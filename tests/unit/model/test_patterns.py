@@ -24,7 +24,7 @@ def test_patterns_stand_for_trees(names, expected):
     assert patterns.expanded(names, lambda: ROOTS) == expected
 
 
-def test_names_alone_ask_nobody():
+def test_names_without_patterns_read_no_list():
     def root_uuids():
         raise AssertionError('nobody has to be asked')
 
@@ -39,7 +39,7 @@ def test_names_alone_ask_nobody():
         ('[x]', '"[x]" matches no tree'),
     ],
 )
-def test_a_pattern_that_matches_nothing(pattern, sentence):
+def test_a_pattern_without_a_match_is_an_error(pattern, sentence):
     with pytest.raises(errors.NoSuchProvider) as refused:
         patterns.expanded([pattern], lambda: ROOTS, 'tree')
     assert str(refused.value) == sentence

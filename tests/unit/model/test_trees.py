@@ -40,7 +40,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(('providers', 'message'), FAULTS.values(), ids=FAULTS)
-def test_each_fault_is_told(providers, message):
+def test_providers_that_form_no_tree_are_an_error(providers, message):
     assert fault(providers) == message
 
 
@@ -54,7 +54,7 @@ def test_each_fault_is_told(providers, message):
         [provider(ROOT, 'host', None, None), provider(RP, 'other', None, None)],
     ],
 )
-def test_trees_have_none(providers):
+def test_trees_are_accepted(providers):
     assert fault(providers) is None
 
 
