@@ -41,7 +41,7 @@ def amounts(hypervisor):
     return hypervisor.totals, hypervisor.used, hypervisor.running_vms
 
 
-def test_a_hypervisor_of_the_api():
+def test_hypervisors_of_the_api_are_read():
     document = {'hypervisors': [HYPERVISOR], 'hypervisors_links': []}
     [read] = host_records.hypervisors(document, 'x.json')
     assert (read.node, read.uuid, read.host, read.type) == (
@@ -54,7 +54,7 @@ def test_a_hypervisor_of_the_api():
     )
 
 
-def test_a_hypervisor_of_the_client():
+def test_hypervisors_of_openstackclient_are_read():
     record = {
         'ID': '3', 'Hypervisor Hostname': 'h', 'Hypervisor Type': 'QEMU', 'Host IP': '192.0.2.1',
         'State': 'up', 'vCPUs Used': 1, 'vCPUs': 8, 'Memory MB Used': 512, 'Memory MB': 4096,
@@ -95,7 +95,7 @@ NODE = {
         ({'resource_class': None}, {'resource_class': None}),
     ],
 )
-def test_nodes(changes, expected):
+def test_nodes_of_the_api_are_read(changes, expected):
     fields = {
         'uuid': 'ab', 'name': 'rack1', 'state': 'available', 'resource_class': 'gold.large',
         'instance_uuid': None, 'is_busy': False, 'withheld': {},
@@ -104,7 +104,7 @@ def test_nodes(changes, expected):
     assert {name: getattr(node, name) for name in fields} == fields
 
 
-def test_a_node_of_the_client():
+def test_nodes_of_openstackclient_are_read():
     record = {
         'UUID': 'ab', 'Name': None, 'Instance UUID': 's', 'Power State': 'power on',
         'Provisioning State': 'active', 'Maintenance': False, 'Resource Class': 'gold',
@@ -117,7 +117,7 @@ def test_a_node_of_the_client():
 
 
 @pytest.mark.parametrize('field', ['resource_class', 'power_state', 'maintenance'])
-def test_a_list_of_nodes_that_leaves_out_what_decides(field):
+def test_a_list_of_nodes_without_deciding_fields_is_refused(field):
     short = {name: value for name, value in NODE.items() if name != field}
     with pytest.raises(errors.BadFile, match=r'x\.json: nodes\[0\]: .* --long'):
         host_records.nodes([short], 'x.json')
@@ -137,14 +137,14 @@ PORT = {
 }  # fmt: skip
 
 
-def test_a_port_with_groups():
+def test_ports_with_request_groups_are_read():
     [port] = host_records.ports({'ports': [PORT]}, 'x.json')
     assert (port.uuid, port.server_uuid, port.host, port.vnic_type) == ('p', 's', 'host1', 'direct')
     assert port.groups == (PortGroup('g', BANDWIDTH, ('CUSTOM_PHYSNET_1',)),)
     assert (port.providers, port.same_subtree) == ({'g': 'rp'}, ('g',))
 
 
-def test_a_port_of_an_older_release():
+def test_ports_of_older_releases_are_read():
     old = {
         'resource_request': {'required': [], 'resources': BANDWIDTH},
         'binding:profile': {'allocation': 'RP'},
@@ -180,7 +180,7 @@ def test_absent_is_not_null_in_ports_and_subnets():
     assert [s.segment_id for _, s in decoded(subnets, 'x.json', Subnet)] == [None, UNSET]
 
 
-def test_ports_of_which_it_is_not_said_what_they_ask_for():
+def test_a_list_of_ports_without_resource_requests_is_refused():
     short = {name: value for name, value in PORT.items() if name != 'resource_request'}
     with pytest.raises(errors.BadFile, match=r'x\.json: ports: has no resource_request'):
         host_records.ports([short], 'x.json')

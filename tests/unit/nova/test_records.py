@@ -105,7 +105,7 @@ SERVICE = ComputeService('h', 'enabled', 'up', id='a-b')
          ['servers']),
     ],
 )  # fmt: skip
-def test_a_record_in_any_form(key, parse, record, expected):
+def test_records_are_read_in_every_form(key, parse, record, expected):
     for document in ([record], {key: [record], f'{key}_links': []}):
         assert parse(document, 'x.json') == expected
 
@@ -132,7 +132,7 @@ def test_what_is_no_list_is_told_with_its_file(parse, document):
         ('h', 'h2.a', False),
     ],
 )
-def test_names_of_one_host(name, other, same):
+def test_short_and_full_names_are_one_host(name, other, same):
     assert same_host(name, other) is same
 
 
@@ -179,7 +179,7 @@ DETAILED = Server(
         ({'flavor': {'vcpus': 2}}, {'flavor': None}),
     ],
 )
-def test_a_server_with_details(changes, expected):
+def test_details_of_servers_are_read(changes, expected):
     listed = [{'id': '7', 'name': 'x', 'vcpus': 1, 'ram': 64, 'extra_specs': {}}]
     flavors = records.flavors_by_id(listed, 'f.json')
     read = records.server_details([DETAIL | changes], 's.json', flavors)
@@ -187,7 +187,7 @@ def test_a_server_with_details(changes, expected):
 
 
 @pytest.mark.parametrize('field', sorted(DETAIL.keys() - {'status', 'OS-EXT-SRV-ATTR:host'}))
-def test_what_is_not_told_is_not_taken_for_nothing(field):
+def test_details_without_a_field_are_refused(field):
     record = {name: value for name, value in DETAIL.items() if name != field}
     with pytest.raises(errors.BadFile):
         server_details([record], 's.json')
@@ -319,7 +319,7 @@ def test_migrations_of_an_old_release_are_no_duplicates():
 @pytest.mark.parametrize(
     'state', [{'Status': 'SHELVED_OFFLOADED'}, {'OS-EXT-STS:vm_state': 'shelved_offloaded'}]
 )
-def test_a_server_that_is_shelved_and_on_no_host(state):
+def test_a_shelved_server_has_no_host(state):
     for host, is_offloaded in ((None, True), ('', True), ('h', False)):
         record = {'ID': 'a', 'OS-EXT-SRV-ATTR:host': host, **state}
         assert records.servers([record], 'x.json')['a'].is_offloaded == is_offloaded

@@ -25,7 +25,7 @@ def predicted(flavor, *, is_owned=False, **parts):
     return requested(ServerRequest(flavor, **parts), sources=Sources(is_owned))
 
 
-def test_a_plain_flavor():
+def test_a_plain_flavor_asks_for_cpus_memory_and_disk():
     request = predicted(flavor())
     assert request.first == CandidateRequest(
         Filter(PLAIN), root_forbidden=('COMPUTE_STATUS_DISABLED',), limit=1000
@@ -63,7 +63,7 @@ def test_disks_are_added_and_swap_is_rounded_up():
          PLAIN | {'CUSTOM_PMEM_NAMESPACE_6GB': 2, 'CUSTOM_PMEM_NAMESPACE_BIG_ONE': 1}),
     ],
 )  # fmt: skip
-def test_amounts(specs, resources):
+def test_extra_specs_change_amounts(specs, resources):
     assert predicted(flavor(**specs)).first.common.resources == resources
 
 
@@ -94,14 +94,14 @@ def test_amounts(specs, resources):
         ({'accel:device_profile': 'fpga'}, {}, 'root:COMPUTE_ACCELERATORS'),
     ],
 )  # fmt: skip
-def test_traits(specs, properties, traits):
+def test_flavor_and_image_ask_for_traits(specs, properties, traits):
     request = predicted(flavor(**specs), image=Image(properties)).first
     common, root = request.common, request.root_required
     required = [*common.required, *(f'!{name}' for name in common.forbidden)]
     assert [*required, *(f'root:{name}' for name in root)] == traits.split()
 
 
-def test_groups():
+def test_numbered_extra_specs_become_groups():
     result = predicted(
         flavor(
             **{
@@ -138,7 +138,7 @@ def test_what_other_filters_look_at_is_named():
     )
 
 
-def test_nova_34_wants_its_mark_on_the_root():
+def test_nova_34_asks_for_its_owner_trait_on_the_root():
     assert predicted(flavor(), is_owned=True).first.root_required == ('OWNER_NOVA',)
 
 
@@ -159,12 +159,12 @@ def test_what_the_scheduler_passes_over_is_named():
          'it has several groups and no group_policy'),
     ],
 )  # fmt: skip
-def test_a_request_that_placement_refuses(specs, reason):
+def test_a_flavor_that_placement_refuses_is_an_error(specs, reason):
     assert predicted(flavor(**specs)).impossible == reason
 
 
 @pytest.mark.parametrize('amount', ['x', '-1', '9' * 5000])
-def test_no_amount_is_passed_over(amount):
+def test_an_amount_that_is_no_number_is_ignored_and_named(amount):
     specs = flavor(**{'resources:VGPU': amount})
     assert 'VGPU' not in predicted(specs).first.common.resources
     assert predicted(specs).ignored == (f'resources:VGPU={amount}',)
@@ -218,7 +218,7 @@ def test_dedicated_cpus_are_asked_for_twice():
         ({}, {'hw_disk_bus': 'nvme'}),
     ],
 )  # fmt: skip
-def test_nova_refuses(specs, properties):
+def test_a_flavor_that_nova_refuses_is_an_error(specs, properties):
     with pytest.raises(Refusal):
         predicted(flavor(**specs), image=Image(properties))
 
@@ -257,7 +257,7 @@ def test_what_a_source_is_missing_for_is_named():
     )
 
 
-def test_aggregates():
+def test_zones_and_projects_become_aggregates():
     aggregates = [
         HostAggregate('a1', 'a', (), metadata={'availability_zone': 'az1'}),
         HostAggregate('a2', 'b', (), metadata={'filter_tenant_id3': 'p'}),

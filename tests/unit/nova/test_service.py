@@ -123,7 +123,7 @@ def test_each_service_has_its_own_link_to_the_next_page(ask, key, following):
         (lambda number: [{'uuid': str(number)}], [7, 8] * 20, 3),
     ],
 )
-def test_a_list_that_never_ends_is_no_list(records, markers, pages):
+def test_a_list_whose_pages_repeat_is_an_error(records, markers, pages):
     links = [[{'rel': 'next', 'href': f'?marker={marker}'}] for marker in markers]
     session = Session(
         *({'migrations': records(n), 'migrations_links': link} for n, link in enumerate(links))
@@ -215,12 +215,12 @@ def test_another_service_is_no_identity_service():
         ({'servers': None}, 'Nova cannot be asked: another service'),
     ],
 )
-def test_what_does_not_answer_is_told(answer, reason):
+def test_a_service_without_an_answer_is_an_error(answer, reason):
     with pytest.raises(service.NoCompute, match=reason):
         service.servers(Client(Session(answer)))
 
 
-def test_without_a_catalog_nobody_is_asked(client):
+def test_without_a_catalog_no_service_is_asked(client):
     with pytest.raises(service.NoCompute, match='no service catalog'):
         service.servers(client)
 
@@ -238,7 +238,7 @@ def test_server_groups_are_read_until_there_are_no_more():
     assert {settings['microversion'] for _, settings in session.requests} == {'2.64'}
 
 
-def test_server_groups_that_do_not_end():
+def test_server_groups_without_an_end_are_an_error():
     session = Session(*[{'server_groups': [{'id': 'a'}]}] * 2)
     with pytest.raises(service.NoCompute, match='server_groups does not end'):
         service.server_groups(Client(session))
@@ -258,7 +258,7 @@ def test_a_whole_server_is_asked_at_the_newest_microversion():
     assert [settings['microversion'] for _, settings in session.requests] == ['latest', '2.59']
 
 
-def test_services_are_asked_for_without_patience():
+def test_compute_services_are_asked_once_with_a_short_timeout():
     record = {'id': 's', 'host': 'gpu1', 'state': 'up', 'status': 'enabled'}
     session = Session({'services': [record]})
     assert service.computes(Client(session)) == [ComputeService('gpu1', 'enabled', 'up', id='s')]
@@ -290,7 +290,7 @@ def test_whoever_cannot_tell_is_no_compute_service(answer):
         (['pool'], {}, {}),
     ],
 )
-def test_names_are_compared_with_care(roots, hosts, expected):
+def test_running_computes_are_matched_to_hosts_by_full_or_short_name(roots, hosts, expected):
     services = [ComputeService(host, 'enabled', state) for host, state in hosts.items()]
     assert service.up_on(roots, services) == expected
 
@@ -338,7 +338,7 @@ def test_nova_that_cannot_be_asked_is_no_proof(answers, error):
         service.server_record(Client(Session(*answers)), 'a')
 
 
-def test_nova_is_not_asked_for_what_is_no_id():
+def test_nova_is_asked_for_ids_alone():
     session = Session()
     assert service.server_record(Client(session), '../a?') is None
     assert session.requests == []

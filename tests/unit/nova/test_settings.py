@@ -22,7 +22,7 @@ pci_in_placement=True
 """
 
 
-def test_defaults():
+def test_settings_have_the_defaults_of_nova():
     assert settings([]) == Settings()
     assert settings([('x', '')]) == Settings(is_read=True)
 
@@ -34,7 +34,7 @@ def test_the_last_value_counts_and_aliases_add_up():
     assert (read.pci_in_placement, len(read.aliases)) == (True, 3)
 
 
-def test_aliases():
+def test_pci_aliases_are_read():
     assert settings([('a', CONF)]).pci_aliases() == {
         'a': Filter({'CUSTOM_PCI_10DE_20F1': 1}),
         'g': Filter({'PGPU': 1}, ('CUSTOM_CUSTOM_A', 'CUSTOM__B')),
@@ -73,6 +73,6 @@ def test_devices_of_two_kinds_have_one_name_where_they_are_not_in_placement():
         ('[pci]\nalias', 'x.conf:2: neither an option nor a section'),
     ],
 )
-def test_a_file_that_is_wrong(text, reason):
+def test_a_wrong_nova_conf_is_an_error_with_its_line(text, reason):
     with pytest.raises(errors.BadFile, match=reason):
         settings([('x.conf', text)])
