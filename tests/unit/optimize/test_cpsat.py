@@ -43,13 +43,13 @@ def test_the_best_solution_or_that_there_is_none():
 
 
 @pytest.mark.slow
-def test_it_ends_after_the_same_work():
+def test_the_search_ends_after_the_same_work_each_time():
     first, second = cpsat.solve(packing(), 0.2), cpsat.solve(packing(), 0.2)
     assert first.status == second.status == 'UNKNOWN'
     assert first.effort == second.effort
 
 
-def test_it_ends_by_the_clock():
+def test_the_search_ends_by_the_clock():
     start = time.monotonic()
     assert cpsat.solve(packing(), seconds=0.2).status == 'UNKNOWN'
     assert time.monotonic() - start < 30
@@ -71,7 +71,7 @@ def test_a_budget_is_used_up_by_work_or_by_the_clock(monkeypatch):
     assert calls == [(3.0, 5.0), (4.0, 3.0), (3.0, 1.0)]
 
 
-def test_a_model_that_is_none():
+def test_an_invalid_model_is_an_error():
     model = cpsat.load().CpModel()
     model.proto.objective.vars.append(99)
     with pytest.raises(errors.PlacementError, match='does not take'):

@@ -12,7 +12,7 @@ from placementclient.optimize.max_flow import draws
 A, B, C = map(frozenset, 'abc')
 
 
-def test_a_detour():
+def test_flow_takes_a_detour():
     assert [*draws({'a': 2, 'b': 2, 'c': 2}, {A | B: 2, B | C: 2, A: 2}).values()] == [2, 2, 2]
     assert [*draws({'a': 3, 'b': 2, 'c': 9}, {A | B: 4, A: 3}).values()] == [4, 1]
     assert draws({'a': 3}, {frozenset(): 4}) == {frozenset(): 0}
@@ -34,7 +34,7 @@ def most(available, demands):
     st.fixed_dictionaries({source: st.integers(0, 3) for source in 'abc'}),
     st.dictionaries(st.frozensets(st.sampled_from('abc')), st.integers(0, 3), max_size=5),
 )
-def test_it_is_the_most(available, demands):
+def test_flow_is_the_maximum(available, demands):
     granted = draws(available, demands)
     for number in range(1, len(demands) + 1):
         first = dict(itertools.islice(demands.items(), number))
