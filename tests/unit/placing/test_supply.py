@@ -38,7 +38,7 @@ def test_of_one_class_all_comes_from_one_provider():
     [Inventory(8, max_unit=3), Inventory(8, min_unit=5), Inventory(8, step_size=3)],
     ids=['max_unit', 'min_unit', 'step_size'],
 )
-def test_the_units_have_to_admit_it(inventory):
+def test_supply_counts_only_what_the_units_admit(inventory):
     assert counts(cloud([provider('host', VGPU=inventory)]), VGPU=4) == {'host': 0, ALL: 0}
 
 
@@ -124,7 +124,7 @@ def test_two_classes_in_pools_are_searched_for_where_they_are_in_each_others_way
     assert counts(TANGLED, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)[ALL] == 2
 
 
-def test_a_search_that_is_needed_says_what_to_install(monkeypatch):
+def test_a_search_without_the_solver_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'ortools.sat.python.cp_model', None)
     with pytest.raises(errors.PlacementError, match=r'python-placementclient\[solver\]'):
         counts(TANGLED, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)
