@@ -80,7 +80,7 @@ FAILURES: dict[str, tuple[type[errors.PlacementError], str]] = {
     ],
     ids=lambda path: path.stem,
 )
-def test_case(path):
+def test_each_case_ends_as_it_says(path):
     if 'error' in (expect := yaml.safe_load(path.read_text())['expect']):
         with pytest.raises(errors.BadFile) as fault:
             Case(path).plan()
@@ -144,7 +144,7 @@ def test_a_plan_without_a_way_back_is_warned_of(path):
 
 
 @pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)
-def test_plan_holds_and_survives_its_file(path):
+def test_plans_keep_their_invariants_through_their_file(path):
     case = Case(path)
     plan = case.plan()
     invariants.check(plan)
@@ -154,7 +154,7 @@ def test_plan_holds_and_survives_its_file(path):
 
 
 @pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)
-def test_the_operations_lead_there_and_back(path):
+def test_operations_of_a_plan_lead_there_and_back(path):
     for tree in Case(path).plan().changes:
         before, after = tree.before, tree.after
         assert _contents(simulate(before, operations_of(tree))) == _contents(after)
@@ -173,7 +173,7 @@ def _contents(snapshot):
 
 
 @pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)
-def test_unchanged_tree_is_planned_again_alike(path):
+def test_an_unchanged_tree_is_planned_again_alike(path):
     case = Case(path)
     plan = case.plan()
     live = case.snapshot
@@ -189,7 +189,7 @@ def test_unchanged_tree_is_planned_again_alike(path):
     [path for path in PLANS if path.stem not in ONE_WAY],
     ids=lambda path: path.stem,
 )
-def test_the_way_back_is_the_inverse(path):
+def test_rollback_is_the_inverse_of_apply(path):
     case = Case(path)
     plan = case.plan()
     live = case.snapshot
@@ -204,7 +204,7 @@ def test_the_way_back_is_the_inverse(path):
     assert _contents(live) == _contents(case.snapshot)
 
 
-def test_skeleton_is_read_back_when_it_is_filled_in():
+def test_a_filled_in_file_of_assignments_is_read():
     case = Case(CASES[0].parent / 'undecided.yaml')
     with pytest.raises(Undecided) as undecided:
         case.plan()

@@ -24,7 +24,7 @@ VCPUS = (1, 2, 3, 5, 1, 7, 9, 9, 9, 1)
 VGPUS = (10, 28, 24, 18, 15, 30, 28, 33, 22, 6)
 
 
-def test_a_ratio_may_be_huge():
+def test_huge_allocation_ratios_are_planned():
     inventories = {'VCPU': {'total': sum(VCPUS)}, 'VGPU': {'total': sum(VGPUS)}}
     consumers = {
         f'server{number}': {'compute1': {'VCPU': vcpus, 'VGPU': vgpus}}

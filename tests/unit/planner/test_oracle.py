@@ -21,7 +21,7 @@ pytest.importorskip('ortools')
         pytest.param('tame', 0, 300, marks=pytest.mark.slow),
     ],
 )
-def test_trying_every_assignment_says_the_same(kind, seed, count):
+def test_planner_agrees_with_trying_every_assignment(kind, seed, count):
     counts: Counter[str] = Counter()
     wrong = {
         number: reason
@@ -34,7 +34,7 @@ def test_trying_every_assignment_says_the_same(kind, seed, count):
     assert counts['Undetermined'] < count / 50
 
 
-def test_a_service_refuses_as_placement_does():
+def test_the_oracle_refuses_as_placement_does():
     ((_, case),) = cases('tame', 0, 1)
     assert case is not None
     allocations = allocations_of(case.snapshot)

@@ -44,13 +44,13 @@ def rows(live, made):
     return [(row.consumer_uuid, row.to_provider, row.label) for row in tree.reasons]
 
 
-def test_a_new_consumer_that_is_forced():
+def test_replan_moves_a_new_consumer_with_one_place():
     live = host({**TWO, 'new': {'compute1': {'VGPU': 2}}})
     expected = sorted([(A, 'gpu0', 'mapped'), (B, 'gpu0', 'mapped'), (NEW, 'gpu1', 'forced')])
     assert sorted(rows(live, plan())) == expected
 
 
-def test_a_new_consumer_that_has_a_choice():
+def test_replan_refuses_a_new_consumer_with_a_choice():
     made = plan()
     live = host({'a': TWO['a'], 'new': {'compute1': {'VGPU': 1}}})
     with pytest.raises(Undecided) as undecided:
@@ -58,11 +58,11 @@ def test_a_new_consumer_that_has_a_choice():
     assert [row.consumer_uuid for row in undecided.value.rows] == [NEW]
 
 
-def test_a_consumer_that_left():
+def test_replan_forgets_a_consumer_that_left():
     assert rows(host({'a': TWO['a']}), plan()) == [(A, 'gpu0', 'mapped')]
 
 
-def test_an_inferred_row_keeps_its_place():
+def test_replan_keeps_inferred_places():
     spec = specifications.parse(SPEC, 'spec.yaml')
     made = planner.make(host(TWO), spec, allow_inferred=True)
     assert sorted(rows(host(TWO), made)) == sorted(
@@ -70,14 +70,14 @@ def test_an_inferred_row_keeps_its_place():
     )
 
 
-def test_a_consumer_that_grew_beyond_its_place():
+def test_replan_refuses_a_consumer_that_grew_beyond_its_place():
     made = plan()
     live = host({'a': {'compute1': {'VGPU': 2}}, 'b': TWO['b']})
     with pytest.raises(Infeasible, match='3 VGPU are assigned to gpu0'):
         replan.replan(live, made, made.changes[0])
 
 
-def test_a_child_that_appeared_with_content():
+def test_replan_refuses_a_child_with_content():
     made = plan()
     child = {'gpu0': {'inventories': {'VGPU': {'total': 2}}}}
     live = cloud(
@@ -113,7 +113,7 @@ def test_consumers_that_came_go_back_and_those_that_left_stay_away():
     }
 
 
-def test_no_way_back_where_there_is_no_room():
+def test_rollback_is_refused_where_there_is_no_room():
     live = host(TWO, total=3)
     spec = specifications.parse(
         'trees: {name: [compute1]}\nproviders: [{name: gpu0, inventories: {VGPU: {total: 9}}}]\n'
@@ -127,7 +127,7 @@ def test_no_way_back_where_there_is_no_room():
         taken_back(live, made.changes[0])
 
 
-def test_no_way_back_from_an_inventory_that_changed():
+def test_rollback_is_refused_from_a_changed_inventory():
     made = plan()
     live = applied(host(TWO), made.changes[0])
     child = live.existing('gpu0')

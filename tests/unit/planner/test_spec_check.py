@@ -23,7 +23,7 @@ def faults_of(text, **options):
     return list(failures.lines(error.value))
 
 
-def test_all_faults_of_a_file_at_once():
+def test_all_errors_of_a_specification_are_told_at_once():
     text = """\
 trees: {name: [1, "gpu*"], trait: [owner], klass: [VGPU]}
 providers:
@@ -50,7 +50,7 @@ split: maybe
     ]
 
 
-def test_names_that_nobody_can_mean():
+def test_impossible_names_are_refused():
     text = """\
 trees: {name: ["gpu*"], class: [VGPUU]}
 providers:
@@ -82,7 +82,7 @@ together: [[VGPU, MEMORY_BM]]
     ]
 
 
-def test_one_message_for_all_trees():
+def test_an_error_of_all_trees_is_one_message():
     text = """\
 trees: {name: ["gpu*"]}
 moves:
@@ -108,7 +108,7 @@ providers:
     assert faults_of(text, skip_infeasible=True) == expected
 
 
-def test_names_that_are_too_long():
+def test_names_that_are_too_long_are_refused():
     long = 'x' * 195
     text = f"""\
 trees: {{}}
@@ -127,7 +127,7 @@ moves:
     ]
 
 
-def test_sources_that_are_not_there():
+def test_missing_sources_are_refused():
     move = '- {from_resource_provider: %s, to_resource_provider: b, moved_resources: {VGPU: 1}}'
     assert faults_of('\n'.join(move % name for name in ('gpu1', 'gpu01', uuid_of('gpu09')))) == [
         'spec.yaml:1: [0].from_resource_provider: there is no provider gpu1 to move anything '
@@ -158,7 +158,7 @@ def test_what_was_meant_is_said_of_the_first_names_alone():
     assert sum('Did you mean ' in line for line in messages) == 20
 
 
-def test_a_uuid_in_capitals_is_one():
+def test_uuids_in_capitals_are_accepted():
     snapshot = cloud(HOSTS, {})
     root = uuid_of('gpu01').upper()
     move = f'from_resource_provider: {root}, to_resource_provider: "gpu"'
@@ -265,14 +265,14 @@ def test_a_part_of_a_cloud_tells_nothing_of_the_rest():
         ),
     ],
 )
-def test_a_tree_that_is_not_selected(name, error, reason):
+def test_a_tree_that_is_not_selected_is_an_error(name, error, reason):
     spec = specifications.parse(selecting('name: [gpu01, gpu03]'), 'spec.yaml')
     with pytest.raises(error) as raised:
         planner.make(cloud(HOSTS, {}), spec, trees=[name])
     assert str(raised.value) == reason
 
 
-def test_it_is_told_which_tree_is_next():
+def test_progress_names_each_tree():
     calls: list[object] = []
     text = """\
 trees: {class: [VGPU]}

@@ -95,7 +95,7 @@ BAD_SPECS = {
 
 
 @pytest.mark.parametrize(('text', 'message'), BAD_SPECS.items())
-def test_bad_specification(text, message):
+def test_a_wrong_specification_is_an_error_with_its_place(text, message):
     with pytest.raises(errors.BadFile) as error:
         specifications.parse(text, 'spec')
     assert str(error.value) == message
@@ -105,7 +105,7 @@ def _written(spec):
     return builtins(spec.record)
 
 
-def test_both_forms_are_one():
+def test_short_and_long_forms_are_equal():
     short = specifications.parse(f'- {MOVE}', 'spec')
     assert short == specifications.parse(f'moves: [{MOVE}]', 'spec')
     assert short == specifications.from_document(_written(short), 'plan')
@@ -123,7 +123,7 @@ def test_resources_may_be_a_list():
         assert empty == specifications.from_document(_written(empty), 'plan')
 
 
-def test_json_is_read_too():
+def test_specifications_in_json_are_read():
     text = '[{"from_resource_provider": "a", "to_resource_provider": "b",\n "moved_resources": 1}]'
     with pytest.raises(errors.BadFile, match=r'spec:2: .*has to be a mapping'):
         specifications.parse(text, 'spec')
@@ -136,7 +136,7 @@ def test_a_specification_may_move_nothing(text):
     assert spec == specifications.from_document(_written(spec), 'plan')
 
 
-def test_long_form():
+def test_all_keys_of_the_long_form_are_read():
     parsed = specifications.parse(
         """
         trees: {name: ["compute-*"], uuid: [], trait: [], class: [VGPU]}
@@ -187,13 +187,13 @@ BAD_ROWS = {
 
 
 @pytest.mark.parametrize(('text', 'message'), BAD_ROWS.items())
-def test_bad_assignments(text, message):
+def test_wrong_assignments_are_an_error_with_their_line(text, message):
     with pytest.raises(errors.BadFile) as error:
         assignments.parse(text, 'rows')
     assert str(error.value) == message
 
 
-def test_all_faults_of_a_file_at_once():
+def test_all_errors_of_assignments_are_told_at_once():
     text = f'consumer_uuid,resource_class,amount,to_provider\nx,vgpu,0,b\n{A},VGPU\n{A},VGPU,1,b\n'
     with pytest.raises(errors.BadFile) as error:
         assignments.parse(text + f'{A},VGPU,1,b\n', 'rows.csv')
@@ -206,7 +206,7 @@ def test_all_faults_of_a_file_at_once():
     ]
 
 
-def test_all_faults_of_a_document_at_once():
+def test_all_errors_of_a_document_are_told_at_once():
     text = (
         f'- consumer_uuid: {A}\n  resource_class: vgpu\n  to_provider: b\n- resource_clas: VGPU\n'
     )

@@ -42,7 +42,7 @@ def migration(uuid, server, status):
     return ServerMigration(uuid_of(server), status, uuid_of(uuid), 'gpu1')
 
 
-def test_migrations_by_the_list_of_nova():
+def test_plan_warns_of_migrations_in_the_list_of_nova():
     consumers = {'moving': vm(), 'server': vm(), 'settled': vm()}
     listed = [migration('moving', 'server', 'finished'), migration('old', 'settled', 'confirmed')]
     plan = plan_of(consumers, listed)
@@ -51,7 +51,7 @@ def test_migrations_by_the_list_of_nova():
     assert warning.facts == {'consumers': sorted([uuid_of('moving'), uuid_of('server')])}
 
 
-def test_nobody_has_said_what_nova_knows():
+def test_plan_warns_where_migrations_are_not_known():
     assert warnings_of({'a': vm(), 'b': vm(), 'c': vm('INSTANCE')}, None) == [
         (
             'migrations-unknown',
@@ -63,18 +63,18 @@ def test_nobody_has_said_what_nova_knows():
     assert not warnings_of({'a': vm('INSTANCE')}, None)
 
 
-def test_consumers_that_are_no_servers():
+def test_plan_warns_of_consumers_that_are_no_servers():
     assert warnings_of({'a': vm('MIGRATION'), 'b': vm('ACCELERATOR')}, None) == [
         ('migration', 'migrations that are under way: 1'),
         ('no-server', 'consumers that are no servers: 1'),
     ]
 
 
-def test_a_child_that_nova_passes_over():
+def test_plan_warns_of_a_child_that_nova_ignores():
     assert [kind for kind, _ in warnings_of({}, (), traits='')] == ['no-owner']
 
 
-def test_a_name_that_nova_would_not_use():
+def test_plan_warns_of_a_name_that_nova_would_not_use():
     assert warnings_of({}, (), child='pci_0000_84_0_0') == [
         (
             'foreign-name',
@@ -110,5 +110,5 @@ def test_equal_warnings_of_trees_are_one_line():
         ('gpu1_NUMA0', False),
     ],
 )
-def test_names_of_nova(name, is_of_nova):
+def test_plan_accepts_names_that_nova_uses(name, is_of_nova):
     assert is_child_name(name, 'gpu1') is is_of_nova

@@ -53,6 +53,6 @@ def test_items_make_room_for_each_other():
     assert decided.fixed == [False] * 3
 
 
-def test_what_has_something_in_common():
+def test_items_that_share_a_bin_are_one_part():
     touched = {'a': {'s'}, 'b': {'t'}, 'c': {'u'}, 'd': {'s', 'u'}, 'e': {'t'}, 'f': set[str]()}
     assert list(connected(touched)) == [['a', 'c', 'd'], ['b', 'e'], ['f']]

@@ -87,7 +87,7 @@ def problems(draw):
 @pytest.mark.slow
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(problems())
-def test_brute_force_says_the_same(problem):
+def test_search_agrees_with_brute_force(problem):
     bins, items = problem
     every = solutions(bins, items)
     result = search(bins, items)
@@ -149,7 +149,7 @@ def cells(slack):
         pytest.param(cells(1.03), id='VCPU and MEMORY_MB together'),
     ],
 )
-def test_a_thousand_consumers_on_sixteen_children(problem):
+def test_search_places_a_thousand_consumers_on_sixteen_children(problem):
     bins, items = problem
     result = search(bins, items)
     assert isinstance(result, list)
@@ -157,7 +157,7 @@ def test_a_thousand_consumers_on_sixteen_children(problem):
     assert all(len(one.possible) == 16 for one in result)
 
 
-def test_thousand_of_them_that_do_not_fit():
+def test_search_proves_that_a_thousand_consumers_do_not_fit():
     bins, items = alike([2] * 1000, [125] * 16)
     result = search(bins, items)
     assert isinstance(result, Impossible)
@@ -165,7 +165,7 @@ def test_thousand_of_them_that_do_not_fit():
 
 
 @pytest.mark.slow
-def test_a_thousand_with_places_of_their_own():
+def test_search_places_a_thousand_consumers_with_places_of_their_own():
     bins = [Bin(63)] * 16
     places = [
         [where for where in range(16) if (index >> where % 10) & 1 or not where]
@@ -177,7 +177,7 @@ def test_a_thousand_with_places_of_their_own():
     assert holds(bins, items, [one.placement for one in result])
 
 
-def test_what_is_forced_by_what_is_left():
+def test_search_finds_places_that_others_force():
     bins = [Bin(1, Units(1, 9)), Bin(2, Units(1, 9))]
     both = ((Demand(0, 1),), (Demand(1, 1),))
     result = search(bins, [Item((both[0],)), Item(both), Item(both)])
@@ -201,7 +201,7 @@ def test_nothing_is_divided_where_all_have_room_undivided():
     assert all(len(decision.placement) == 1 for decision in result)
 
 
-def test_seconds_are_those_of_the_clock(monkeypatch):
+def test_the_timeout_of_the_search_is_in_seconds(monkeypatch):
     limits = []
 
     def solve(model, effort, seconds):
