@@ -22,13 +22,13 @@ def changes(*declarations, live=CLOUD, prune=False):
     return [row for tree in plan('', live, after).changes for row in rows(tree.before, tree.after)]
 
 
-def test_used_inventory_does_not_shrink_with_a_rename_either():
+def test_a_rename_shrinks_no_used_inventory():
     fewer = {'VCPU': {'total': 2}}
     with pytest.raises(InUse, match='6 VCPU of host is in use, and there would be 2'):
         changes(Declared('new', 'host', fewer))
 
 
-def test_a_new_child_and_a_new_name():
+def test_a_declaration_may_add_a_child_and_rename():
     inventories = {'VGPU': {'total': 1}}
     assert changes(Declared('new', 'host', children=(Declared('fresh', '', inventories),))) == [
         ChangeRow('host', 'name', 'host', 'new'),
@@ -37,7 +37,7 @@ def test_a_new_child_and_a_new_name():
     ]
 
 
-def test_a_new_parent_that_is_made():
+def test_a_declaration_may_move_a_provider_below_a_new_one():
     made = Declared('host', children=(Declared('made', children=(Declared('gpu'),)),))
     assert changes(made) == [
         ChangeRow('made', 'create', None, {'parent': 'host'}),

@@ -28,11 +28,11 @@ DISK = provider('disk', DISK_GB=100)
         (InventoryEdit({}, replaces=True), {}),
     ],
 )
-def test_inventories(edit, inventories):
+def test_edits_change_the_given_fields_of_inventories(edit, inventories):
     assert edit.made(HOST) == replace(HOST, inventories=inventories)
 
 
-def test_who_lacks_a_class_is_passed_over():
+def test_edits_pass_over_providers_without_the_class():
     edit = InventoryEdit({'VCPU': {'reserved': 2}}, amend=True)
     assert edit.made(DISK) == DISK
     assert list(edit.remarks([HOST, DISK])) == ['Passed over, without VCPU: disk']
@@ -56,7 +56,7 @@ def test_a_provider_that_cannot_have_a_value_is_refused():
         ),
     ],
 )
-def test_an_edit_that_nobody_can_have_meant(edit, sentence):
+def test_edits_without_effect_are_refused(edit, sentence):
     with pytest.raises(errors.PlacementError) as refused:
         edit.check([HOST, DISK])
     assert str(refused.value) == sentence
@@ -70,13 +70,13 @@ def test_an_edit_that_nobody_can_have_meant(edit, sentence):
         (NamesEdit('aggregates', frozenset('X')), 'AB'),
     ],
 )
-def test_names(edit, names):
+def test_edits_add_and_remove_names(edit, names):
     edited = edit.made(HOST)
     assert edited.traits == frozenset(names)
     assert edited.aggregates == (edit.added if edit.facet == 'aggregates' else frozenset())
 
 
-def test_names_that_nobody_has_are_told():
+def test_edits_report_names_that_no_provider_has():
     edit = NamesEdit('traits', removed=frozenset({'A', 'CUSTOM'}))
     message = 'No resource provider that is selected has the trait CUSTOM'
     assert list(edit.remarks([HOST, DISK])) == [message]

@@ -81,7 +81,7 @@ def read_again(**inventories):
     )
 
 
-def test_less_than_what_is_in_use_is_remarked(client, service):
+def test_edits_below_what_is_in_use_are_remarked(client, service):
     """The service takes it. Only of those that shrink is the use read."""
     answers = [*TWO, used(VCPU=5), used(RP2, VCPU=3)]
     service.answer(*answers)
@@ -133,7 +133,7 @@ def test_a_value_that_others_change_meanwhile_is_left_alone(client, service):
     assert outcome.exit_status is ExitStatus.PARTIAL
 
 
-def test_one_that_is_refused_does_not_stop_the_others(client, service):
+def test_a_refused_edit_does_not_stop_the_others(client, service):
     outcome = carried(
         client,
         service,
@@ -144,7 +144,7 @@ def test_one_that_is_refused_does_not_stop_the_others(client, service):
     assert outcome.exit_status is ExitStatus.PARTIAL
 
 
-def test_a_service_that_is_away_is_not_waited_for_again(client, service):
+def test_edits_wait_once_for_an_unreachable_service(client, service):
     service.answer(*TWO)
     edits = Edits(client, 'edit', HOSTS, MORE)
     plan = edits.plan()

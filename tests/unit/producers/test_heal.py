@@ -39,7 +39,7 @@ def test_the_servers_share_the_room_of_their_host():
 
 
 @pytest.mark.parametrize('limits', [{'max_unit': 1}, {'min_unit': 4}, {'step_size': 4}])
-def test_an_amount_that_the_host_does_not_grant(limits):
+def test_heal_refuses_an_amount_that_the_host_does_not_grant(limits):
     live = host(**limits)
     after, notes = healed(live, [server('a')], ())
     assert after.consumers == live.consumers
@@ -47,12 +47,12 @@ def test_an_amount_that_the_host_does_not_grant(limits):
     assert notes == [Finding('failed', 'consumer a', {}, reason=reason)]
 
 
-def test_a_service_that_stores_no_types():
+def test_heal_writes_no_types_to_a_service_without_them():
     after, _ = healed(host(), [server('a')], (), types=False)
     assert after.consumers['a'].type is None
 
 
-def test_a_server_that_is_left_as_it_is():
+def test_heal_writes_nothing_for_a_server_that_is_left_alone():
     live = host()
     after, notes = healed(live, [server('a'), server('b', Flavor('m', 0, 0, 0))], {'a'})
     assert after.consumers == live.consumers
@@ -62,7 +62,7 @@ def test_a_server_that_is_left_as_it_is():
     ]
 
 
-def test_an_owner_needs_no_room():
+def test_heal_of_owners_needs_no_room():
     live = host(total=1)
     foreign = replace(live.consumers['there'], project_id='nobody')
     live = Snapshot(live.providers.values(), [foreign])

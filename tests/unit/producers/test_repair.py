@@ -22,7 +22,7 @@ def with_consumer(**changes):
     return Snapshot(CLOUD.providers.values(), [replace(LEAK, **changes)])  # type: ignore[arg-type]
 
 
-def test_all_repairs_together():
+def test_one_plan_has_all_repairs():
     after, reasons = repaired(
         CLOUD,
         {0: TRAIT, 1: RESERVED, 2: FreeAllocations(LEAK, ('a',)), 3: FreeAllocations(LEAK, ('b',))},
@@ -33,7 +33,7 @@ def test_all_repairs_together():
     assert after.consumers == {}
 
 
-def test_a_consumer_keeps_the_rest():
+def test_a_repair_keeps_the_other_allocations_of_a_consumer():
     after, _ = repaired(CLOUD, {7: FreeAllocations(LEAK, ('a',))})
     assert after.consumers['c'] == replace(LEAK, allocations={'b': {'VCPU': 2}})
 
@@ -48,7 +48,7 @@ def test_a_consumer_keeps_the_rest():
         (Snapshot(CLOUD.providers.values(), []), {}),
     ],
 )
-def test_a_consumer_that_changed_since_is_left(live, reasons):
+def test_a_repair_leaves_a_changed_consumer_alone(live, reasons):
     after, obstacles = repaired(live, {7: FreeAllocations(LEAK, ('a',))})
     assert obstacles == reasons
     assert after.consumers == live.consumers
@@ -61,6 +61,6 @@ def test_a_repair_that_is_made_changes_nothing(repair):
     assert (again.providers, reasons) == (made.providers, {})
 
 
-def test_a_provider_that_is_gone():
+def test_a_repair_of_a_missing_provider_fails():
     _, reasons = repaired(Snapshot((), ()), {3: TRAIT})
     assert reasons == {3: 'There is no provider b any more'}

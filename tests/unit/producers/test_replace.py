@@ -53,7 +53,7 @@ def producer_of(client, monkeypatch):
         (Replacement(OLD, NEW, name=LONG), {OLD: temporary_name(LONG, OLD)}, LONG),
     ],
 )
-def test_the_two_are_found(producer_of, request_, names, name):
+def test_both_providers_of_a_replacement_are_found_at_each_step(producer_of, request_, names, name):
     replacing = producer_of(request_, names)
     assert (replacing.old_uuid, replacing.new_uuid) == (OLD, NEW)
     assert (replacing.name, replacing.finished) == (name, '')
@@ -68,7 +68,7 @@ def test_the_two_are_found(producer_of, request_, names, name):
         Replacement('former', twin='host', name='host'),
     ],
 )
-def test_nothing_is_left_to_do(producer_of, request_):
+def test_a_finished_replacement_changes_nothing(producer_of, request_):
     replacing = producer_of(request_, {NEW: 'host'})
     assert replacing.finished == (
         f'Nothing to change: host has the UUID {NEW}, and there is no other resource provider '
@@ -77,7 +77,7 @@ def test_nothing_is_left_to_do(producer_of, request_):
     assert replacing.plan().changes == ()
 
 
-def test_the_old_one_is_deleted_before_it_is_read(producer_of):
+def test_a_provider_that_is_deleted_before_it_is_read_is_an_error(producer_of):
     names = {OLD: 'host'}
     replacing = producer_of(Replacement('host', NEW), names)
     del names[OLD]
@@ -124,7 +124,7 @@ def test_the_old_one_is_deleted_before_it_is_read(producer_of):
         ),
     ],
 )
-def test_what_is_not_what_was_typed(producer_of, request_, names, message):
+def test_names_that_do_not_fit_a_replacement_are_errors(producer_of, request_, names, message):
     with pytest.raises(errors.PlacementError) as refused:
         producer_of(request_, names)
     assert str(refused.value) == message

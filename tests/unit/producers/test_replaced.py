@@ -42,7 +42,7 @@ def holdings(snapshot, uuid='s'):
     return snapshot.consumers[uuid].allocations
 
 
-def test_a_new_one_has_all_of_the_old_one():
+def test_the_new_provider_has_all_of_the_old_one():
     after = replaced(cloud(HOST, [SERVER]), 'old', 'new', 'old')
     assert places(after) == {
         'new': ('old', None),
@@ -160,7 +160,7 @@ def test_a_replacement_that_would_lose_or_break_something_is_refused(states, con
 
 @pytest.mark.parametrize('name', ['old', 'twin', 'third', 'old_b'])
 @pytest.mark.parametrize('new', ['new', 'twin'])
-def test_from_each_step_the_way_leads_to_the_same_end(new, name):
+def test_a_replacement_goes_on_from_each_of_its_steps(new, name):
     """Also where only the two UUIDs and the name are known that the new one gets."""
     twin = [TWIN, provider('twin_gpu', 'twin', VGPU=4)] if new == 'twin' else []
     before = cloud(
@@ -195,7 +195,7 @@ def test_another_host_in_use_is_refused(name):
     ('child', 'name'),
     [('twin_gpu', 'old'), ('twin_gpu', 'third'), ('twin:port', 'twin'), ('twin_gpu', 'twin')],
 )
-def test_so_is_one_of_which_only_a_child_is_in_use(child, name):
+def test_a_host_whose_child_is_in_use_is_refused(child, name):
     states = [*HOST, TWIN, provider(child, 'twin', VGPU=4)]
     live = cloud(states, [SERVER, Consumer('o', {child: {'VGPU': 1}}, 'p', 'u', 1, None)])
     with pytest.raises(Irreplaceable, match='twin is in use: 1 consumer with nothing on old has'):
@@ -224,7 +224,7 @@ def test_a_twin_in_use_needs_the_name_of_the_same_host(old, new, is_same):
 
 
 @pytest.mark.parametrize('name', ['old', 'twin', 'third', 'old_b'])
-def test_what_was_cut_off_goes_on_without_a_merge(name):
+def test_an_interrupted_replacement_goes_on_without_merge(name):
     """Consumers of the old one, also of a child alone, are not those of another host."""
     twin = [
         replace(TWIN, inventories=OLD.inventories),
@@ -253,7 +253,7 @@ def test_an_empty_provider_does_not_hide_another_host():
         check_related(live, 'old', 'twin', 'twin')
 
 
-def test_one_that_is_made_is_nobodys():
+def test_a_provider_that_the_replacement_has_made_is_no_other_host():
     check_related(cloud(HOST, [SERVER]), 'old', 'new', 'third')
 
 

@@ -54,7 +54,7 @@ def members(snapshot):
         ('d.y', 'd.y'),
     ],
 )
-def test_hosts_by_their_full_and_short_names(host, provider):
+def test_sync_finds_hosts_by_full_and_short_names(host, provider):
     after, notes = synced(roots(), [HostAggregate(AGG, 'az', (host,))])
     assert (members(after), notes) == ([provider], [])
 
@@ -62,7 +62,7 @@ def test_hosts_by_their_full_and_short_names(host, provider):
 @pytest.mark.parametrize(('host', 'having'), [('d', '2 resource providers have'),
                                               ('e.y', 'no provider has'),
                                               ('f', 'no provider has')])  # fmt: skip
-def test_hosts_that_are_not_known(host, having):
+def test_sync_names_hosts_that_placement_lacks(host, having):
     after, notes = synced(roots(), [HostAggregate(AGG, 'az', (host,))])
     assert members(after) == []
     assert notes == [Finding('not known', host, {}, reason=f'az: {having} the name of the host')]
@@ -86,7 +86,7 @@ def test_hosts_that_are_not_known(host, having):
         ((), [], []),
     ],
 )
-def test_nothing_is_taken_out_where_a_host_is_not_known(hosts, left, states):
+def test_sync_removes_nothing_where_a_host_is_not_known(hosts, left, states):
     live = roots('a', 'b.x.y', 'c')
     after, notes = synced(live, [HostAggregate(AGG, 'az', hosts)], remove=True)
     assert members(after) == left
@@ -97,13 +97,13 @@ def test_nothing_is_taken_out_where_a_host_is_not_known(hosts, left, states):
     assert members(synced(live, [HostAggregate(AGG, 'az', hosts)])[0]) == ['a', 'b.x.y', 'c']
 
 
-def test_a_sharing_provider_stays():
+def test_sync_keeps_sharing_providers():
     live = roots('a', 'c', sharing='c')
     after, notes = synced(live, [HostAggregate(AGG, 'az', ())], remove=True)
     assert (members(after), notes) == (['c'], [])
 
 
-def test_a_host_is_read_before_it_is_changed(client, service):
+def test_sync_reads_a_host_before_it_changes_it(client, service):
     aggregates = {'aggregates': [ELSEWHERE], 'resource_provider_generation': 7}
     service.answer(*LISTS, get(f'/resource_providers/{RP}/aggregates', aggregates))
     sync = Sync(client, [HostAggregate(AGG, 'az', ('a', 'b', 'c'))])
@@ -114,7 +114,7 @@ def test_a_host_is_read_before_it_is_changed(client, service):
     assert [note.subject for note in sync.notes] == ['c']
 
 
-def test_a_host_that_has_gone_is_passed_over(client, service):
+def test_sync_passes_over_a_host_that_has_gone(client, service):
     gone = get(f'/resource_providers/{RP}/aggregates', answer=fault(404, 'No resource provider'))
     service.answer(*LISTS, gone)
     assert Sync(client, [HostAggregate(AGG, 'az', ('a', 'b'))]).plan().changes == ()
