@@ -57,7 +57,7 @@ def test_the_texts_are_there_without_docstrings():
     assert 'Why it matters: ' in run.stdout
 
 
-def test_a_text_on_a_terminal():
+def test_the_text_of_a_check_is_printed_on_a_terminal():
     assert '\n'.join(audit_checks.lines(CHECK, 40)) == (
         'wrong (error, needs --servers and --ports)\n\n'
         'A host is wrong.\n\nRatios count too.\n\nWhy it matters: nothing works.\n\n'
@@ -66,7 +66,7 @@ def test_a_text_on_a_terminal():
     )
 
 
-def test_a_text_as_data():
+def test_the_text_of_a_check_is_printed_as_data():
     assert audit_checks.rows([CHECK]) == (
         ('id', 'severity', 'needs', 'summary', 'details', 'matters', 'fix', 'look', 'example'),
         [
@@ -79,7 +79,7 @@ def test_a_text_as_data():
     )  # fmt: skip
 
 
-def test_a_text_in_the_page():
+def test_the_page_has_the_text_of_each_check():
     table, section = sections([CHECK])
     assert table == (
         '.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n'

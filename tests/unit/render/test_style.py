@@ -19,7 +19,7 @@ from placementclient.render.style import PLAIN, Style, level, part
         (1, -5, 1.0, 'red'),
     ],
 )
-def test_how_full(used, capacity, share, colour):
+def test_a_bar_shows_how_full_an_inventory_is(used, capacity, share, colour):
     assert (part(used, capacity), level(used, capacity)) == (share, colour)
 
 

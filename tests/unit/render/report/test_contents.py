@@ -47,7 +47,7 @@ def test_the_heat_map_has_the_fullest_class_of_each_host():
     ]
 
 
-def test_before_and_after_a_plan():
+def test_the_report_has_the_cloud_before_and_after_a_plan():
     [tree] = plan(flat()).changes
     root, *children = tree.providers
     assert contents.of_state(root.content_before) == {'VCPU': Fill(3, 8), 'VGPU': Fill(4, 8)}

@@ -27,7 +27,7 @@ def document(**changes):
     }  # fmt: skip
 
 
-def test_before_and_after():
+def test_the_report_shows_hosts_before_and_after_a_drain():
     panel = drain.panel(document(), 'd.json', SNAPSHOT)
     assert panel.hosts == [
         ('b', 'VCPU', Fill(1, 8), Fill(2, 8)),
@@ -37,7 +37,7 @@ def test_before_and_after():
     assert panel.left_out == (0, 0)
 
 
-def test_a_long_plan_is_cut(monkeypatch):
+def test_the_report_cuts_a_long_drain(monkeypatch):
     monkeypatch.setattr(drain, 'MOST', 1)
     panel = drain.panel(document(), 'd.json', SNAPSHOT)
     assert (len(panel.hosts), len(panel.waves), panel.left_out) == (1, 1, (1, 1))
@@ -51,7 +51,7 @@ def test_a_long_plan_is_cut(monkeypatch):
         ({'hosts': ['c', 'd']}, 'd.json: is about another cloud: there is no c, d'),
     ],
 )
-def test_another_file(changes, message):
+def test_the_report_refuses_a_file_that_is_no_drain(changes, message):
     with pytest.raises(errors.BadFile) as raised:
         drain.panel(document(**changes), 'd.json', SNAPSHOT)
     assert str(raised.value).startswith(message)

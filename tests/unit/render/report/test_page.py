@@ -86,7 +86,7 @@ def test_hostile_names_in_a_plan_stay_text():
     assert embedded(text)['plan'][0][0] == SHOWN
 
 
-def test_capacity_without_the_script():
+def test_the_page_shows_capacity_without_the_script():
     assert rows(written(nested()), 'capacity') == [
         ['DISK_GB', '', '45 %', '50 GiB', '60 GiB', '110 GiB', '60 GiB', '2', ''],
         ['VCPU', '', '50 %', '6', '6', '12', '6', '2', ''],
@@ -94,13 +94,13 @@ def test_capacity_without_the_script():
     ]
 
 
-def test_an_empty_cloud():
+def test_the_page_of_an_empty_cloud_says_so():
     text = written(Snapshot([], []))
     assert rows(text, 'capacity') == [['There is no inventory.']]
     assert embedded(text)['trees'] == []
 
 
-def test_when_and_of_which_service():
+def test_the_page_says_when_and_of_which_service_it_is():
     snapshot = nested()
     snapshot.origin = Origin('2026-11-20T23:00:00+00:00', 'https://there/', 'whatever')
     text = written(snapshot)
@@ -113,7 +113,7 @@ def test_when_and_of_which_service():
     assert '<dd><bdi>not noted</bdi></dd>' in written(nested())
 
 
-def test_the_audit_without_the_script():
+def test_the_page_shows_findings_without_the_script():
     over = cloud([provider('over', VCPU=1)], [consumer('s', over={'VCPU': 2})])
     text = written(over)
     message = audit_checks.texts('over-capacity')['summary'].replace('``', '')
@@ -123,7 +123,7 @@ def test_the_audit_without_the_script():
     assert 'Nothing found: ' in written(flat())
 
 
-def test_a_plan_without_the_script():
+def test_the_page_shows_a_plan_without_the_script():
     snapshot = flat()
     text = written(snapshot, plan(snapshot))
     assert rows(text, 'plan') == [
@@ -170,6 +170,6 @@ def test_other_classes_have_a_column_where_there_are_any():
         (1, 0, '–', 'full'),
     ],
 )
-def test_how_full(used, capacity, message, level):
+def test_bars_show_how_full_a_host_is(used, capacity, message, level):
     fill = Fill(used, capacity)
     assert (contents.percent(fill), page.level(fill)) == (message, level)

@@ -10,7 +10,7 @@ def document(snapshot, of=None):
     return Records(report(snapshot, of)).document()
 
 
-def test_a_tree():
+def test_a_tree_of_the_page_has_all_its_facts():
     records = document(nested())
     texts = records['texts']
     host, pools = records['trees'][0]
@@ -44,7 +44,7 @@ def test_what_hosts_have_in_common_is_there_once():
     assert sorted(records['texts']) == ['A', 'B', 'MEMORY_MB', 'VCPU']
 
 
-def test_findings_the_worst_first():
+def test_findings_come_with_the_worst_first():
     records = document(
         cloud(
             [
@@ -74,7 +74,7 @@ def test_findings_the_worst_first():
     ]  # fmt: skip
 
 
-def test_a_planned_tree():
+def test_a_planned_tree_has_both_sides():
     snapshot = flat()
     records = document(snapshot, plan(snapshot))
     texts = records['texts']

@@ -25,7 +25,7 @@ def of_plan(changed):
     return message(report(flat(), changed))[:-3]
 
 
-def test_nothing_is_lost():
+def test_the_verdict_says_that_every_loss_fits():
     assert message(report(flat(), plan(flat()))) == [
         ('good', 'Nothing is lost: VGPU 4 used before and after'),
         ('good', 'No host is over its capacity'),
@@ -109,7 +109,7 @@ def test_hosts_over_their_capacity_and_scarce_classes():
     ]
 
 
-def test_an_empty_cloud_and_a_drain():
+def test_the_verdict_of_an_empty_cloud_and_of_a_drain_is_empty():
     panel = DrainPanel('depends', ['It depends on the order'], [], [], [], (0, 0))
     assert message(replace(report(Snapshot([], [])), drain=panel)) == [
         ('attention', 'It depends on the order'),
