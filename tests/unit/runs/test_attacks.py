@@ -205,7 +205,7 @@ def test_an_edited_journal_is_refused(plan, mutation, tmp_path):
         engines.recorded(Client(None), plan, path)
 
 
-def test_another_tree_under_the_key_of_this_one(plan, tmp_path):
+def test_a_journal_with_the_plan_of_another_tree_is_refused(plan, tmp_path):
     path = noted(plan, tmp_path / 'journal', builtins(record(plan.changes[1])))
     with pytest.raises(errors.BadFile, match=f'it is the plan of the tree of {OTHER}'):
         engines.recorded(Client(None), plan, path)
@@ -217,7 +217,9 @@ def test_another_tree_under_the_key_of_this_one(plan, tmp_path):
 @pytest.mark.parametrize(
     'selection', [{'name': ['compute1']}, {'uuid': [OTHER]}, {'trait': ['HW_CPU_X86_SSE']}]
 )
-def test_trees_that_the_specification_does_not_select(plan, selection, tmp_path):
+def test_a_plan_for_trees_that_its_specification_does_not_select_is_refused(
+    plan, selection, tmp_path
+):
     def select(document):
         document['recipe']['spec']['trees'] = selection
 
