@@ -130,11 +130,11 @@ def application_credential(**more):
         *(token, admin_token, application_credential),
     ],
 )
-def test_an_environment(environment):
+def test_variables_of_an_openrc_log_in(environment):
     assert listed(environment=environment()) == [CLASSES, CLASSES]
 
 
-def test_the_same_as_options():
+def test_options_log_in():
     options = [
         word
         for name, value in without(variables(), 'OS_IDENTITY_API_VERSION').items()
@@ -190,12 +190,12 @@ def clouds(tmp_path):
         '--os-cloud admin --os-interface admin',
     ],
 )
-def test_a_cloud_with_other_options(options):
+def test_options_win_over_a_cloud_of_the_file(options):
     assert listed(*options.split(), environment={}) == [CLASSES, CLASSES]
 
 
 @pytest.mark.usefixtures('clouds')
-def test_a_cloud_by_its_variable_with_options():
+def test_options_win_over_a_cloud_of_the_variable():
     assert listed('--os-username', 'amos', environment={'OS_CLOUD': 'admin'}) == [CLASSES, CLASSES]
 
 
@@ -228,7 +228,7 @@ REFUSED: dict[str, tuple[dict[str, str], tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize('case', REFUSED)
-def test_refusals(case):
+def test_refused_logins_say_what_is_wrong(case):
     environment, options, reason = REFUSED[case]
 
     results = both(*options, *LIST, environment=environment)
@@ -247,7 +247,7 @@ ROLES = {'alice': (1, False), 'rita': (1, False), 'amos': (0, False), 'sam': (0,
 
 
 @pytest.mark.parametrize('user', ROLES)
-def test_roles(user):
+def test_roles_decide_what_a_user_may_do(user):
     status, is_allowed = ROLES[user]
 
     results = both(*['resource', 'api', 'show', '-f', 'json'], environment=variables(user))
@@ -314,7 +314,7 @@ def test_a_nova_conf_that_does_not_find_placement_is_named(tmp_path, values, nee
         ('--os-cloud admin --os-system-scope all', 'cannot be scoped to multiple targets'),
     ],
 )
-def test_the_scope_of_the_system(options, reason):
+def test_a_token_of_the_system_is_accepted(options, reason):
     results = both(*options.split(), *LIST, environment={})
 
     assert [result.status for result in results] == [1, 1]
@@ -329,7 +329,7 @@ def test_the_scope_of_the_system(options, reason):
         (admin_token, ('401', '401')),
     ],
 )
-def test_a_token_that_was_revoked(admin, way, reasons):
+def test_a_revoked_token_is_an_error(admin, way, reasons):
     environment = way()
     assert listed(environment=environment) == [CLASSES, CLASSES]
     admin.delete(
@@ -347,7 +347,7 @@ def test_a_token_that_was_revoked(admin, way, reasons):
 
 
 @pytest.mark.parametrize('is_token', [True, False])
-def test_what_has_expired(is_token):
+def test_expired_credentials_are_an_error(is_token):
     ends = time.gmtime(time.time() + 3)
     credential = application_credential(expires_at=time.strftime('%Y-%m-%dT%H:%M:%S', ends))
     # A token ends with the application credential that it is from.
@@ -366,7 +366,7 @@ def test_what_has_expired(is_token):
     assert not any('Traceback' in result.stderr for result in results)
 
 
-def test_an_application_credential_that_was_deleted(admin):
+def test_a_deleted_application_credential_is_an_error(admin):
     environment = application_credential()
     assert listed(environment=environment) == [CLASSES, CLASSES]
     credential = environment['OS_APPLICATION_CREDENTIAL_ID']

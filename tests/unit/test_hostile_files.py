@@ -32,7 +32,7 @@ def read_or_refuse(reader, path, content):
 
 
 @pytest.mark.parametrize('kind', GOOD)
-def test_good_ones_are_read(kind, tmp_path):
+def test_good_files_are_read(kind, tmp_path):
     reader, contents = GOOD[kind]
     for content in contents:
         (tmp_path / 'file').write_bytes(content)
@@ -41,7 +41,7 @@ def test_good_ones_are_read(kind, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('kind', GOOD)
-def test_truncated_at_each_byte(kind, tmp_path):
+def test_a_file_truncated_at_any_byte_is_refused_in_words(kind, tmp_path):
     reader, contents = GOOD[kind]
     for content in contents:
         for length in range(0, len(content), max(1, len(content) // (100 * MORE))):
@@ -49,7 +49,7 @@ def test_truncated_at_each_byte(kind, tmp_path):
 
 
 @pytest.mark.parametrize('kind', GOOD)
-def test_a_bit_flipped(kind, tmp_path):
+def test_a_file_with_a_flipped_bit_makes_no_traceback(kind, tmp_path):
     reader, contents = GOOD[kind]
     for content in contents:
         for offset in range(0, len(content), max(1, len(content) // (20 * MORE))):
@@ -79,7 +79,7 @@ def mangled(draw):
 @pytest.mark.slow
 @examples(400)
 @given(mangled())
-def test_something_is_something_else(tmp_path, file):
+def test_a_file_with_another_value_makes_no_traceback(tmp_path, file):
     kind, content = file
     read_or_refuse(READERS[kind], tmp_path / 'file', content)
 
@@ -105,7 +105,7 @@ def test_something_is_something_else(tmp_path, file):
 @example('document', b'&a [*a]')
 @example('specification', b'[' * 100_000)
 @example('specification', b'&a [*a]')
-def test_anything(tmp_path, kind, content):
+def test_random_content_makes_no_traceback(tmp_path, kind, content):
     read_or_refuse(READERS[kind], tmp_path / 'file', content)
 
 
@@ -130,7 +130,7 @@ LARGE = {
 
 @pytest.mark.parametrize('text', LARGE.values(), ids=LARGE)
 @pytest.mark.parametrize('kind', ['specification', 'document', 'declaration', 'servers', 'flavors'])
-def test_small_in_the_file_and_large_in_memory(kind, text, tmp_path):
+def test_a_small_file_that_is_large_in_memory_is_refused(kind, text, tmp_path):
     (tmp_path / 'file').write_text(text)
     with pytest.raises(errors.BadFile, match=r'file:\d+: too large'):
         READERS[kind](str(tmp_path / 'file'))

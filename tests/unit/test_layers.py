@@ -141,7 +141,7 @@ def test_the_walk_sees_what_functions_and_types_import():
     assert 'placementclient.model.outcomes' in seen, 'imported for types alone'
 
 
-def test_no_row_is_left_over():
+def test_every_row_of_the_layers_exists():
     assert {folder(name) for name in NAMES} - {''} == set(MAY_IMPORT)
     assert [pure for pure in PURE if not any(is_in(name, [pure]) for name in NAMES)] == []
 

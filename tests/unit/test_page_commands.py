@@ -41,7 +41,7 @@ def typed(text):
 
 
 @pytest.mark.parametrize('path', PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_blocks_can_be_typed(path, capsys):
+def test_commands_in_blocks_of_pages_parse(path, capsys):
     for words in typed(path.read_text()):
         command = command_of(words)
         assert command, words
@@ -75,5 +75,5 @@ def test_commands_with_a_prompt_reach_a_placement_of_their_own(path):
         assert not typed or LOCAL_PLACEMENT.search(before), 'begin with examples/begin.sh'
 
 
-def test_there_are_commands_in_the_pages():
+def test_the_pages_have_commands():
     assert sum(len(list(typed(path.read_text()))) for path in PAGES) > 100

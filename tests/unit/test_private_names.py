@@ -56,7 +56,7 @@ def attributes(path):
 
 
 @every_one
-def test_the_names_are_there(private):
+def test_private_names_of_other_packages_exist(private):
     # Read, not run: what the SDK finds depends on where the process is when it is loaded.
     spec = util.find_spec(private.definer)
     assert spec is not None
@@ -66,7 +66,7 @@ def test_the_names_are_there(private):
 
 
 @every_one
-def test_one_module_uses_them(private):
+def test_private_names_of_other_packages_are_used_in_one_place(private):
     everywhere = set()
     for path in PACKAGE.rglob('*.py'):
         used = attributes(path) & set(private.names)
