@@ -39,6 +39,7 @@ def migration(name, server, source, target, status='completed'):
 LEAK = holder('s', {'compute0': HELD, 'storage': {'DISK_GB': 1}})
 DOUBLED = holder('s', {'compute0': HELD, 'compute1': HELD})
 HOLD = holder('m', {'compute0': HELD}, None)
+ON_NEW = holder('s', {'compute1': HELD})
 MOVED = migration('m', 's', 'compute0', 'compute1')
 
 
@@ -85,7 +86,7 @@ def audit(placement, tmp_path):
         ([HOLD], 'left-by-migration', [], [MOVED]),
         ([HOLD], 'left-by-migration', [server('s', 'compute1')], [MOVED]),
         (
-            [HOLD, holder('s', {'compute1': HELD})],
+            [HOLD, ON_NEW],
             'left-by-migration',
             [server('s', 'compute1')],
             [MOVED],
@@ -283,19 +284,49 @@ def test_the_option_that_a_refused_declaration_names_moves_the_host(client, plac
     assert placement(f'{apply} --reparent').status == 0
 
 
-def test_the_reshape_that_a_refused_declaration_names_frees_the_inventory(
+def test_the_moves_that_a_refused_declaration_names_free_the_inventory(
     client, placement, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     build(client, holder('s', {'compute0': HELD}))
     declared = {'name': 'compute0', 'inventories': {'MEMORY_MB': {'total': 65536}}}
     Path('trees.json').write_text(json.dumps(declared))
-    refused = placement('resource provider tree apply trees.json --yes')
+    apply = 'resource provider tree apply trees.json --yes'
+    refused = placement(apply)
     assert (refused.status, '2 VCPU of compute0 is in use' in refused.stderr) == (1, True)
-    rows = refused.stderr.partition('"')[2].partition('"')[0]
-    rows = rows.replace('NAME', 'compute0_cpus').replace('AMOUNT', '16')
-    Path('spec.yaml').write_text(f'{rows}\n')
-    reshape = 'resource provider reshape'
-    assert placement(f'{reshape} plan --spec spec.yaml -o plan.json').status == 0
-    assert placement(f'{reshape} apply plan.json --yes').status == 0
-    assert placement('resource provider tree apply trees.json --yes').status == 0
+    moves = refused.stderr.partition('"moves: ')[2].partition('"')[0]
+    moves = moves.replace('NAME', 'compute0_cpus').replace('AMOUNT', '16')
+    child = {'name': 'compute0_cpus', 'inventories': {'VCPU': {'total': 16}}}
+    trees = json.dumps([declared | {'children': [child]}])
+    Path('trees.json').write_text(f'trees: {trees}\nmoves: {moves}\n')
+    assert placement(apply).status == 0
+    moved = allocation.show(client, uuid_of('s')).value.allocations
+    assert sorted(moved.values(), key=str) == [{'MEMORY_MB': 512}, {'VCPU': 2}]
+
+
+@pytest.mark.parametrize(
+    ('consumers', 'servers', 'migrations', 'id'),
+    [
+        ([DOUBLED], [server('s', 'compute1')], [MOVED], 'doubled'),
+        ([HOLD, ON_NEW], [server('s', 'compute1')], [MOVED], 'left-by-migration'),
+        ([LEAK], [server('t', 'compute1')], [], 'orphan'),
+    ],
+)
+def test_the_audit_that_a_drain_names_finds_why_its_consumer_cannot_move(
+    client, placement, audit, tmp_path, consumers, servers, migrations, id
+):
+    build(client, *consumers)
+    details = {
+        'image': '', 'tenant_id': 'p', 'user_id': 'u', 'OS-EXT-STS:vm_state': 'active',
+        'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 512, 'disk': 0, 'extra_specs': {}},
+    }  # fmt: skip
+    lists = {'servers': [record | details for record in servers], 'migrations': migrations}
+    requests = tmp_path / 'nova.json'
+    requests.write_text(json.dumps({**lists, 'aggregates': [], 'server_groups': []}))
+    drain = f'resource provider drain plan compute0 --requests {requests} -f json'
+    [row] = json.loads(placement(drain).stdout)
+    assert row['state'] == 'cannot move'
+    typed = shlex.split(row['command'])
+    assert typed[:4] == ['openstack', 'resource', 'provider', 'audit']
+    assert placement(*typed[1:]).status in (0, 3)
+    assert id in audit(servers, migrations, *typed[4:])
