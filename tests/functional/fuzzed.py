@@ -53,6 +53,21 @@ FILES = {
 }  # fmt: skip
 #: Of the commands that only the program has.
 EXAMPLES = {'batch': [['commands', '--keep-going']], 'complete': [['bash']]}
+#: Command lines beside the examples of the help: those change nothing, or ask Nova.
+MORE = {
+    'resource_provider_purge': ['compute1 --force --yes'],
+    'resource_provider_replace': [
+        'compute1 --uuid 7d8fd7d2-43c6-4a93-9b62-0a4c0b6b1e6f --yes',
+        'compute1 --with compute2 --merge --yes',
+    ],
+    'resource_provider_allocation_heal': [
+        '--servers details.json --yes',
+        '--servers details.json --amounts --yes',
+    ],
+    'resource_provider_audit': ['--servers servers.json --migrations migrations.json --fix --yes'],
+    'resource_provider_aggregate_sync': ['--aggregates aggregates.json --yes'],
+    'resource_provider_drain_plan': ['compute1'],
+}
 COMMANDS = """
 trait list --name startswith:CUSTOM_
 placement resource provider show compute1 --os-placement-api-version 1.10
@@ -61,8 +76,9 @@ openstack resource provider set compute1 --name "\x1b[2J"
 
 
 def examples_of(point):
-    """Return the arguments of the examples of a command, without its name."""
-    return EXAMPLES.get(point.name) or [shlex.split(line) for line in point.load().examples]
+    """Return the arguments of command lines of a command, without its name."""
+    lines = (*point.load().examples, *MORE.get(point.name, ()))
+    return EXAMPLES.get(point.name) or [shlex.split(line) for line in lines]
 
 
 @st.composite

@@ -22,6 +22,8 @@ pytestmark = pytest.mark.slow
 #: Makes another answer of the body of one, and of its status.
 Change = Callable[[bytes, int], tuple[bytes, int]]
 
+GARBAGE = [b'null', b'[]', b'{}', b'<html>maintenance</html>']
+
 
 class Answers:
     """Stands before the service, and changes one of its answers.
@@ -73,18 +75,32 @@ def _no_pauses(monkeypatch):
     monkeypatch.setattr(attempts, 'time', Time)
 
 
+def _doubled(value):
+    """Return a document in which each element of a list is there twice."""
+    if isinstance(value, dict):
+        return {key: _doubled(inside) for key, inside in value.items()}
+    return [_doubled(item) for item in value * 2] if isinstance(value, list) else value
+
+
 @st.composite
 def changes(draw):
     """Something in the answer, or all of it, is something else."""
-    what = draw(st.sampled_from(['value', 'value', 'value', 'cut', 'bytes', 'status', 'deep']))
+    what = draw(
+        st.sampled_from(['value', 'value', 'value', 'cut', 'bytes', 'status', 'deep', 'twice'])
+    )
     if what == 'status':
         other = draw(st.sampled_from([200, 204, 301, 400, 404, 406, 409, 500, 503]))
         return lambda body, status: (body, other)
     if what == 'bytes':
-        content = draw(st.binary(max_size=40) | st.sampled_from([b'null', b'[]', b'{}', b'<p>']))
+        content = draw(
+            st.binary(max_size=40)
+            | st.sampled_from([b'null', b'[]', b'{}', b'<html>maintenance</html>'])
+        )
         return lambda body, status: (content, status)
     if what == 'deep':
         return lambda body, status: (b'{"a":' * 100_000, status)
+    if what == 'twice':
+        return lambda body, status: (json.dumps(_doubled(json.loads(body))).encode(), status)
     if what == 'cut':
         share = draw(st.floats(0, 1))
         return lambda body, status: (body[: int(len(body) * share)], status)
