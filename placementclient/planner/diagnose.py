@@ -10,6 +10,7 @@ from placementclient.planner.infeasibility import ROOM, Cause
 from placementclient.planner.layout.assignment import AssignmentProblem
 from placementclient.planner.layout.options import ConsumerItem
 from placementclient.planner.layout.target_state import InventoryKey, TargetState
+from placementclient.planner.solve.problem import Item
 from placementclient.planner.solve.search import Impossible
 
 
@@ -93,21 +94,24 @@ class _Diagnosis:
         """Return the classes whose allocations exceed the room of all their targets."""
         demands = Counter[frozenset[int]]()
         for item in self._items:
-            for name in {self._class(demand.bin) for option in item.options for demand in option}:
-                of_class = [
-                    [demand for demand in option if self._class(demand.bin) == name]
-                    for option in item.options
-                ]
-                places = frozenset(demand.bin for option in of_class for demand in option)
-                demands[places] += min(
-                    sum(demand.amount for demand in option) for option in of_class
-                )
+            for bins, amount in self._least_demands(item):
+                demands[bins] += amount
         for group in sorted(demands, key=sorted):
             need = sum(amount for others, amount in demands.items() if others <= group)
             free = sum(max(self._bins[number].free, 0) for number in group)
             if need > free:
                 yield self._shortfall(sorted(group), need, free)
                 return
+
+    def _least_demands(self, item: Item) -> Iterator[tuple[frozenset[int], int]]:
+        """Return, of each class, the bins that an item may use and the least that it takes."""
+        for name in {self._class(demand.bin) for option in item.options for demand in option}:
+            of_class = [
+                [demand for demand in option if self._class(demand.bin) == name]
+                for option in item.options
+            ]
+            bins = frozenset(demand.bin for option in of_class for demand in option)
+            yield bins, min(sum(demand.amount for demand in option) for option in of_class)
 
     def packing(self, impossible: Impossible) -> Cause:
         """Return the cause with the fewest items that do not fit, of the scarcest class."""

@@ -253,17 +253,10 @@ class _Maker:
         self._row_faults.raise_any()
 
 
-def selected(snapshot: Snapshot, spec: Spec, *, is_listing: bool = False) -> list[ProviderState]:
-    """Return the roots of the trees that a specification selects, by name.
-
-    :param is_listing: whether the snapshot has no content of providers: any content will do
-    """
+def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
+    """Return the roots of the trees that a specification selects, by name."""
     if (conditions := spec.trees) is not None:
-        return [
-            root
-            for root in snapshot.roots()
-            if conditions.selects(root.uuid, root.name, None if is_listing else root)
-        ]
+        return [root for root in snapshot.roots() if conditions.selects(root.uuid, root.name, root)]
     sources = [move.source for move in spec.moves]
     if any(is_pattern(source) and snapshot.find(source) is None for source in sources):
         return list(snapshot.roots())

@@ -3,6 +3,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from placementclient.basis.wording import counted
@@ -178,18 +179,15 @@ def _migrations(tree: Change, migrations: Sequence[ServerMigration] | None) -> I
     """Warn of migrations under way, whose allocations no host reports."""
     pending = [migration for migration in migrations or () if not migration.is_over]
     involved = {uuid for it in pending for uuid in (it.uuid, it.server_uuid)}
-    types = {change.uuid: change.before.type for change in tree.consumers}
-    moving = [uuid for uuid, kind in types.items() if uuid in involved or kind == MIGRATION]
-    others = [
-        uuid
-        for uuid, kind in types.items()
-        if kind not in (None, INSTANCE, MIGRATION) and uuid not in involved
-    ]
-    yield from _of_consumers('migration', sorted(moving))
-    yield from _of_consumers('no-server', others)
-    if migrations is None:
-        untyped = [uuid for uuid, kind in types.items() if kind is None]
-        yield from _of_consumers('migrations-unknown', untyped)
+    by_type: dict[str | None, list[str]] = {}
+    for change in tree.consumers:
+        kind = MIGRATION if change.uuid in involved else change.before.type
+        by_type.setdefault(kind, []).append(change.uuid)
+    untyped = by_type.pop(None, [])
+    by_type.pop(INSTANCE, None)
+    yield from _of_consumers('migration', sorted(by_type.pop(MIGRATION, [])))
+    yield from _of_consumers('no-server', sorted(chain(*by_type.values())))
+    yield from _of_consumers('migrations-unknown', untyped if migrations is None else ())
 
 
 def _unowned(target_state: TargetState, root: ProviderState) -> Iterator[Notice]:

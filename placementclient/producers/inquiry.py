@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reasons why a request has no candidates, from the service with few requests."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from placementclient.api import allocation_candidate, resource_class, resource_provider, trait
@@ -84,21 +84,20 @@ def service_index(
         return {item.uuid for item in resource_provider.list(client, matching=conditions)}
 
     groups = [group for item in requests for group in (item.common, *item.groups.values())]
-    traits = [name for item in requests for name in (*item.root_required, *item.root_forbidden)]
-    traits += [name for group in groups for name in (*group.required, *group.forbidden)]
     joined = [name for group in groups for name in (*group.member_of, *group.forbidden_member_of)]
-    having = {name: matching(Filter(required=(name,))) for name in _split(traits)}
+    traits = sorted(set[str]().union(*map(_traits, requests)))
+    having = {name: matching(Filter(required=(name,))) for name in traits}
     members = {name: matching(Filter(member_of=(name,))) for name in _split(joined)}
     sharing = tree_reader.sharing(client)
     having[SHARING_TRAIT] = set(sharing.providers)
     providers = {item.uuid: item for item in resource_provider.list(client)}
+
+    def names(members: Mapping[str, Set[str]], uuid: str) -> frozenset[str]:
+        return frozenset(name for name, uuids in members.items() if uuid in uuids)
+
     states = (
-        ProviderState(
-            provider,
-            traits=frozenset(name for name, uuids in having.items() if provider.uuid in uuids),
-            aggregates=frozenset(name for name, uuids in members.items() if provider.uuid in uuids),
-        )
-        for provider in {**sharing.providers, **providers}.values()
+        ProviderState(provider, traits=names(having, uuid), aggregates=names(members, uuid))
+        for uuid, provider in {**sharing.providers, **providers}.items()
     )
 
     def read_trees(roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:

@@ -163,15 +163,21 @@ def _pair(client: Client, request: Replacement) -> tuple[Provider | None, Provid
         moved = (p for p in listed if p.name == temporary_name(request.old, p.uuid))
         old = next(moved, None if is_new else old)
     if new is None and request.twin:
-        if old and old.name != original(old.name, old.uuid):
-            # The new provider has lost its own name to the name of the old one.
-            new = resource_provider.with_name(client, _final_name(request, old))
-        if new is None:
-            raise errors.NoSuchProvider(
-                f'No resource provider has the name or UUID {request.twin!r}. If it has replaced '
-                f'{request.old} already, nothing is left to do'
-            )
+        new = _renamed_twin(client, request, old)
     return old, new
+
+
+def _renamed_twin(client: Client, request: Replacement, old: Provider | None) -> Provider:
+    """Return the new provider, which has lost its own name to the name of the old one."""
+    new = None
+    if old and old.name != original(old.name, old.uuid):
+        new = resource_provider.with_name(client, _final_name(request, old))
+    if new is None:
+        raise errors.NoSuchProvider(
+            f'No resource provider has the name or UUID {request.twin!r}. If it has replaced '
+            f'{request.old} already, nothing is left to do'
+        )
+    return new
 
 
 def _final_name(request: Replacement, old: Provider) -> str:

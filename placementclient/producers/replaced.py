@@ -96,11 +96,7 @@ def check_related(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -
     if new_uuid not in snapshot.providers:
         return
     old, new = states[old_uuid], states[new_uuid]
-    former = original(old.name, old_uuid)
-    if any(same_host(original(new.name, uuid), former) for uuid in (old_uuid, new_uuid)):
-        return
-    # After an interruption: the old provider was renamed to free this name.
-    if new.name == name and old.name == temporary_name(name, old_uuid):
+    if _has_name_of(new, old, name):
         return
     left = list(snapshot.tree(old_uuid))
     retained = {consumer.uuid for consumer in snapshot.consumers_in(old_uuid)}
@@ -119,6 +115,15 @@ def check_related(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -
             f'{"has" if number == 1 else "have"} allocations there, and its name is of another '
             'host. Check that both are the same host, then give --merge to join them'
         )
+
+
+def _has_name_of(new: ProviderState, old: ProviderState, final: str) -> bool:
+    """Return whether the names say that a new provider is the host of the old one."""
+    former = original(old.name, old.uuid)
+    if any(same_host(original(new.name, uuid), former) for uuid in (old.uuid, new.uuid)):
+        return True
+    # After an interruption: the old provider was renamed to free this name.
+    return new.name == final and old.name == temporary_name(final, old.uuid)
 
 
 def _made_before(

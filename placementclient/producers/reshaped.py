@@ -39,9 +39,12 @@ class Reshaping(Producer):
     def read(self) -> Snapshot:
         """Read all trees of the specification, and those that it names targets of."""
         self._listed = resource_provider.list(self.client)
-        listing = Snapshot(map(ProviderState, self._listed), ())
-        selected = planner.selected(listing, self._spec, is_listing=True)
-        chosen = {root.uuid for root in selected}
+        listing, conditions = Snapshot(map(ProviderState, self._listed), ()), self._spec.trees
+        if conditions is None:
+            chosen = {root.uuid for root in planner.selected(listing, self._spec)}
+        else:
+            roots_listed = ((root.uuid, root.name) for root in listing.roots())
+            chosen = {uuid for uuid, name in roots_listed if conditions.selects(uuid, name, None)}
         return capture_any(self.client, [*chosen, *_named_elsewhere(self._spec, chosen, listing)])
 
     def plan(self) -> Plan:

@@ -118,11 +118,9 @@ def synced(
             named |= {state.uuid for state in matches}
             if len(matches) == 1:
                 gained[matches[0].uuid].add(aggregate.uuid)
-                continue
-            having = f'{len(matches)} resource providers have' if matches else 'no provider has'
-            unknown.append(host)
-            reason = f'{aggregate.name}: {having} the name of the host'
-            notes.append(Finding('not known', host, reason=reason))
+            else:
+                unknown.append(host)
+                notes.append(_unknown_host(aggregate, host, len(matches)))
         for state in snapshot.roots() if remove else ():
             if aggregate.uuid not in state.aggregates or state.uuid in named or is_sharing(state):
                 continue
@@ -137,6 +135,12 @@ def synced(
         for uuid, state in snapshot.providers.items()
     )
     return Snapshot(states, snapshot.consumers.values(), snapshot.origin), notes
+
+
+def _unknown_host(aggregate: HostAggregate, host: str, matches: int) -> Finding:
+    having = f'{matches} resource providers have' if matches else 'no provider has'
+    reason = f'{aggregate.name}: {having} the name of the host'
+    return Finding('not known', host, reason=reason)
 
 
 def _short(host: str) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The assignments of a tree, matched with the allocations of consumers."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -86,11 +86,8 @@ class AssignedRows:
         """
         consumers = snapshot.consumers
         unused = [row for index, row in enumerate(self._rows) if index not in self._used]
-        unknown = [row for row in unused if row.consumer_uuid not in consumers]
-        for number, row in enumerate(() if partial else unknown):
-            near = similar_uuids(row.consumer_uuid, consumers) if number < MAX_HINTS else ()
-            hint = suggestion(row.consumer_uuid, near)
-            yield row.error(f'unknown consumer {row.consumer_uuid}{hint}')
+        if not partial:
+            yield from _unknown_consumers(unused, consumers)
         for row in unused:
             consumer = consumers.get(row.consumer_uuid)
             targets = self._seen.get(row.resource_class, {}).get(row.consumer_uuid)
@@ -163,6 +160,17 @@ class AssignedRows:
                 f'the {allocated} are divided, but the specification lacks split: true'
             )
         return planned
+
+
+def _unknown_consumers(
+    rows: Iterable[AssignmentRow], consumers: Collection[str]
+) -> Iterator[errors.BadFile]:
+    """Return the rows of consumers that do not exist, as faults."""
+    unknown = (row for row in rows if row.consumer_uuid not in consumers)
+    for number, row in enumerate(unknown):
+        near = similar_uuids(row.consumer_uuid, consumers) if number < MAX_HINTS else ()
+        hint = suggestion(row.consumer_uuid, near)
+        yield row.error(f'unknown consumer {row.consumer_uuid}{hint}')
 
 
 def _open_row(target_state: TargetState, holding: HoldingKey, amount: int) -> OpenRow:

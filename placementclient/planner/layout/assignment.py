@@ -23,6 +23,7 @@ from placementclient.planner.layout.options import (
 from placementclient.planner.layout.target_state import (
     HoldingKey,
     InventoryKey,
+    Target,
     TargetProvider,
     TargetState,
 )
@@ -132,33 +133,50 @@ class AssignmentProblem:
         """Return separate items for the amounts of a consumer in some classes of a source."""
         movable = {name: self._movable(consumer, InventoryKey(source.uuid, name)) for name in names}
         amounts = {name: amount for name, amount in movable.items() if amount}
-        open_amounts, order = dict(amounts), (number, consumer.uuid)
-        targets: set[frozenset[str]] = set()
-        for name in amounts:
-            if rows := self._assigned.get(HoldingKey(consumer.uuid, source.uuid, name), ()):
-                del open_amounts[name]
-                by_name = self._by_name(InventoryKey(source.uuid, name))
-                chosen = [by_name[row.to_provider, row.to_resource_class] for row in rows]
-                targets.add(frozenset(target.key.provider_uuid for target in chosen))
-                for row, target in zip(rows, chosen, strict=True):
-                    holding = AllocatedAmount(order, source, name, row.amount, row)
-                    option = (((target, row.amount),),)
-                    yield ConsumerItem(consumer, (holding,), (option,))
-        options = self._open_options(consumer, source, open_amounts)
-        if targets:
-            together = frozenset[str]().union(*targets)
-            options = tuple(
-                option
-                for option in options
-                if {target.key.provider_uuid for target, _ in option[0]} == together
-            )
-        if len(targets) > 1 or (open_amounts and not options):
+        order = number, consumer.uuid
+        assigned = {
+            name: parts
+            for name in amounts
+            if (parts := self._assigned_parts(consumer, source, name))
+        }
+        for name, parts in assigned.items():
+            for row, target in parts:
+                holding = AllocatedAmount(order, source, name, row.amount, row)
+                yield ConsumerItem(consumer, (holding,), ((((target, row.amount),),),))
+        yield from self._unassigned_item(consumer, source, amounts, order, assigned)
+
+    def _unassigned_item(
+        self,
+        consumer: Consumer,
+        source: TargetProvider,
+        amounts: Mapping[str, int],
+        order: tuple[int, str],
+        assigned: Mapping[str, Sequence[tuple[PlannedRow, Target]]],
+    ) -> Iterator[ConsumerItem]:
+        """Return the item of the amounts that no row assigns; they go where the others go."""
+        unassigned = {name: amount for name, amount in amounts.items() if name not in assigned}
+        providers = {
+            frozenset(target.key.provider_uuid for _, target in parts)
+            for parts in assigned.values()
+        }
+        options = self._open_options(consumer, source, unassigned)
+        for together in providers:
+            options = _options_on(options, together)
+        if len(providers) > 1 or (unassigned and not options):
             name, classes = self._target_state.name, tuple(amounts)
             self._causes.append(Cause('apart', name, consumer_uuid=consumer.uuid, classes=classes))
-        elif open_amounts:
+        elif unassigned:
             divisible = self._spec.split and len(amounts) == 1 and len(options) > 1
-            holdings = tuple(AllocatedAmount(order, source, *pair) for pair in open_amounts.items())
+            holdings = tuple(AllocatedAmount(order, source, *pair) for pair in unassigned.items())
             yield ConsumerItem(consumer, holdings, options, divisible)
+
+    def _assigned_parts(
+        self, consumer: Consumer, source: TargetProvider, name: str
+    ) -> list[tuple[PlannedRow, Target]]:
+        """Return the rows of an allocation, each with its target."""
+        rows = self._assigned.get(HoldingKey(consumer.uuid, source.uuid, name), ())
+        by_name = self._by_name(InventoryKey(source.uuid, name))
+        return [(row, by_name[row.to_provider, row.to_resource_class]) for row in rows]
 
     def _judged(
         self, consumer_uuid: str, local: Sequence[ConsumerItem]
@@ -240,3 +258,14 @@ class AssignmentProblem:
         if before is None or key.resource_class not in before.inventories:
             return 0
         return max(0, -before.free(key.resource_class))
+
+
+def _options_on(
+    options: Iterable[ConsumerOption], provider_uuids: frozenset[str]
+) -> tuple[ConsumerOption, ...]:
+    """Return the options whose first amount goes to exactly these providers."""
+    return tuple(
+        option
+        for option in options
+        if {target.key.provider_uuid for target, _ in option[0]} == provider_uuids
+    )

@@ -15,6 +15,7 @@ from placementclient.planner.layout.providers import TargetProviders
 from placementclient.planner.layout.target_state import (
     InventoryFlow,
     InventoryKey,
+    SpecEntry,
     Target,
     TargetProvider,
     TargetState,
@@ -101,25 +102,42 @@ class _Builder(TargetProviders):
             return
         if target is not origin:
             self._move_traits(index, origin, target)
-        is_pattern = move.source not in (source.name, source.uuid) and '{' not in move.source
-        for name, specified in move.resources.items():
-            key, inventory = InventoryKey(source.uuid, name), source.inventories.get(name)
-            if inventory is None and is_pattern:
-                continue
-            amount = 0 if specified == ALL else specified
-            if inventory and specified == ALL:  # the first such move takes what others leave
-                amount = max(inventory.total - taken[key], 0)
-                taken[key] += amount
-            target_class = move.name_at_target(name)
-            if origin.is_satisfied(name) and target.is_satisfied(target_class):
-                continue  # it has moved already
-            if inventory is None or not amount:
-                self.refuse('no-inventory', provider=source.name, resource_class=name)
-            elif target is origin and target_class == name:
-                place = 'moves', index, 'moved_resources', name
-                self.refuse('same-place', place, resource_class=name, provider=source.name)
-            else:
-                yield InventoryFlow(key, InventoryKey(target.uuid, target_class), amount, index)
+        for name in move.resources:
+            flow = self._flow(index, name, origin, target, taken)
+            if flow is not None:
+                yield flow
+
+    def _flow(
+        self,
+        index: int,
+        name: str,
+        origin: TargetProvider,
+        target: TargetProvider,
+        taken: Counter[InventoryKey],
+    ) -> InventoryFlow | None:
+        """Return the inventory of one class that a move takes; ``None``: there is nothing to take.
+
+        :param taken: of each source and class, by the moves before and by those with a figure
+        """
+        move, key = self._spec.moves[index], InventoryKey(origin.uuid, name)
+        specified, target_class = move.resources[name], move.name_at_target(name)
+        inventory = origin.inventories_before.get(name)
+        has_moved = origin.is_satisfied(name) and target.is_satisfied(target_class)
+        is_pattern = move.source not in (origin.name, origin.uuid) and '{' not in move.source
+        if has_moved or (inventory is None and is_pattern):
+            return None
+        amount = 0 if specified == ALL else specified
+        if inventory and specified == ALL:  # the first such move takes what others leave
+            amount = max(inventory.total - taken[key], 0)
+            taken[key] += amount
+        if inventory is None or not amount:
+            self.refuse('no-inventory', provider=origin.name, resource_class=name)
+        elif target is origin and target_class == name:
+            place = 'moves', index, 'moved_resources', name
+            self.refuse('same-place', place, resource_class=name, provider=origin.name)
+        else:
+            return InventoryFlow(key, InventoryKey(target.uuid, target_class), amount, index)
+        return None
 
     def _move_traits(self, index: int, origin: TargetProvider, target: TargetProvider) -> None:
         moved = self._spec.moves[index].traits
@@ -277,24 +295,36 @@ def _check_whole(target_state: TargetState) -> Iterator[Cause]:
         net[flow.origin] -= flow.amount
         net[flow.destination] += flow.amount
     for target in target_state.providers.values():
-        if target.entry is None or 'inventories' not in target.entry.spec.whole:
+        if target.entry is not None and 'inventories' in target.entry.spec.whole:
+            yield from _check_inventories(target_state, target, target.entry, net)
+
+
+def _check_inventories(
+    target_state: TargetState,
+    target: TargetProvider,
+    entry: SpecEntry,
+    net: Mapping[InventoryKey, int],
+) -> Iterator[Cause]:
+    """Remove the unused inventories that an entry of one provider leaves out.
+
+    :param net: by how much the moves change each inventory
+    """
+    stated, keys = entry.spec.inventories, (*entry.keys[:-1], 'inventories')
+    for name in sorted({*target.inventories_before, *target.inventories, *stated}):
+        key, before = InventoryKey(target.uuid, name), target.inventories_before.get(name)
+        facts = {'provider': target.name, 'resource_class': name}
+        if key not in net:
+            used = target.before.used(name) if target.before else 0
+            if name not in stated and used:
+                yield Cause('left-out', target_state.name, keys, used=used, **facts)
+            elif name not in stated:
+                target.inventories.pop(name, None)
             continue
-        stated, keys = target.entry.spec.inventories, (*target.entry.keys[:-1], 'inventories')
-        for name in sorted({*target.inventories_before, *target.inventories, *stated}):
-            key, before = InventoryKey(target.uuid, name), target.inventories_before.get(name)
-            facts = {'provider': target.name, 'resource_class': name}
-            if key not in net:
-                used = target.before.used(name) if target.before else 0
-                if name not in stated and used:
-                    yield Cause('left-out', target_state.name, keys, used=used, **facts)
-                elif name not in stated:
-                    target.inventories.pop(name, None)
-                continue
-            left = (before.total if before else 0) + net[key]
-            total = stated[name].get('total', left) if name in stated else 0
-            if total != left and (name not in stated or key in target_state.targets):
-                at = (*keys, name) if name in stated else keys
-                yield Cause('contradicted', target_state.name, at, total=total, left=left, **facts)
+        left = (before.total if before else 0) + net[key]
+        total = stated[name].get('total', left) if name in stated else 0
+        if total != left and (name not in stated or key in target_state.targets):
+            at = (*keys, name) if name in stated else keys
+            yield Cause('contradicted', target_state.name, at, total=total, left=left, **facts)
 
 
 def _check_reserved(

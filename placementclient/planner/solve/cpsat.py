@@ -103,29 +103,35 @@ class _Model:
                 self._model.add(sum(load) <= bin_.free)
 
     def best(self) -> list[list[ItemPlacement]] | None:
+        """Return a solution with the fewest parts, then with the first options; or ``None``."""
         solution = self.solve()
         if solution is None:
             return None
         self._hint(solution)
-        items = [item for parts in self._parts for item in parts]
-        divisions = [share.used for item in items for share in item]
-        if divisions:
-            self._model.minimize(sum(divisions))
-            solution = self.solve(EFFORT * 10) or solution
-            placed = chain(
-                *(group for group, parts in zip(solution, self._parts, strict=True) if parts)
-            )
-            self._model.add(sum(divisions) <= sum(map(len, placed)))
-        choices = [*self._counts, *([share.used for share in item] for item in items)]
+        shares = [[share.used for share in item] for parts in self._parts for item in parts]
+        if shares:
+            solution = self._least_divided(solution, list(chain(*shares)))
         order = [
             option * chosen
-            for options in choices
+            for options in (*self._counts, *shares)
             for option, chosen in enumerate(options)
             if option
         ]
         if order:
             self._model.minimize(sum(order))
             solution = self.solve(EFFORT) or solution
+        return solution
+
+    def _least_divided(
+        self, solution: list[list[ItemPlacement]], divisions: Sequence[Any]
+    ) -> list[list[ItemPlacement]]:
+        """Return a solution with the fewest parts, which later ones may not exceed."""
+        self._model.minimize(sum(divisions))
+        solution = self.solve(EFFORT * 10) or solution
+        placed = chain(
+            *(group for group, parts in zip(solution, self._parts, strict=True) if parts)
+        )
+        self._model.add(sum(divisions) <= sum(map(len, placed)))
         return solution
 
     def other(self, decision: Decision) -> list[list[ItemPlacement]] | None:

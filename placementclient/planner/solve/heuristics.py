@@ -91,27 +91,44 @@ def _fitted(
             return None
         placements[first[0]].append((Part(first[1], _size(demands)),))
     for index in sorted(range(len(problem.groups)), key=lambda n: -_weight(problem, n)):
-        group, placed = problem.groups[index], placements[index]
-        options = [
-            (option, demands)
-            for option, demands in enumerate(group.item.options)
-            if _admits(problem, group.item, demands)
-        ]
-        while left := group.count - len(placed):
-            if is_even:
-                options.sort(key=lambda pair: _left(problem, free, pair[1]), reverse=True)
-            if explored:
-                options.sort(key=lambda pair: pair[0] in explored[index])
-            for option, demands in options:
-                if taken := _take(free, demands, 1 if is_even else left):
-                    placed += [(Part(option, _size(demands)),)] * taken
-                    break
-            else:
-                parts = None if is_even else _divide(problem, group.item, free)
-                if parts is None:
-                    return None
-                placed.append(parts)
+        later = explored[index] if explored else ()
+        if not _fill(problem, problem.groups[index], free, placements[index], is_even, later):
+            return None
     return placements
+
+
+def _fill(
+    problem: Problem,
+    group: ItemGroup,
+    free: list[int],
+    placed: list[ItemPlacement],
+    is_even: bool,
+    explored: Collection[int],
+) -> bool:
+    """Place the remaining items of a group; return whether all have a place.
+
+    :param explored: options to try after the others
+    """
+    options = [
+        (option, demands)
+        for option, demands in enumerate(group.item.options)
+        if _admits(problem, group.item, demands)
+    ]
+    while left := group.count - len(placed):
+        if is_even:
+            options.sort(key=lambda pair: _left(problem, free, pair[1]), reverse=True)
+        if explored:
+            options.sort(key=lambda pair: pair[0] in explored)
+        for option, demands in options:
+            if taken := _take(free, demands, 1 if is_even else left):
+                placed += [(Part(option, _size(demands)),)] * taken
+                break
+        else:
+            parts = None if is_even else _divide(problem, group.item, free)
+            if parts is None:
+                return False
+            placed.append(parts)
+    return True
 
 
 def _take(free: list[int], demands: Sequence[Demand], most: int) -> int:
