@@ -7,6 +7,10 @@ from placementclient.basis.errors import ExitStatus, PlacementError
 from placementclient.basis.wording import first
 from placementclient.planner.infeasibility import Cause, OpenRow
 
+#: Begins the reason of a tree that has changed, and that has no plan as it is now. A journal keeps
+#: the reason.
+IMPOSSIBLE = 'cannot be planned again: '
+
 
 class Infeasible(PlacementError):
     """No assignment satisfies all constraints, or the trees do not suit the specification.
@@ -16,12 +20,12 @@ class Infeasible(PlacementError):
     """
 
     exit_status = ExitStatus.INFEASIBLE
-    #: the beginning of each message; it identifies a reason in a journal
-    TITLE = 'Infeasible'
 
     def __init__(self, causes: Sequence[Cause], slack: Sequence[Cause] = ()) -> None:
         self.causes, self.slack = tuple(causes), tuple(slack)
-        super().__init__(f'{self.TITLE}: {first(self.causes)}')
+        #: the first causes, as a sentence without its full stop
+        self.reason = first(self.causes)
+        super().__init__(f'Infeasible: {self.reason}')
 
 
 class Undecided(PlacementError):

@@ -15,10 +15,10 @@ from placementclient.model.outcomes import (
     TreeStatus,
 )
 from placementclient.model.plans import Change, Plan
-from placementclient.planner.errors import Infeasible
+from placementclient.planner.errors import IMPOSSIBLE
 from placementclient.render.columns import Output
 
-_IMPOSSIBLE = (
+_NO_PLAN = (
     'Some trees cannot be planned as they are now. Change in the cloud what their reasons '
     'name, or give another specification as --spec'
 )
@@ -68,10 +68,10 @@ def planning_anew(
     for tree in trees:
         planned = plan.tree(tree.root_provider_uuid)
         roots += planned.roots.values() if planned else [tree.root_provider_name]
-        impossible.append(f'{Infeasible.TITLE}: ' in tree.reason)
+        impossible.append(IMPOSSIBLE in tree.reason)
     options = ['--allow-inferred'] if plan.recipe.options.allow_inferred else []
     if any(impossible):
-        yield _IMPOSSIBLE
+        yield _NO_PLAN
         options += ['--skip-infeasible'] if not all(impossible) else []
     options += [f'--tree {shlex.quote(name)}' for name in roots]
     yield (

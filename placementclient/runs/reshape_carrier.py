@@ -13,7 +13,7 @@ from placementclient.changes.records import operations
 from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import invariants, replan
-from placementclient.planner.errors import Infeasible, Undecided, Undetermined
+from placementclient.planner.errors import IMPOSSIBLE, Infeasible, Undecided, Undetermined
 
 
 class ReshapeCarrier(Carrier):
@@ -68,8 +68,10 @@ class ReshapeCarrier(Carrier):
         snapshot = _without_prepared(self.captured(current), current)
         try:
             again = replan.replan(snapshot, self.plan, current)
-        except (Infeasible, Undecided, Undetermined) as reason:
-            raise LeftAlone(f'{drift}, and a new plan is impossible: {reason}') from reason
+        except Infeasible as failure:
+            raise LeftAlone(f'{drift}, and {IMPOSSIBLE}{failure.reason}') from failure
+        except (Undecided, Undetermined) as failure:
+            raise LeftAlone(f'{drift}, and a new plan is not decided: {failure}') from failure
         for difference in replan.differences(tree, again):
             raise LeftAlone(
                 f'{drift}, and a new plan is not the one that was reviewed: {difference}'

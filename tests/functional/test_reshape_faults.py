@@ -58,7 +58,7 @@ class Case(NamedTuple):
 
 CASES = (
     Case(free, '/reshaper', DONE, 'planned again'),
-    Case(allocate('new', 1), '/reshaper', LEFT, 'impossible', 2),
+    Case(allocate('new', 1), '/reshaper', LEFT, 'not decided', 2),
     Case(rename, '/reshaper', LEFT, 'is called another now'),
     Case(occupy, '/resource_providers', LEFT, 'exists elsewhere'),
 )

@@ -35,8 +35,8 @@ def test_trees_that_were_left_alone_come_with_the_next_steps(tmp_path, number):
 
 def test_a_tree_that_has_no_plan_needs_a_change_first():
     reasons = {
-        'gpu0': 'a server came, and a new plan is impossible: Undecided rows: 1: …',
-        'gpu1': 'a server came, and a new plan is impossible: Infeasible: gpu1: no room',
+        'gpu0': 'a server came, and a new plan is not decided: Undecided rows: 1: …',
+        'gpu1': 'a server came, and cannot be planned again: gpu1: no room',
     }
     trees = [TreeResult(name, name, State.LEFT_ALONE, reasons[name]) for name in reasons]
     plan = Plan((), recipe=RECIPE)
