@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from placementclient.api import allocation
+from placementclient.nova import service
 from placementclient.reading.capture import capture
 from tests.functional import clouds
 
@@ -258,6 +259,23 @@ def test_a_contradiction_of_tree_and_moves_is_refused_with_its_line(placement, c
     assert not (cloud / 'plan.json').exists()
     after = capture(client)
     assert (after.providers, after.consumers) == (before.providers, before.consumers)
+
+
+def test_moves_are_refused_while_nova_compute_would_undo_them(
+    placement, client, cloud, monkeypatch
+):
+    up = [{'host': 'compute1', 'state': 'up'}]
+    monkeypatch.setattr(service, 'compute_services', lambda client: up)
+    before = contents(client)
+    refused = placement(f'{TREE} apply after.yaml --yes')
+    assert (refused.status, refused.stdout) == (1, '')
+    assert 'nova-compute is up on compute1: ' in refused.stderr
+    assert refused.stderr.endswith('"resource provider reshape apply --compute-is-up"\n')
+    assert contents(client) == before
+    assert placement(f'{TREE} apply after.yaml --plan plan.json').status == 0
+    monkeypatch.setitem(up[0], 'state', 'down')
+    assert placement(f'{TREE} apply after.yaml --yes').status == 0
+    assert_moved(client)
 
 
 def test_options_of_declarations_do_not_go_with_moves(placement, cloud):

@@ -12,7 +12,6 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.reshapes.reshape import computes_up, still_up
 
 if TYPE_CHECKING:
-    from placementclient.model.plans import Plan
     from placementclient.model.specifications import Spec
 
 
@@ -72,7 +71,9 @@ class ApplyTree(Changing):
         )
 
     def _reshape(self, spec: Spec) -> base.Output:
+        """Apply a specification with moves; refuse where a running nova-compute would undo it."""
         from placementclient.producers.reshaped import Reshaping
+        from placementclient.render import plans
         from placementclient.runs import storage
 
         if self.args.prune or self.args.reparent or self.args.previous or self.args.compute_node:
@@ -80,15 +81,9 @@ class ApplyTree(Changing):
                 '--prune, --reparent, --previous and --compute-node are for files without moves'
             )
         spec, rows = storage.with_assignments(spec, self.args.file)
-        migrations = compute.records(self, 'migrations', self.args.migrations)
-        return self.change(Reshaping(self.client, spec, rows, migrations))
-
-    def remark(self, plan: Plan) -> None:
-        """Print the warnings of a reshape; refuse to apply it where Nova would undo it."""
-        from placementclient.render import plans
-
-        if plan.recipe is None:
-            return
+        migrations = compute.read_records(self, 'migrations', self.args.migrations)
+        reshaping = Reshaping(self.client, spec, rows, migrations)
+        plan = self.plan(reshaping)
         self.warn(plans.warnings(plan.changes))
         is_applied = plan.changes and not (self.args.plan or self.args.dry_run)
         if is_applied and (hosts := computes_up(self, plan.changes)):
@@ -96,6 +91,7 @@ class ApplyTree(Changing):
                 f'{still_up(hosts)} there, or write a plan with --plan, and apply it with '
                 '"resource provider reshape apply --compute-is-up"'
             )
+        return self.finish(plan, reshaping)
 
 
 class ExportTree(base.PlacementCommand):
@@ -112,5 +108,5 @@ class ExportTree(base.PlacementCommand):
         from placementclient.files import disk
         from placementclient.producers.declarations import document
 
-        trees = document(reading.part(self))
+        trees = document(reading.read_selected(self))
         disk.write_document(self.args.output, trees)
