@@ -15,7 +15,7 @@ from placementclient.basis import errors
 from placementclient.client import endpoints
 from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.commands.framework import base, option
-from placementclient.commands.framework.filters import whole
+from placementclient.commands.framework.filters import parse_whole_number
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import normalized_body
@@ -251,7 +251,7 @@ def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int
                 raise errors.BadArgument(
                     f'Conflict detected for resource provider {uuid} resource class {name}'
                 )
-            resources[name] = whole(amount, name)
+            resources[name] = parse_whole_number(amount, name)
     if not allocations:
         raise errors.BadArgument('At least one resource allocation must be specified')
     return allocations

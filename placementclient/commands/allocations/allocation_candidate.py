@@ -55,7 +55,7 @@ def _groups(namespace: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 FILTERS: tuple[Option, ...] = (
-    *filters.options(
+    *filters.filter_options(
         since={'resource': '1.10', 'required': '1.17', 'member-of': '1.21', 'in-tree': '1.31'},
         action=_InGroup,
         default=None,
@@ -101,7 +101,7 @@ class ListCandidate(base.Lister):
     endpoint = endpoints.LIST_CANDIDATES
     options = (
         *FILTERS,
-        filters.aggregate_uuid(since='1.21', action=_InGroup, default=None),
+        filters.aggregate_uuid_option(since='1.21', action=_InGroup, default=None),
         LIMIT,
         Flag('--long', since='1.34', help='Also print groups, parent, root and name of a provider'),
     )
@@ -127,7 +127,9 @@ def requested(
 ) -> CandidateRequest:
     """Return the request of the options; ``find`` turns the name of a provider into its UUID."""
     by_group = _groups(args)
-    groups = {suffix: filters.parsed(client, options, find) for suffix, options in by_group.items()}
+    groups = {
+        suffix: filters.parse_filter(client, options, find) for suffix, options in by_group.items()
+    }
     if is_whole:
         _check_groups(client, groups, args)
 
@@ -139,7 +141,7 @@ def requested(
         tuple(tuple(suffixes.split(',')) for suffixes in args.same_subtree),
         tuple(args.root_required),
         tuple(args.root_forbidden),
-        None if args.limit is None else filters.whole(args.limit, '--limit'),
+        None if args.limit is None else filters.parse_whole_number(args.limit, '--limit'),
     )
 
 

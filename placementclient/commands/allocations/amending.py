@@ -145,7 +145,7 @@ class ResizeAllocation(Changing):
         return bool(self.args.dry_run or self.args.plan)
 
     def execute(self) -> columns.Output:
-        self._amounts = filters.resources(self.args.resource)
+        self._amounts = filters.parse_resources(self.args.resource)
         if self.args.provider is not None:
             self._provider = api.resource_provider.find(self.client, self.args.provider)
         return _edit_consumer(

@@ -108,7 +108,7 @@ class ExplainCandidate(DocumentCommand):
         names = self.used_client.names if self.used_client else {}
         filters = nova_request.filters if nova_request else ()
         shown = explanations.lines(explanation, self.args.hosts, fallback, filters)
-        places = scheduling.places(self.aggregates)
+        places = scheduling.name_places(self.aggregates)
         lines = [wording.with_names(wording.replaced(line, places), names) for line in shown]
         data = explanations.data(explanation, fallback)
         if nova_request is not None:
@@ -174,7 +174,7 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.insight.candidates import explanation, matching, service_faults
         from placementclient.placing import candidate_count
 
-        snapshot = reading.cloud(self).snapshot
+        snapshot = reading.read_cloud(self).snapshot
         # Nothing is sent: it only knows what each option needs.
         nobody = Client(None, microversion.HIGHEST)
         requests, nova_request = self._requests(
@@ -224,13 +224,13 @@ class ExplainCandidate(DocumentCommand):
             server = records.scheduled(
                 document,
                 COMPUTE_SERVICE,
-                lambda server: scheduling.images_of(self, self.args.images, [server]),
+                lambda server: scheduling.read_images(self, self.args.images, [server]),
             )
-            how = scheduling.scheduling(self, server)
+            how = scheduling.read_scheduling(self, server)
             nova_request = how.of_server(server, is_owned=is_owned)
         else:
-            how = scheduling.scheduling(self)
-            flavors = scheduling.flavors(self, self.args.flavors)
+            how = scheduling.read_scheduling(self)
+            flavors = scheduling.read_flavors(self, self.args.flavors)
             by_name = {flavor.name: flavor for flavor in flavors}
             if name not in by_name:
                 raise BadArgument(
@@ -256,7 +256,7 @@ class ExplainCandidate(DocumentCommand):
         if self.args.snapshot:
             from placementclient.insight import owners
 
-            is_owned = owners.is_owner_required(reading.cloud(self).snapshot)
+            is_owned = owners.is_owner_required(reading.read_cloud(self).snapshot)
         nova_request = self._nova_request(is_owned)
         if nova_request.impossible:
             self.log.warning(f'Placement refuses the request: {nova_request.impossible}')

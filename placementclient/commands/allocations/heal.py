@@ -71,16 +71,16 @@ class HealAllocation(Changing):
         parse = partial(records.server_details, flavors=flavors)
         source = compute.Source(NOVA, service.servers, parse, _joined)
         moving = self.args.migrations or (None if self.args.servers else NOVA)
-        with compute.instead_of_nova('--servers'):
+        with compute.name_alternative('--servers'):
             servers = source.read(self, *(self.args.servers or [NOVA]))
-            migrations = compute.records(self, 'migrations', moving) or ()
+            migrations = compute.read_records(self, 'migrations', moving) or ()
         chosen = _chosen(servers, self.args.server)
         if self.args.amounts:
             _check_flavors(chosen)
         shared, notes = self._shared_names()
         is_live = shared is not None or bool(notes)
         if is_live and not self.args.server:
-            notes += compute.notes_on_cells_down(self)
+            notes += compute.note_cells_down(self)
         healing = Healing(
             self.client,
             chosen,
@@ -118,7 +118,7 @@ class HealAllocation(Changing):
 
     def _ports(self) -> list[Port]:
         """Return the ports that ask for something; none without --ports."""
-        ports: list[Port] = compute.records(self, 'ports', self.args.ports) or []
+        ports: list[Port] = compute.read_records(self, 'ports', self.args.ports) or []
         for port in ports:
             if {group.id for group in port.allocated_groups} - port.providers.keys():
                 self.log.warning(

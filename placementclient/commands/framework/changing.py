@@ -36,7 +36,7 @@ NOTHING = 'Nothing to change: the plan has no trees'
 _SHOWN = 40
 #: The columns of a change, planned or made.
 COLUMNS = ('object', 'change', 'before', 'after', 'state', 'reason')
-OPTIONS = option.grouped('changes', option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
+OPTIONS = option.group_options('changes', option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
 
 
 class Changing(base.Lister):
@@ -131,7 +131,7 @@ class Changing(base.Lister):
         """Apply a plan, and log the errors."""
         from placementclient.changes.at_once import apply_at_once
 
-        with progress.shown(self.app, self.log, len(plan.changes)) as show:
+        with progress.show_progress(self.app, self.log, len(plan.changes)) as show:
             outcome = apply_at_once(
                 self.client,
                 plan,

@@ -103,18 +103,18 @@ def sources() -> dict[str, Source]:
     }
 
 
-def places(option: str | list[str] | None) -> list[str]:
+def list_places(option: str | list[str] | None) -> list[str]:
     """Return the files and services that the option for a list names."""
     return [option] if isinstance(option, str) else option or []
 
 
-def records(command: PlacementCommand, name: str, option: str | list[str] | None) -> Any:
+def read_records(command: PlacementCommand, name: str, option: str | list[str] | None) -> Any:
     """Return the records of a list of a file or a service, or ``None`` without its option."""
-    return sources()[name].read(command, *places(option)) if option else None
+    return sources()[name].read(command, *list_places(option)) if option else None
 
 
 @contextlib.contextmanager
-def instead_of_nova(option: str) -> Iterator[None]:
+def name_alternative(option: str) -> Iterator[None]:
     """Name the option that does without Nova, if Nova cannot be asked."""
     from placementclient.nova import service
 
@@ -124,7 +124,7 @@ def instead_of_nova(option: str) -> Iterator[None]:
         raise errors.BadArgument(f'{reason}: give {option}') from None
 
 
-def notes_on_cells_down(command: PlacementCommand) -> list[Finding]:
+def note_cells_down(command: PlacementCommand) -> list[Finding]:
     """Return a note on each host whose cell does not answer Nova, and warn of these hosts.
 
     If Nova does not say which cells answer, the only note says that.

@@ -23,15 +23,15 @@ IGNORED = Option(
 )
 
 
-def uuids(option: Option, values: list[str]) -> frozenset[str]:
+def read_uuids(option: Option, values: list[str]) -> frozenset[str]:
     """Return the UUIDs that the values of an option name, in small letters."""
     found = set[str]()
     for value in values:
-        found.update([normalized(value)] if is_uuid(value) else _of_file(option, value))
+        found.update([normalized(value)] if is_uuid(value) else _read_file(option, value))
     return frozenset(found)
 
 
-def _of_file(option: Option, path: str) -> Iterator[str]:
+def _read_file(option: Option, path: str) -> Iterator[str]:
     """Return the UUIDs of a file: one a line, or a JSON list of them or of records."""
     from placementclient.files import disk
 

@@ -50,7 +50,7 @@ def edit_selected(command: Changing, name: str, edit: Edit) -> Output:
     """
     from placementclient.producers.edits import Edits
 
-    selection = selectors.selection(command.client, command.args)
+    selection = selectors.make_selector(command.client, command.args)
     edits = Edits(command.client, name, selection, edit, with_usages=bool(command.args.plan))
     plan = command.plan(edits)
     command.warn(edits.remarks)

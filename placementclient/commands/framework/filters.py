@@ -21,7 +21,7 @@ _ANY_OF = Microversion(1, 39)
 _LARGEST = 2**63 - 1
 
 
-def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
+def filter_options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
     """Return the options of a filter.
 
     :param since: the first microversion of each, by its name without the hyphens
@@ -64,7 +64,7 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
     )
 
 
-def aggregate_uuid(*, since: str, **settings: Any) -> Option:
+def aggregate_uuid_option(*, since: str, **settings: Any) -> Option:
     """Return the aggregate of ``--member-of`` in the old spelling of scripts."""
     return Option(
         '--aggregate-uuid',
@@ -75,7 +75,7 @@ def aggregate_uuid(*, since: str, **settings: Any) -> Option:
     )
 
 
-def parsed(
+def parse_filter(
     client: Client, options: Mapping[str, Any], find: Callable[[str], str] | None = None
 ) -> Filter:
     """Return the filter of the options; ``find`` turns the name of a provider into its UUID."""
@@ -91,16 +91,16 @@ def parsed(
 
     directory = None if find else client
     return Filter(
-        resources(options.get('resource') or ()),
+        parse_resources(options.get('resource') or ()),
         tuple(required),
         tuple(options.get('forbidden') or ()),
-        any_of([','.join(aggregates)] if aggregates else member_of, directory),
-        any_of(options.get('forbidden_member_of') or (), directory),
+        join_aggregates([','.join(aggregates)] if aggregates else member_of, directory),
+        join_aggregates(options.get('forbidden_member_of') or (), directory),
         in_tree,
     )
 
 
-def any_of(groups: Iterable[str], client: Client | None = None) -> tuple[str, ...]:
+def join_aggregates(groups: Iterable[str], client: Client | None = None) -> tuple[str, ...]:
     """Return aggregates as one text with commas, in small letters, as the service compares them.
 
     :param client: finds the UUIDs of names, where the catalog has Nova
@@ -110,12 +110,12 @@ def any_of(groups: Iterable[str], client: Client | None = None) -> tuple[str, ..
     return tuple(
         ','.join(map(normalized, group.split(',')))
         if client is None or group.startswith(('in:', '!'))
-        else ','.join(aggregates(client, group.split(','), is_checked=False))
+        else ','.join(find_aggregates(client, group.split(','), is_checked=False))
         for group in groups
     )
 
 
-def aggregates(client: Client, names: Sequence[str], *, is_checked: bool = True) -> list[str]:
+def find_aggregates(client: Client, names: Sequence[str], *, is_checked: bool = True) -> list[str]:
     """Return UUIDs of aggregates, by UUID or by their name in Nova."""
     if all(map(is_uuid, names)):
         return list(map(normalized, names))
@@ -124,7 +124,7 @@ def aggregates(client: Client, names: Sequence[str], *, is_checked: bool = True)
     return aggregate_names.aggregate_uuids(client, names, is_checked=is_checked)
 
 
-def resources(arguments: Iterable[str]) -> dict[str, int]:
+def parse_resources(arguments: Iterable[str]) -> dict[str, int]:
     """Return the amounts of ``['VCPU=2,DISK_GB=9', 'VCPU=4']`` by class; the last value wins."""
     amounts = {}
     for argument in (part for text in arguments for part in text.split(',')):
@@ -144,7 +144,7 @@ def resources(arguments: Iterable[str]) -> dict[str, int]:
     return amounts
 
 
-def whole(text: str | int, what: str) -> int:
+def parse_whole_number(text: str | int, what: str) -> int:
     """Return an amount as an integer, or refuse it in the name of ``what``."""
     try:
         return int(text)

@@ -93,7 +93,7 @@ class Option:
             yield f'required from {self.required_since} on'
 
 
-def grouped(heading: str, *options: Option) -> tuple[Option, ...]:
+def group_options(heading: str, *options: Option) -> tuple[Option, ...]:
     """Return options that stand together in each help, under a heading."""
     for option in options:
         option.heading = heading
@@ -129,7 +129,7 @@ WORKERS = 4
 MOST_WORKERS = 1000
 
 
-def workers(what: str) -> Option:
+def workers_option(what: str) -> Option:
     """Return the option for the number of concurrent workers, such as of ``'trees to read'``."""
     return Option(
         '--workers <number>',

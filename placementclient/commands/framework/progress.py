@@ -22,7 +22,9 @@ _STYLE = Style(bars=True)
 
 
 @contextlib.contextmanager
-def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[_Lines | _Bar]:
+def show_progress(
+    app: Any, log: logging.Logger, total: int | None = None
+) -> Iterator[_Lines | _Bar]:
     """Show a line for each finished part with ``-v``, else a bar if stderr is a terminal."""
     is_dumb = os.environ.get('TERM') == 'dumb'
     has_screen = app.stderr.isatty() and app.stderr is not app.stdout and not is_dumb

@@ -27,22 +27,24 @@ ASSUME = Option(
     help='Look at the cloud as it would be after the changes in this file: other inventories or '
     'traits, new hosts, hosts that are off, more servers, or a plan. Nothing is written',
 )
-OPTIONS = option.grouped('snapshot and assumptions', SNAPSHOT, ASSUME)
+OPTIONS = option.group_options('snapshot and assumptions', SNAPSHOT, ASSUME)
 #: The word for the live cloud, in place of a file.
 LIVE = 'live'
 
 
-def part(
+def read_selected(
     command: base.PlacementCommand, workers: int = option.WORKERS, *, is_steady: bool = False
 ) -> Snapshot:
     """Return the trees that the options select, from ``--snapshot`` or from the service."""
     if command.args.snapshot:
-        snapshot = read(command, command.args.snapshot)
-        return snapshot.only(selectors.trees(command, snapshot))
-    return _captured(command, selectors.trees(command), workers, is_steady=is_steady)
+        snapshot = read_snapshot(command, command.args.snapshot)
+        return snapshot.only(selectors.select_trees(command, snapshot))
+    return _capture(command, selectors.select_trees(command), workers, is_steady=is_steady)
 
 
-def read(command: base.PlacementCommand, path: str | None, *, is_steady: bool = False) -> Snapshot:
+def read_snapshot(
+    command: base.PlacementCommand, path: str | None, *, is_steady: bool = False
+) -> Snapshot:
     """Return the snapshot of a file, or of the service for :data:`LIVE` or without a file.
 
     :param is_steady: whether a tree that others write to all the time is refused, as what is
@@ -51,7 +53,7 @@ def read(command: base.PlacementCommand, path: str | None, *, is_steady: bool = 
     from placementclient.files import disk
 
     if path in (None, LIVE):
-        return _captured(command, is_steady=is_steady)
+        return _capture(command, is_steady=is_steady)
     snapshot = disk.read_snapshot(path)
     if is_steady:
         refuse_unsteady(snapshot, path)
@@ -71,7 +73,7 @@ def refuse_unsteady(
         )
 
 
-def _captured(
+def _capture(
     command: base.PlacementCommand,
     trees: Sequence[str] = (),
     workers: int = option.WORKERS,
@@ -80,7 +82,7 @@ def _captured(
 ) -> Snapshot:
     from placementclient.reading import capture
 
-    with progress.shown(command.app, command.log) as show:
+    with progress.show_progress(command.app, command.log) as show:
         snapshot = capture.capture(
             command.client,
             trees,
@@ -94,17 +96,17 @@ def _captured(
     return snapshot
 
 
-def cloud(
+def read_cloud(
     command: base.PlacementCommand,
     warn: Callable[[str], None] | None = None,
     *,
     is_steady: bool = False,
 ) -> Assumed:
     """Return the cloud of the options :data:`OPTIONS`; :func:`read` has ``is_steady``."""
-    return assumed(command, read(command, command.args.snapshot, is_steady=is_steady), warn)
+    return assume(command, read_snapshot(command, command.args.snapshot, is_steady=is_steady), warn)
 
 
-def assumed(
+def assume(
     command: base.PlacementCommand, snapshot: Snapshot, warn: Callable[[str], None] | None = None
 ) -> Assumed:
     """Return a snapshot under the assumptions of ``--assume``; warn of them and their effects."""
@@ -116,11 +118,13 @@ def assumed(
     from placementclient.files import disk
     from placementclient.producers.assuming import assumptions
 
-    how = scheduling.scheduling(command)
+    how = scheduling.read_scheduling(command)
     entries: list[Assumption] = []
     for path in paths:
         sources = assumptions.NamedFiles(
-            functools.partial(_plan, path), functools.partial(_flavors, command, path), how
+            functools.partial(_read_plan, path),
+            functools.partial(_read_flavors, command, path),
+            how,
         )
         entries += assumptions.parse(disk.read_text(path), path, sources)
     result = assumptions.assumed(snapshot, entries)
@@ -129,18 +133,18 @@ def assumed(
     return result
 
 
-def _plan(path: str, name: str) -> Plan:
+def _read_plan(path: str, name: str) -> Plan:
     from placementclient.runs import storage
 
-    return storage.read_plan(_beside(path, name))
+    return storage.read_plan(_resolve_path(path, name))
 
 
-def _flavors(command: base.PlacementCommand, path: str, name: str | None) -> Sequence[Flavor]:
+def _read_flavors(command: base.PlacementCommand, path: str, name: str | None) -> Sequence[Flavor]:
     """Return the flavors of a file beside ``path``, of ``--flavors``, or of Nova."""
     source = getattr(command.args, 'flavors', None) or NOVA
-    return scheduling.flavors(command, source if name is None else _beside(path, name))
+    return scheduling.read_flavors(command, source if name is None else _resolve_path(path, name))
 
 
-def _beside(path: str, name: str) -> str:
+def _resolve_path(path: str, name: str) -> str:
     """Return the path of a file that another one names, relative to that one's folder."""
     return os.path.join('' if path == '-' else os.path.dirname(path), name)

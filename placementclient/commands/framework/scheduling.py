@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from placementclient.basis import errors
 from placementclient.basis.wording import listed
 from placementclient.commands.framework import base, compute
-from placementclient.commands.framework.option import Flag, Option, grouped
+from placementclient.commands.framework.option import Flag, Option, group_options
 from placementclient.model.catalog import CYBORG, GLANCE, NEUTRON, NOVA
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ IMAGES = Option(
     help='The properties of images: the answer of GET /v2/images, perhaps with the volumes of GET '
     '/v3/volumes/detail beside them, or glance: ask Glance, and Cinder for root volumes',
 )
-CLOUD = grouped(LISTS, NOVA_CONF, AGGREGATES, PROFILES)
+CLOUD = group_options(LISTS, NOVA_CONF, AGGREGATES, PROFILES)
 SERVER = (
-    *grouped(LISTS, IMAGES),
-    *grouped(
+    *group_options(LISTS, IMAGES),
+    *group_options(
         'server',
         Option(
             '--image <file>|<id>',
@@ -64,7 +64,7 @@ SERVER = (
         Option('--project <id>', help='The project of the server, by its ID'),
     ),
 )
-ONE = grouped(
+ONE = group_options(
     'server',
     Option(
         '--ports <file>|neutron',
@@ -80,7 +80,9 @@ ONE = grouped(
 )
 
 
-def scheduling(command: base.PlacementCommand, server: ServerRequest | None = None) -> Scheduling:
+def read_scheduling(
+    command: base.PlacementCommand, server: ServerRequest | None = None
+) -> Scheduling:
     """Return the values of the options; a command may have only some of them.
 
     :param server: a server of Nova: the services of the catalog are asked for the lists that it
@@ -102,8 +104,8 @@ def scheduling(command: base.PlacementCommand, server: ServerRequest | None = No
         asked = given or (word if server is not None else None)
         try:
             if name == 'ports':
-                return _ports(command, asked, args.get('server'))
-            return compute.records(command, name, asked)
+                return _read_ports(command, asked, args.get('server'))
+            return compute.read_records(command, name, asked)
         except service.NoCompute as failure:
             if given:
                 raise
@@ -119,7 +121,7 @@ def scheduling(command: base.PlacementCommand, server: ServerRequest | None = No
         hypervisors=read('hypervisors', values.get('hypervisors') if is_chosen else None),
     )
     parts = {
-        'image': _image(command, values.get('image'), args.get('images')),
+        'image': _read_image(command, values.get('image'), args.get('images')),
         'ports': read('ports', values.get('ports'), NEUTRON),
         'from_volume': bool(values.get('from_volume')),
         'hints': frozenset(hint.partition('=')[0] for hint in values.get('hint') or ()),
@@ -131,7 +133,7 @@ def scheduling(command: base.PlacementCommand, server: ServerRequest | None = No
     return Scheduling(settings(files), sources, parts)
 
 
-def places(aggregates: Sequence[HostAggregate]) -> dict[str, str]:
+def name_places(aggregates: Sequence[HostAggregate]) -> dict[str, str]:
     """Return words for the conditions on aggregates that zones, projects and names stand for."""
     zones: dict[str, list[str]] = {}
     for aggregate in aggregates:
@@ -141,7 +143,9 @@ def places(aggregates: Sequence[HostAggregate]) -> dict[str, str]:
     return words | {aggregate.uuid: aggregate.name for aggregate in aggregates}
 
 
-def _image(command: base.PlacementCommand, image: str | None, source: str | None) -> Image | None:
+def _read_image(
+    command: base.PlacementCommand, image: str | None, source: str | None
+) -> Image | None:
     """Return the image of a file, or of Glance: no file has the name of an ID."""
     from placementclient.files import disk
     from placementclient.nova import images, service
@@ -158,7 +162,7 @@ def _image(command: base.PlacementCommand, image: str | None, source: str | None
     return by_id[image.lower()]
 
 
-def images_of(
+def read_images(
     command: base.PlacementCommand, source: str | None, servers: Collection[Server]
 ) -> Images:
     """Return the images of servers, of a file, or of Glance and Cinder.
@@ -183,7 +187,7 @@ def images_of(
     return replace(known, reason=reasons['images'], volume_reason=reasons['volumes'])
 
 
-def _ports(
+def _read_ports(
     command: base.PlacementCommand, source: str | None, server: str | None
 ) -> tuple[Port, ...]:
     """Return the ports of a server; without its UUID all of a file."""
@@ -200,12 +204,12 @@ def _ports(
     )
 
 
-def flavors(command: base.PlacementCommand, source: str | None) -> list[Flavor]:
+def read_flavors(command: base.PlacementCommand, source: str | None) -> list[Flavor]:
     """Return the flavors of a file, or all flavors of Nova; none without the option."""
-    return compute.records(command, 'flavors', source) or []
+    return compute.read_records(command, 'flavors', source) or []
 
 
-def requests(
+def make_requests(
     command: base.PlacementCommand,
     snapshot: Snapshot,
     flavors: Sequence[Flavor],
@@ -215,7 +219,7 @@ def requests(
     from placementclient.insight import owners, unknown_names
     from placementclient.nova.server_parts import Refusal
 
-    how = scheduling(command)
+    how = read_scheduling(command)
     names, is_owned = unknown_names.Names.of(snapshot), owners.is_owner_required(snapshot)
     if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
         warn(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.commands.framework import base, option
-from placementclient.commands.framework.filters import any_of
+from placementclient.commands.framework.filters import join_aggregates
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _HEADING = 'selection of providers'
 #: For trees: those with a provider that meets all conditions.
-OF_TREES = option.grouped(
+OF_TREES = option.group_options(
     _HEADING,
     Option('--match <pattern>', help='Providers whose names match a pattern, such as compute-?'),
     Option('--with-trait <trait>', since='1.18', help='Providers that have this trait'),
@@ -33,8 +33,8 @@ OF_TREES = option.grouped(
         'Nova. Repeated, from API version 1.24 on: in each',
     ),
 )
-OPTIONS = (*option.grouped(_HEADING, Flag('--all', help='All resource providers')), *OF_TREES)
-[TREE] = option.grouped(
+OPTIONS = (*option.group_options(_HEADING, Flag('--all', help='All resource providers')), *OF_TREES)
+[TREE] = option.group_options(
     _HEADING,
     Option(
         '--tree <provider>...',
@@ -51,7 +51,7 @@ def are_set(args: argparse.Namespace) -> bool:
     return is_all or any(condition.is_set(args) for condition in OF_TREES)
 
 
-def selection(client: Client | None, args: argparse.Namespace) -> ProviderSelector:
+def make_selector(client: Client | None, args: argparse.Namespace) -> ProviderSelector:
     """Return the conditions of the options; without a client, aggregates have UUIDs."""
     from placementclient.insight.selecting import ProviderSelector
 
@@ -59,11 +59,11 @@ def selection(client: Client | None, args: argparse.Namespace) -> ProviderSelect
         match=args.match,
         with_trait=args.with_trait,
         with_class=args.with_class,
-        member_of=any_of(args.member_of, client),
+        member_of=join_aggregates(args.member_of, client),
     )
 
 
-def trees(
+def select_trees(
     command: base.PlacementCommand,
     snapshot: Snapshot | None = None,
     named: Sequence[str] | None = None,
@@ -77,21 +77,21 @@ def trees(
     if not are_set(command.args):
         return named
     if snapshot is not None:
-        selector = selection(None, command.args)
+        selector = make_selector(None, command.args)
         selected = selector.selected(snapshot.only(named).providers.values())
         return list({state.provider.root_uuid: state for state in selected})
     from placementclient.producers import edits
 
-    return edits.selected_roots(command.client, selection(command.client, command.args), named)
+    return edits.selected_roots(command.client, make_selector(command.client, command.args), named)
 
 
-def trees_of(
+def select_planned_trees(
     plan: Plan, command: base.PlacementCommand, snapshot: Snapshot | None = None
 ) -> Sequence[str]:
     """Return the trees of a plan that the options select; refuse if there is none."""
     if not are_set(command.args):
         return command.args.tree  # type: ignore[no-any-return]
-    matching = trees(command, snapshot, ())
+    matching = select_trees(command, snapshot, ())
     planned = plan.selected(command.args.tree)
     selected = [
         tree.root_provider_uuid for tree in planned if not tree.roots.keys().isdisjoint(matching)

@@ -144,7 +144,7 @@ class AuditProvider(Changing):
         ignored = by_id.keys() - chosen
 
         def roots(cloud: Cloud) -> set[str]:
-            return set(cloud.snapshot.root_uuids(selectors.trees(self, cloud.snapshot)))
+            return set(cloud.snapshot.root_uuids(selectors.select_trees(self, cloud.snapshot)))
 
         def judged(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
             return checks.audit(cloud, earlier, roots(cloud), ignored, self.args.subject)
@@ -205,8 +205,8 @@ class AuditProvider(Changing):
         """Return what the operator says of consumers, and whether there is a Nova to ask."""
         from placementclient.nova import service
 
-        gone = consumers.uuids(consumers.GONE, self.args.gone)
-        ignored = consumers.uuids(consumers.IGNORED, self.args.ignore_consumer)
+        gone = consumers.read_uuids(consumers.GONE, self.args.gone)
+        ignored = consumers.read_uuids(consumers.IGNORED, self.args.ignore_consumer)
         if both := sorted(gone & ignored):
             raise errors.UsageError(f'--gone and --ignore-consumer both name {both[0]}')
         is_nova_asked = self._mends and service.has_nova(self.client)
@@ -249,7 +249,7 @@ class AuditProvider(Changing):
         from placementclient.render import findings as tables
 
         self.warn(tables.known_consumers(cloud, findings))
-        with progress.shown(self.app, self.log, repair.suspects(findings)) as show:
+        with progress.show_progress(self.app, self.log, repair.suspects(findings)) as show:
             return repair.prove(proof, findings, show)
 
     def _check_ids(self, ids: Collection[str]) -> None:
@@ -329,7 +329,7 @@ def invocation(command: base.PlacementCommand, servers: Mapping[str, Server]) ->
 
     named = ('snapshot', *ALWAYS, 'hypervisors', 'gone', 'ignore_consumer')
     options = {f'--{name.replace("_", "-")}': getattr(command.args, name, None) for name in named}
-    sources = [(o, path) for o, option in options.items() for path in compute.places(option)]
+    sources = [(o, path) for o, option in options.items() for path in compute.list_places(option)]
     is_lasting = all(path == NOVA or is_uuid(path) or os.path.isfile(path) for _, path in sources)
     # "allocation heal" needs the details of servers too.
     is_detailed = all(server.is_detailed for server in servers.values())

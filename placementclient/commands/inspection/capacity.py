@@ -99,15 +99,15 @@ class ShowCapacity(base.Lister):
 
     def execute(self) -> base.Output:
         self._check_combination()
-        before = reading.read(self, self.args.snapshot)
-        after = reading.assumed(self, before).snapshot
+        before = reading.read_snapshot(self, self.args.snapshot)
+        after = reading.assume(self, before).snapshot
         is_of_servers = self.args.fits is not None or self.args.flavors
         output = (self._fits if is_of_servers else self._totals)(before, after)
         if self.args.by != 'aggregate' or not self.args.aggregates:
             return output
         from placementclient.render import capacity as tables
 
-        aggregates = compute.records(self, 'aggregates', self.args.aggregates)
+        aggregates = compute.read_records(self, 'aggregates', self.args.aggregates)
         return tables.named_aggregates(output, {item.uuid: item.name for item in aggregates})
 
     def _totals(self, before: Snapshot, after: Snapshot) -> base.Output:
@@ -130,7 +130,7 @@ class ShowCapacity(base.Lister):
         from placementclient.render import capacity as tables
 
         by = self.args.by
-        chosen = scheduling.flavors(self, self.args.flavors)
+        chosen = scheduling.read_flavors(self, self.args.flavors)
         counted = self._counted(after, chosen, self.log.warning)
         if not self.args.diff:
             return tables.fits(counted, by)
@@ -159,7 +159,7 @@ class ShowCapacity(base.Lister):
         if shape is not None:
             return [(None, fits.GROUPED[by](topology, request, trees))]
         lines: list[tuple[str | None, Sequence[Fits]]] = []
-        for flavor, nova in scheduling.requests(self, snapshot, chosen, warn):
+        for flavor, nova in scheduling.make_requests(self, snapshot, chosen, warn):
             items = fits.GROUPED[by](topology, self._restricted(nova.first), trees)
             lines.append((flavor.name, items))
             if nova.second is not None:
@@ -169,7 +169,7 @@ class ShowCapacity(base.Lister):
         return lines
 
     def _restricted(self, request: CandidateRequest) -> CandidateRequest:
-        from placementclient.commands.framework.filters import any_of
+        from placementclient.commands.framework.filters import join_aggregates
 
         client = None if self.args.snapshot else self.client
         return request.restricted(
@@ -178,8 +178,8 @@ class ShowCapacity(base.Lister):
                     {},
                     tuple(self.args.required),
                     tuple(self.args.forbidden),
-                    any_of(self.args.member_of, client),
-                    any_of(self.args.forbidden_member_of, client),
+                    join_aggregates(self.args.member_of, client),
+                    join_aggregates(self.args.forbidden_member_of, client),
                 ),
                 root_required=tuple(self.args.root_required),
                 root_forbidden=tuple(self.args.root_forbidden),

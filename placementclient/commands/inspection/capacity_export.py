@@ -109,11 +109,11 @@ class ExportCapacity(base.PlacementCommand):
         from placementclient.placing.topology import Topology
         from placementclient.render import metrics
 
-        chosen = scheduling.flavors(self, self.args.flavors)
-        snapshot = reading.cloud(self, self._warn_once).snapshot
+        chosen = scheduling.read_flavors(self, self.args.flavors)
+        snapshot = reading.read_cloud(self, self._warn_once).snapshot
         topology = Topology(snapshot)
         fitting, fallback = [], []
-        for flavor, nova in scheduling.requests(self, snapshot, chosen, self._warn_once):
+        for flavor, nova in scheduling.make_requests(self, snapshot, chosen, self._warn_once):
             try:
                 fitting.append((flavor, fits.by_tree(topology, nova.first)))
                 if nova.second is not None:
@@ -127,8 +127,8 @@ class ExportCapacity(base.PlacementCommand):
             snapshot,
             fitting,
             fallback=fallback,
-            aggregates=compute.records(self, 'aggregates', self.args.aggregates) or [],
-            projects=compute.records(self, 'projects', self.args.projects) or {},
+            aggregates=compute.read_records(self, 'aggregates', self.args.aggregates) or [],
+            projects=compute.read_records(self, 'projects', self.args.projects) or {},
             quotas=quotas.read(self, self.args.quotas) if self.args.quotas else {},
             assuming=self.args.assume,
             traits=self.args.trait,

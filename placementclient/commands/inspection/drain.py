@@ -152,7 +152,7 @@ class PlanDrain(base.Lister):
         from placementclient.render import drains
 
         self._check_combination()
-        assumption = reading.cloud(self, is_steady=True)
+        assumption = reading.read_cloud(self, is_steady=True)
         snapshot = assumption.snapshot
         knowledge = replace(
             self._knowledge(snapshot, assumption.placed), cells=self._cells(snapshot)
@@ -160,7 +160,7 @@ class PlanDrain(base.Lister):
         cloud = DrainCloud(snapshot, knowledge, self.args.keep_free)
         names = self.args.host
         client = None if self.args.snapshot else self.client
-        hosts = cloud.selected(names, selectors.selection(client, self.args))
+        hosts = cloud.selected(names, selectors.make_selector(client, self.args))
         self.warn([*drains.parts(snapshot, names), *drains.outside_cells(cloud, hosts)])
         if self.args.lose:
             return self._lose(cloud, hosts)
@@ -213,13 +213,13 @@ class PlanDrain(base.Lister):
 
         source = self.args.requests
         if source == NOVA:
-            self._notes = compute.notes_on_cells_down(self)
+            self._notes = compute.note_cells_down(self)
             lists = ('aggregates', 'server_groups', 'migrations')
             document: Any = {name: getattr(service, name)(self.client) for name in lists}
             document['servers'] = service.servers_with_zones(self.client)
         else:
             document = disk.read_document(source)
-        how = scheduling.scheduling(self)
+        how = scheduling.read_scheduling(self)
         knowledge, remarks = learn(snapshot, document, source, how, self._images)
         self.warn(remarks)
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
@@ -229,7 +229,7 @@ class PlanDrain(base.Lister):
 
         if self.args.requests != NOVA and not self.args.images:
             return Images()
-        return scheduling.images_of(self, self.args.images, servers)
+        return scheduling.read_images(self, self.args.images, servers)
 
     def _answer(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
         from placementclient.insight.drain import enough, moves, plan, rolling

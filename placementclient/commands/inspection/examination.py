@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.basis import errors
 from placementclient.commands.framework import base, compute, reading, scheduling
-from placementclient.commands.framework.option import Option, grouped
+from placementclient.commands.framework.option import Option, group_options
 from placementclient.model.catalog import IRONIC, KEYSTONE, NEUTRON, NOVA
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 #: The options for the lists.
-LISTS = grouped(
+LISTS = group_options(
     scheduling.LISTS,
     compute.SERVERS,
     *(
@@ -87,7 +87,7 @@ class Told(NamedTuple):
 
 def _is_live(command: base.PlacementCommand, lists: Lists) -> bool:
     """Return whether Nova itself has listed the servers."""
-    places = compute.places(command.args.servers)
+    places = compute.list_places(command.args.servers)
     return NOVA in places or ('servers' in lists.records and not places)
 
 
@@ -141,7 +141,7 @@ class _Reading:
 
 def _lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
     """Read the lists of the options; without options or a snapshot, ask for those needed."""
-    options = {name: compute.places(getattr(command.args, name)) for name in _NAMES}
+    options = {name: compute.list_places(getattr(command.args, name)) for name in _NAMES}
     # The services tell which cells do not answer: other lists do not.
     default = (*ALWAYS, 'services', *needed)
     if any(options.values()) or command.args.snapshot:
@@ -170,7 +170,7 @@ def examine(
     read = functools.partial(_read, command, ids, told or Told(), is_steady=is_steady)
     cloud, lists = read()
     audit = judged(cloud, None)
-    places = {place for n in _NAMES for place in compute.places(getattr(command.args, n))}
+    places = {place for n in _NAMES for place in compute.list_places(getattr(command.args, n))}
     is_live = not places or not places.isdisjoint((NOVA, KEYSTONE, IRONIC, NEUTRON))
     if audit.has_suspects and is_live and not command.args.snapshot:
         earlier = cloud
@@ -198,7 +198,7 @@ def _read(
         # The other services know the real hosts, not the assumed ones.
         needed &= {'flavors', 'limits'}
     lists = _lists(command, needed) if is_reversed else None
-    assumption = reading.cloud(command, is_steady=is_steady)
+    assumption = reading.read_cloud(command, is_steady=is_steady)
     lists = lists or _lists(command, needed)
     servers = lists.records.get('servers')
     _read_images(command, lists, assumption.snapshot)
@@ -209,7 +209,7 @@ def _read(
         lists.records['servers'] = servers | {uuid: Server(uuid) for uuid in assumed_servers}
     answers = Answers(
         **lists.records,
-        scheduling=scheduling.scheduling(command),
+        scheduling=scheduling.read_scheduling(command),
         gone=told.gone,
         ignored=told.ignored,
         ratios=_by_root(assumption.snapshot, told.ratios),
@@ -228,7 +228,7 @@ def _read_images(command: base.PlacementCommand, lists: Lists, snapshot: Snapsho
         return
     try:
         placed = [server for uuid, server in servers.items() if uuid in snapshot.consumers]
-        lists.records['images'] = scheduling.images_of(command, source, placed)
+        lists.records['images'] = scheduling.read_images(command, source, placed)
     except schema.BadList as fault:
         lists.faults.append(f'{fault}. Only the flavors of servers count')
         lists.refused.add('images')

@@ -63,7 +63,7 @@ class ListUsage(base.Lister):
         self._check_names()
         names = self._names(by)
         projects = self._names('project') if by == 'consumer' else {}
-        snapshot = reading.read(self, self.args.snapshot)
+        snapshot = reading.read_snapshot(self, self.args.snapshot)
         if by == 'host':
             names = {root.uuid: root.name for root in snapshot.roots()}
         lines = usage.by_subject(snapshot, by)
@@ -93,7 +93,7 @@ class ListUsage(base.Lister):
     def _names(self, subject: str) -> Mapping[str, str]:
         """Return the names of projects, users or servers by ID, as far as an option gives them."""
         option = _NAMES.get(subject)
-        records = option and compute.records(self, option, getattr(self.args, option))
+        records = option and compute.read_records(self, option, getattr(self.args, option))
         if subject == 'consumer' and records:
             return {uuid: server.name or '' for uuid, server in records.items()}
         return records or {}

@@ -70,7 +70,7 @@ class Batch(base.PlacementCommand):
         Option('file', nargs='?', default='-', help='The commands; - for stdin'),
         Flag('--keep-going', help='Go on after a command that fails'),
         Flag('--json-lines', help='Print line, command, status, stdout and stderr of each as JSON'),
-        option.workers('commands of a file that change nothing to run'),
+        option.workers_option('commands of a file that change nothing to run'),
     )
 
     def execute(self) -> int:

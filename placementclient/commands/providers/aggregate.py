@@ -26,7 +26,7 @@ _AGGREGATES = editing.Names(
     api.aggregate.list,
     api.aggregate.set,
     columns.UUID,
-    filters.aggregates,
+    filters.find_aggregates,
 )
 
 
@@ -71,7 +71,7 @@ class SetAggregate(base.Lister):
         generation = self.args.generation
         if generation is None and self.client.microversion >= api.aggregate.GUARDED:
             raise errors.BadArgument('A generation must be specified.')
-        aggregates = filters.aggregates(self.client, self.args.aggregate, is_checked=False)
+        aggregates = filters.find_aggregates(self.client, self.args.aggregate, is_checked=False)
         uuid = self.provider_uuid
         written = attempts.retried(
             self.client,
@@ -138,8 +138,8 @@ class SyncAggregate(Changing):
     def execute(self) -> columns.Output:
         from placementclient.producers.sync import Sync
 
-        with compute.instead_of_nova('--aggregates'):
-            aggregates = compute.records(self, 'aggregates', self.args.aggregates or NOVA)
+        with compute.name_alternative('--aggregates'):
+            aggregates = compute.read_records(self, 'aggregates', self.args.aggregates or NOVA)
         is_from_nova = self.args.aggregates in (None, NOVA)
-        notes = compute.notes_on_cells_down(self) if is_from_nova else []
+        notes = compute.note_cells_down(self) if is_from_nova else []
         return self.change(Sync(self.client, aggregates, remove=self.args.remove, notes=notes))

@@ -240,7 +240,7 @@ class ReplaceInventories(Changing):
 
     def _set_members(self, fields: Mapping[str, Fields]) -> columns.Output:
         """Set every member of the aggregate; log each failure, and report them at the end."""
-        selection = Filter(member_of=filters.any_of([self.args.provider], self.client))
+        selection = Filter(member_of=filters.join_aggregates([self.args.provider], self.client))
         members = api.resource_provider.list(self.client, matching=selection)
         if not members:
             raise errors.BadArgument(
@@ -302,7 +302,7 @@ def _parsed(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
 
 def _field_value(name: str, field: str, text: str) -> int | float:
     if field != 'allocation_ratio':
-        return filters.whole(text, f'{name}:{field}')
+        return filters.parse_whole_number(text, f'{name}:{field}')
     try:
         return ratio(text)
     except ValueError:

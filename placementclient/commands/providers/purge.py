@@ -71,7 +71,7 @@ class PurgeProvider(Changing):
 
         is_nova_asked = service.has_nova(self.client)
         servers = self._servers()
-        gone = consumers.uuids(consumers.GONE, self.args.gone)
+        gone = consumers.read_uuids(consumers.GONE, self.args.gone)
         migrations, hypervisors, nodes = (
             self._listed(name, is_nova_asked) for name in ('migrations', 'hypervisors', 'nodes')
         )

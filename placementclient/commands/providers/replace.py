@@ -88,7 +88,7 @@ class ReplaceProvider(Changing):
 
         old, new = replacing.old_uuid, replacing.new_uuid
         try:
-            ports = compute.records(self, 'ports', NEUTRON)
+            ports = compute.read_records(self, 'ports', NEUTRON)
         except (service.NoCompute, errors.BadFile) as reason:
             self.log.warning(
                 f'Not known which ports name {old} as their provider: {reason}. Look for it in '
@@ -111,7 +111,7 @@ class ReplaceProvider(Changing):
         from placementclient.producers.replaced import check_compute_nodes
 
         try:
-            nodes = compute.records(self, 'hypervisors', source)
+            nodes = compute.read_records(self, 'hypervisors', source)
             nodes = service.compute_nodes(self.client) if nodes is None else nodes
         except service.NoCompute as reason:
             if source is None and isinstance(reason, service.NoCatalog):

@@ -37,7 +37,7 @@ class ListClass(base.Lister):
         from placementclient.insight.capacity import totals
 
         names = [] if self.args.snapshot else api.resource_class.list(self.client)
-        snapshot = reading.read(self, self.args.snapshot)
+        snapshot = reading.read_snapshot(self, self.args.snapshot)
         present, burned = summary.presences(snapshot, 'inventories'), summary.burned(snapshot)
         amounts = {line.resource_class: line for line in totals.by_class(snapshot)}
         rows = [

@@ -22,10 +22,10 @@ class ListResourceProvider(base.Lister):
     options = (
         Option('--uuid', type=normalized, help='UUID of the resource provider'),
         Option('--match', '--name', dest='name', help='Name, or a pattern such as compute2*'),
-        *filters.options(
+        *filters.filter_options(
             since={'resource': '1.4', 'required': '1.18', 'member-of': '1.3', 'in-tree': '1.14'}
         ),
-        filters.aggregate_uuid(since='1.3'),
+        filters.aggregate_uuid_option(since='1.3'),
         Flag(
             '--roots',
             since='1.14',
@@ -44,7 +44,7 @@ class ListResourceProvider(base.Lister):
             self.client,
             name=None if has_pattern else name,
             uuid=self.args.uuid,
-            matching=filters.parsed(self.client, vars(self.args)),
+            matching=filters.parse_filter(self.client, vars(self.args)),
         )
         if has_pattern:
             names = set(patterns.matching(name, (provider.name for provider in providers)))

@@ -124,11 +124,11 @@ class AssignmentsReshape(base.Lister):
         from placementclient.nova.images import Images
 
         assert snapshot is not None
-        migrations = compute.records(self, 'migrations', self.args.migrations)
-        servers = compute.records(self, 'servers_with_zones', self.args.servers)
+        migrations = compute.read_records(self, 'migrations', self.args.migrations)
+        servers = compute.read_records(self, 'servers_with_zones', self.args.servers)
         images = Images()
         if self.args.images:
-            images = scheduling.images_of(self, self.args.images, list(servers.values()))
+            images = scheduling.read_images(self, self.args.images, list(servers.values()))
         path = ', '.join(self.args.servers)
         results = pinned.of_servers(servers, path, snapshot, migrations or (), images)
         unlisted = 'it may be of another project, or deleted'

@@ -115,9 +115,9 @@ class PlanReshape(base.ShowOne):
             )
         spec, rows = storage.read_specified(self.args.spec, self.args.assignments)
         snapshot, providers, trees = self._read(spec)
-        migrations = compute.records(self, 'migrations', self.args.migrations)
+        migrations = compute.read_records(self, 'migrations', self.args.migrations)
         try:
-            with progress.shown(self.app, self.log) as show:
+            with progress.show_progress(self.app, self.log) as show:
                 plan = planner.make(
                     snapshot,
                     spec,
@@ -156,13 +156,13 @@ class PlanReshape(base.ShowOne):
             from placementclient.files import disk
 
             snapshot = disk.read_snapshot(self.args.snapshot)
-            trees = selectors.trees(self, snapshot)
+            trees = selectors.select_trees(self, snapshot)
             return snapshot, None, snapshot.expanded(trees)
         from placementclient.producers import reshaped
         from placementclient.reading import listing
 
-        trees = listing.expanded(self.client, selectors.trees(self))
-        with progress.shown(self.app, self.log) as show:
+        trees = listing.expanded(self.client, selectors.select_trees(self))
+        with progress.show_progress(self.app, self.log) as show:
             captured = reshaped.capture_specified(
                 self.client, spec, trees, workers=4, progress=show, expect=show.expect
             )
@@ -222,7 +222,7 @@ class RehearseReshape(base.Lister):
 
         plan = storage.read_plan(self.args.plan)
         snapshot = disk.read_snapshot(self.args.snapshot)
-        trees = selectors.trees_of(plan, self, snapshot)
+        trees = selectors.select_planned_trees(plan, self, snapshot)
         rehearsed = functools.partial(_rehearsed, plan, snapshot, trees)
         if plugin.is_running():
             # The commands of a batch before this one have a database open.

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from placementclient.model.outcomes import Outcome, TreeResult, TreeStatus
     from placementclient.model.plans import Change, Plan
 
-_READ = (PLAN_FILE, *selectors.TREES, option.workers('trees to read'))
+_READ = (PLAN_FILE, *selectors.TREES, option.workers_option('trees to read'))
 _RUN = (
     PLAN_FILE,
     *selectors.TREES,
     Option('--limit <number>', help='Change at most this number of trees; default: all'),
-    option.workers('trees to change'),
+    option.workers_option('trees to change'),
     Option(
         '--max-failures <number>',
         help='Stop after this number of failed trees; complete those under way. Default: go on',
@@ -167,7 +167,7 @@ class VerifyReshape(base.Lister):
 
         plan = _read_plan(self)
         trees = plan.selected(self.args.tree)
-        with progress.shown(self.app, self.log, len(trees)) as show:
+        with progress.show_progress(self.app, self.log, len(trees)) as show:
             differences = engines.verify(
                 self.client,
                 plan,
@@ -194,7 +194,7 @@ def _read_plan(command: base.Lister) -> Plan:
     from placementclient.runs import storage
 
     plan = storage.read_plan(command.args.plan)
-    command.args.tree = selectors.trees_of(plan, command)
+    command.args.tree = selectors.select_planned_trees(plan, command)
     return plan
 
 
@@ -217,7 +217,7 @@ def _carry_out(command: base.Lister, plan: Plan, total: int, *, backward: bool =
     from placementclient.runs import engines
 
     args = command.args
-    with progress.shown(command.app, command.log, total) as shown:
+    with progress.show_progress(command.app, command.log, total) as shown:
         return engines.apply(
             command.client,
             plan,

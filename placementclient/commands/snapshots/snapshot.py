@@ -52,7 +52,7 @@ class SaveSnapshot(base.ShowOne):
         Option('file', help='The file to write'),
         *selectors.TREES,
         Option('--snapshot <file>', help='Save trees of this snapshot; default: of the live cloud'),
-        option.workers('trees to read'),
+        option.workers_option('trees to read'),
         option.OVERWRITE,
         Flag('--keep-going', help='Also save trees that change each time that they are read'),
     )
@@ -65,7 +65,9 @@ class SaveSnapshot(base.ShowOne):
         if not self.args.overwrite and os.path.isfile(path):
             raise errors.BadFile(path, 'exists: give another name, or --overwrite')
         try:
-            snapshot = reading.part(self, self.args.workers, is_steady=not self.args.keep_going)
+            snapshot = reading.read_selected(
+                self, self.args.workers, is_steady=not self.args.keep_going
+            )
         except UnstableRead as unstable:
             raise errors.PlacementError(f'{unstable}, or save the rest with --keep-going') from None
         disk.write_snapshot(path, snapshot)
@@ -90,7 +92,7 @@ class ShowSnapshot(base.ShowOne):
         from placementclient.render.facts import Facts, figures
 
         snapshot = disk.read_snapshot(self.args.file)
-        numbers = summary.of(reading.assumed(self, snapshot).snapshot)
+        numbers = summary.of(reading.assume(self, snapshot).snapshot)
         shown = {
             name: Facts(value) if isinstance(value, dict) else value
             for name, value in numbers.items()
@@ -124,8 +126,10 @@ class DiffSnapshot(base.Lister):
         from placementclient.render import differences as render
         from placementclient.render.columns import DIFFERENCE
 
-        before, after = (reading.read(self, path) for path in (self.args.before, self.args.after))
-        after = reading.assumed(self, after).snapshot
+        before, after = (
+            reading.read_snapshot(self, path) for path in (self.args.before, self.args.after)
+        )
+        after = reading.assume(self, after).snapshot
         kinds = self.args.kind or ('provider', 'consumer')
         differences = [d for d in diff.differences(before, after) if d.kind in kinds]
         parts = list(render.parts(differences))
@@ -166,7 +170,7 @@ class RestoreSnapshot(Changing):
         from placementclient.producers.restore import Restoring
 
         snapshot = disk.read_snapshot(self.args.file)
-        roots = snapshot.root_uuids(selectors.trees(self, snapshot))
+        roots = snapshot.root_uuids(selectors.select_trees(self, snapshot))
         reading.refuse_unsteady(snapshot, self.args.file, roots or None)
         restoring = Restoring(
             self.client,
@@ -195,8 +199,10 @@ class RestoreSnapshot(Changing):
         from placementclient.api.parallel import parallel
         from placementclient.nova import service
 
-        listed: Mapping[str, Server] | None = compute.records(self, 'servers', self.args.servers)
-        if listed is None or NOVA not in compute.places(self.args.servers):
+        listed: Mapping[str, Server] | None = compute.read_records(
+            self, 'servers', self.args.servers
+        )
+        if listed is None or NOVA not in compute.list_places(self.args.servers):
             return listed
         lacking = sorted(snapshot.consumers.keys() - listed.keys())
         found = parallel(partial(service.server_record, self.client), lacking, _WORKERS)

@@ -22,7 +22,7 @@ _WITH = (
     Flag('--traits', help='Show the traits of each resource provider'),
     Flag('--allocations', help='Show the consumers and their allocations'),
     *reading.OPTIONS,
-    option.workers('trees to read'),
+    option.workers_option('trees to read'),
 )
 
 _KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot'}
@@ -127,7 +127,7 @@ class GraphTree(base.PlacementCommand):
         if self.args.snapshot or self.args.assume:
             raise errors.UsageError('--plan goes without --snapshot and --assume')
         plan = storage.read_plan(self.args.plan)
-        return plan.selected(selectors.trees_of(plan, self))
+        return plan.selected(selectors.select_planned_trees(plan, self))
 
 
 def _read(command: base.PlacementCommand, *, traits: bool = False) -> Iterator[Tree]:
@@ -152,12 +152,12 @@ def _selected(command: base.PlacementCommand, snapshot: Snapshot | None = None) 
     """Return the trees that the options select; see selectors.trees."""
     if 'provider' in command.args:
         return [command.args.provider]
-    return selectors.trees(command, snapshot)
+    return selectors.select_trees(command, snapshot)
 
 
 def _of_file(command: base.PlacementCommand) -> Iterator[Tree]:
     """The trees of a snapshot file or of the live cloud, under the assumptions."""
-    snapshot = reading.cloud(command).snapshot
+    snapshot = reading.read_cloud(command).snapshot
     try:
         roots = snapshot.root_uuids(_selected(command, snapshot))
     except errors.NoSuchProvider as reason:

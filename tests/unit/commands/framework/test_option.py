@@ -50,6 +50,6 @@ def test_an_option_knows_whether_it_was_given(settings, value, is_set):
 def test_workers_are_a_number_or_auto(monkeypatch):
     monkeypatch.setattr(os, 'cpu_count', lambda: 6)
     parser = argparse.ArgumentParser()
-    option.workers('trees to read').add_to(parser)
+    option.workers_option('trees to read').add_to(parser)
     parsed = [parser.parse_args(words) for words in ([], ['--workers', '9'], ['--workers', 'auto'])]
     assert [args.workers for args in parsed] == [4, 9, 12]
