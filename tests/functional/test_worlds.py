@@ -26,7 +26,7 @@ def test_lists_free_what_is_gone_and_nothing_that_a_server_needs(seeds):
 @pytest.mark.slow
 @pytest.mark.parametrize('command', COMMANDS)
 def test_commands_free_what_is_gone_and_nothing_that_a_server_needs(player, command):
-    counts = player.sweep(World.draw(seed, [command]) for seed in range(150))
+    counts = player.sweep(World.draw(seed, [command]) for seed in range(100))
     assert (counts['harm'], counts['kept']) == (0, 0)
 
 
