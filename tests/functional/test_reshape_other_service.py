@@ -14,7 +14,6 @@ from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.functional.test_reshape_drift import resize
 
-RUNS = (engines.apply, engines.rollback)
 URL = 'https://right.test/placement'
 
 

@@ -166,10 +166,6 @@ class Cloud:
     def of(self, consumer: str) -> list[Holding]:
         return [holding for holding in self.holdings if holding.consumer == consumer]
 
-    def is_local(self, host: Host) -> bool:
-        """Return whether a host has its own disks."""
-        return host.pool is None
-
 
 class Builder:
     """Makes the hosts of a cloud, and the parts of stories of servers."""
