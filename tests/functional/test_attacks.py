@@ -5,16 +5,19 @@ import copy
 import json
 import subprocess
 import sys
+from itertools import product
 from random import Random
 
 import pytest
 
-from placementclient.api import allocation
+from placementclient.api import allocation, attempts
+from placementclient.client import retries
+from placementclient.reading import capture
 from tests.functional import clouds
 from tests.functional.applying import client_of
 from tests.functional.clouds import content, uuid_of
 from tests.functional.hosts import PROJECT, USER, build, holder
-from tests.numbers import numbers
+from tests.numbers import few_quick, numbers
 
 NEW, LOST = uuid_of('the new host'), uuid_of('lost')
 SERVERS = [
@@ -22,6 +25,8 @@ SERVERS = [
     holder('t', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 1}, 'storage': {'DISK_GB': 2}}),
 ]
 OPERATORS = 16
+#: The requests that a command may send at a time, each of which spends its retries.
+WORKERS = 4
 FLAVOR = {
     'original_name': 'm', 'vcpus': 2, 'ram': 2048, 'disk': 20, 'ephemeral': 0, 'swap': 0,
     'extra_specs': {},
@@ -135,6 +140,83 @@ def test_many_operators_at_a_time_do_it_once(service_url, command):
         assert live.named('compute0') is None
         kept = {uuid_of('compute1'): {'VCPU': 1}, uuid_of('storage'): {'DISK_GB': 2}}
         assert allocation.show(client, SERVERS[1].uuid).value.allocations == kept
+
+
+class Failing:
+    """A session of a service that fails: it answers 500, though it may have done what was asked.
+
+    :param fails: whether it fails at a request
+    """
+
+    def __init__(self, send, fails):
+        self._send, self._fails = send, fails
+
+    def request(self, url, method, **options):
+        answer = self._send(url, method, **options)
+        if self._fails(method):
+            answer._content, answer.status_code = b'{"errors": [{"detail": "Oops"}]}', 500
+        return answer
+
+
+@pytest.fixture
+def pauses(monkeypatch):
+    """The pauses between attempts, which nobody waits for."""
+    seconds: list[float] = []
+
+    class Time:
+        sleep = staticmethod(seconds.append)
+        monotonic = staticmethod(lambda: sum(seconds))
+
+    for module in (retries, attempts, capture):
+        monkeypatch.setattr(module, 'time', Time)
+    return seconds
+
+
+@pytest.mark.parametrize('fate', few_quick(list(product(range(8), (0.2, 0.6))), quick=1))
+def test_a_command_that_a_failing_service_ends_is_completed_by_the_next(
+    client, placement, monkeypatch, pauses, command, fate
+):
+    build(client, *SERVERS)
+    seed, share = fate
+    dice, send = Random(seed), client.session.request
+    failing = Failing(send, lambda method: dice.random() < share)
+    monkeypatch.setattr(client.session, 'request', failing.request)
+    ended = placement(f'{command} --yes')
+    monkeypatch.setattr(client.session, 'request', send)
+    assert ended.status in (0, 1, 3, 6), ended
+    if ended.status:
+        assert 'Oops' in ended.stdout + ended.stderr
+
+    assert placement(f'{command} --yes').status in (0, 1), 'or the provider is gone'
+    live = clouds.captured(client)
+    assert uuid_of('compute0') not in live.providers or 'heal' in command
+    assert allocation.show(client, SERVERS[1].uuid).value.allocations[uuid_of('compute1')]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('is_all', [True, False], ids=['all', 'writes'])
+def test_a_service_that_fails_for_good_ends_every_command_after_seconds(
+    client, placement, monkeypatch, pauses, command, is_all
+):
+    """From each of its requests on, and one request spends the retries."""
+    send, longest = client.session.request, 0.0
+    for first in range(0, 60, 3):
+        clouds.emptied(client)
+        build(client, *SERVERS)
+        left = [first]
+
+        def fails(method, left=left):
+            left[0] -= 1
+            return left[0] < 0 and (is_all or method != 'GET')
+
+        pauses.clear()
+        monkeypatch.setattr(client.session, 'request', Failing(send, fails).request)
+        status = placement(f'{command} --yes').status
+        monkeypatch.setattr(client.session, 'request', send)
+        longest = max(longest, sum(pauses))
+        if status == 0:
+            break
+    assert longest < WORKERS * 15
 
 
 def _sums(client):
