@@ -4,8 +4,9 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from placementclient.basis.wording import counted
+from placementclient.basis.wording import counted, listed
 from placementclient.insight.candidates.explanation import Explanation, Host, Offer, Relaxation
+from placementclient.insight.candidates.group_hosts import GroupHosts
 from placementclient.insight.candidates.requirements import Kind, Requirement
 from placementclient.insight.candidates.shortages import Reason, Shortage
 from placementclient.nova.server_request import FALLBACK
@@ -36,22 +37,28 @@ def lines(
     most: int = 5,
     fallback: Offer | None = None,
     filters: Sequence[str] = (),
+    limit: GroupHosts | None = None,
 ) -> Iterator[str]:
     """Return the explanation as text.
 
     :param most: so many trees have a line with the number of their candidates
     :param fallback: the hosts without PCPU that have candidates of the second request of Nova
     :param filters: what filters of Nova's scheduler decide afterwards
+    :param limit: the condition of the server group on the host
     """
     names = explanation.names.items()
-    for line in _lines(explanation, most, fallback, filters):
+    for line in _lines(explanation, most, fallback, filters, limit):
         for uuid, name in names:
             line = line.replace(f'in the tree of {uuid}', f'in the tree of {name}')
         yield line
 
 
 def _lines(
-    explanation: Explanation, most: int, fallback: Offer | None, filters: Sequence[str]
+    explanation: Explanation,
+    most: int,
+    fallback: Offer | None,
+    filters: Sequence[str],
+    limit: GroupHosts | None,
 ) -> Iterator[str]:
     if explanation.is_met:
         yield f'Placement can meet it: candidates on {_trees(explanation.offer)}.'
@@ -61,6 +68,9 @@ def _lines(
         yield _fallback(fallback)
     if filters:
         yield f'Placement does not decide, but a filter of the scheduler: {", ".join(filters)}'
+    if limit is not None:
+        where = 'not on' if limit.is_excluded else 'only on'
+        yield f'Server group {limit.group} ({limit.policy}): {where} {listed(limit.hosts, 10)}'
     yield ''
     yield f'Alone, of {counted(explanation.trees, "tree")}'
     width = len(str(explanation.trees))

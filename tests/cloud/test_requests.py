@@ -128,6 +128,26 @@ def test_the_request_of_a_server_is_found_out_by_its_uuid_alone(compute, placeme
     assert _differing(compute, placement, servers) == {}
 
 
+@pytest.mark.parametrize(
+    ('policy', 'where'), [('anti-affinity', 'not on'), ('affinity', 'only on')]
+)
+def test_the_hosts_that_a_server_group_leaves_are_those_of_its_members(
+    compute, placement, policy, where
+):
+    hosts.settle(compute)
+    made = {'server_group': {'name': 'web', 'policy': policy}}
+    group = compute.call('POST', '/os-server-groups', made)['server_group']['id']
+    first = compute.boot('first', hints={'group': group}, host=SECOND)
+    second = compute.boot('second', hints={'group': group})
+
+    answer = placement(f'allocation candidate explain --server {second}')
+
+    compute.call('DELETE', f'/os-server-groups/{group}')
+    assert (answer.status, compute.host(first)) == (0, SECOND), answer.stderr
+    assert f'Server group web ({policy}): {where} {SECOND}\n' in answer.stdout
+    assert (compute.host(second) == SECOND) == (policy == 'affinity')
+
+
 def test_the_request_of_a_server_follows_the_options_of_the_scheduler(compute, placement):
     servers = _boot(compute, 'plain', 'zone', 'image-buses', 'image-type')
 

@@ -12,6 +12,7 @@ from placementclient.basis import wording
 from placementclient.basis.errors import BadArgument, ExitStatus, UsageError
 from placementclient.client import errors, microversion
 from placementclient.client.microversion import Microversion
+from placementclient.commands.allocations import server_group
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
 from placementclient.commands.framework import reading, scheduling
 from placementclient.commands.framework.document import DocumentCommand, Text
@@ -22,6 +23,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.insight.candidates.explanation import Explanation, Offer
+    from placementclient.insight.candidates.group_hosts import GroupHosts
     from placementclient.model.servers import HostAggregate
     from placementclient.nova.server_request import NovaRequest
 
@@ -88,6 +90,7 @@ class ExplainCandidate(DocumentCommand):
         *scheduling.CLOUD,
         *scheduling.SERVER,
         *scheduling.ONE,
+        server_group.OPTION,
     )
 
     def text(self) -> Text:
@@ -107,16 +110,37 @@ class ExplainCandidate(DocumentCommand):
             self.exit_status = ExitStatus.INFEASIBLE
         names = self.used_client.names if self.used_client else {}
         filters = nova_request.filters if nova_request else ()
-        shown = explanations.lines(explanation, self.args.hosts, fallback, filters)
+        limit = self._group_hosts() if nova_request else None
+        shown = explanations.lines(explanation, self.args.hosts, fallback, filters, limit)
         places = scheduling.name_places(self.aggregates)
         lines = [wording.with_names(wording.replaced(line, places), names) for line in shown]
         data = explanations.data(explanation, fallback)
         if nova_request is not None:
             data |= {'unknown': list(nova_request.unknown), 'filters': list(nova_request.filters)}
+        if limit is not None:
+            data['server_group'] = limit._asdict()
         return Text(data, lines)
 
     #: Those of Nova or of a file, which name zones.
     aggregates: Sequence[HostAggregate] = ()
+    #: The server group that the server of Nova is in.
+    _group: str | None = None
+
+    def _group_hosts(self) -> GroupHosts | None:
+        """Return the condition of the server group, where there is one to ask for."""
+        from placementclient.nova import service
+
+        hints = dict(hint.split('=', 1) for hint in self.args.hint or () if '=' in hint)
+        group = hints.get('group', self._group)
+        if group is None or (self.args.snapshot and not self.args.servers):
+            return None
+        try:
+            return server_group.read_group_hosts(self, group.lower(), self.args.server)
+        except service.NoCompute as failure:
+            if self.args.servers:
+                raise
+            self.log.warning(f'Not known which hosts the server group leaves: {failure}')
+            return None
 
     @property
     def _is_server(self) -> bool:
@@ -125,7 +149,8 @@ class ExplainCandidate(DocumentCommand):
     def _check_combination(self) -> None:
         if self.args.flavor and self.args.server:
             raise UsageError('--server has a flavor: leave out --flavor')
-        for option in (_PRINT_REQUEST, *scheduling.CLOUD, *scheduling.SERVER, *scheduling.ONE):
+        servers = (*scheduling.CLOUD, *scheduling.SERVER, *scheduling.ONE, server_group.OPTION)
+        for option in (_PRINT_REQUEST, *servers):
             if option.is_set(self.args) and not self._is_server:
                 raise UsageError(f'{option.flags[-1]} is for --flavor and --server')
 
@@ -226,6 +251,7 @@ class ExplainCandidate(DocumentCommand):
                 COMPUTE_SERVICE,
                 lambda server: scheduling.read_images(self, self.args.images, [server]),
             )
+            self._group = next(iter(document[0].get('server_groups') or ()), None)
             how = scheduling.read_scheduling(self, server)
             nova_request = how.of_server(server, is_owned=is_owned)
         else:

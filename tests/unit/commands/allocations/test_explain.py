@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from placementclient import api
+from placementclient.insight.candidates.matching import snapshot_index
 from placementclient.nova import service as services
+from placementclient.producers import inquiry
 from tests.unit.commands.clouds import save
 from tests.unit.insight.clouds import cloud, provider
 
@@ -264,6 +267,82 @@ def test_explain_names_what_filters_of_the_scheduler_decide(
     sentence = 'Placement does not decide, but a filter of the scheduler: '
     assert second == (sentence + filters[0] if filters else '')
     assert json.loads(placement(f'{command} -f json').stdout)['filters'] == filters
+
+
+@pytest.mark.parametrize(
+    ('policy', 'rules', 'sentence', 'limit'),
+    [
+        ('anti-affinity', {}, 'not on h1, h2', {'hosts': ['h1', 'h2'], 'is_excluded': True}),
+        ('anti-affinity', {'max_server_per_host': 2}, 'not on h1',
+         {'hosts': ['h1'], 'is_excluded': True}),
+        ('affinity', {}, 'only on h1, h2', {'hosts': ['h1', 'h2'], 'is_excluded': False}),
+        ('soft-anti-affinity', {}, '', None),
+    ],
+)  # fmt: skip
+def test_explain_names_the_hosts_that_a_server_group_leaves(
+    placement, tmp_path, policy, rules, sentence, limit
+):
+    servers = [
+        {
+            'id': name,
+            'OS-EXT-SRV-ATTR:host': host,
+            'status': 'ACTIVE',
+            'OS-EXT-STS:task_state': None,
+        }
+        for name, host in {'a': 'h1', 'b': 'h1', 'c': 'h2', 'other': 'h3', 'gone': None}.items()
+    ]
+    group = {'id': 'g', 'name': 'web', 'policy': policy, 'rules': rules}
+    group['members'] = ['a', 'b', 'c', 'gone']
+    lists = save(tmp_path, 'servers.json', {'servers': servers, 'server_groups': [group]})
+    snapshot = save(tmp_path, 'cloud.json', cloud([provider('h1', VCPU=8, MEMORY_MB=256)]))
+    command = (
+        f'allocation candidate explain --flavor m {flavors(tmp_path)} --snapshot {snapshot} '
+        f'--servers {lists} --hint group=g'
+    )
+
+    printed = placement(command).stdout
+    data = json.loads(placement(f'{command} -f json').stdout)
+
+    line = f'Server group web ({policy}): {sentence}'
+    assert [line for line in printed.splitlines() if 'Server group ' in line] == [line] * bool(
+        sentence
+    )
+    expected = limit and {'group': 'web', 'policy': policy, **limit}
+    assert data.get('server_group') == expected
+    unknown = placement(command.replace('group=g', 'group=x'))
+    assert (unknown.status, unknown.stderr) == (1, f'{lists} has no server group x\n')
+
+
+def test_explain_asks_nova_for_the_other_members_of_a_server_group(placement, monkeypatch):
+    other = SERVER.replace('1', '2')
+    records = {
+        uuid: {
+            'id': uuid, 'tenant_id': 'p', 'user_id': 'u', 'OS-EXT-SRV-ATTR:host': host,
+            'OS-EXT-SRV-ATTR:hypervisor_hostname': host, 'OS-EXT-STS:task_state': None,
+            'OS-EXT-STS:vm_state': 'active', 'image': {'id': 'i'}, 'server_groups': ['g'],
+            'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'ephemeral': 0,
+                       'swap': 0, 'extra_specs': {}},
+        }
+        for uuid, host in {SERVER: 'h1', other: 'h2'}.items()
+    }  # fmt: skip
+    group = {'id': 'g', 'name': 'web', 'policy': 'anti-affinity', 'members': [*records]}
+    answers = {
+        'server': lambda client, uuid, **_: [records[uuid]],
+        'server_groups': lambda client: [group],
+        'images_of': lambda *_: [{'id': 'i', 'disk_format': 'raw'}],
+        'volumes_of': lambda *_: [],
+        'aggregates': lambda client: [],
+        'ports_of': lambda uuid: lambda client: [],
+    }
+    for name, answer in answers.items():
+        monkeypatch.setattr(services, name, answer)
+    monkeypatch.setattr(api.resource_provider, 'list', lambda *_, **__: [])
+    monkeypatch.setattr(inquiry, 'service_index', lambda *_: snapshot_index(cloud([])))
+    monkeypatch.setattr(inquiry, 'asker', lambda *_: None)
+
+    result = placement(f'allocation candidate explain --server {SERVER}')
+
+    assert 'Server group web (anti-affinity): not on h2\n' in result.stdout
 
 
 def test_explain_prints_the_name_of_a_zone(placement, tmp_path):

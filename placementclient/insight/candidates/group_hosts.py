@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hosts that a server group leaves to one more member. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from placementclient.model.servers import Server, ServerGroup
+
+#: The policies that Nova's scheduler enforces; the soft ones only weigh hosts.
+_APART, _TOGETHER = 'anti-affinity', 'affinity'
+
+
+class GroupHosts(NamedTuple):
+    """The condition of a server group on the host of one more member.
+
+    :param is_excluded: whether the member may be on none of the hosts; else it must be on one
+    """
+
+    group: str
+    policy: str
+    hosts: tuple[str, ...]
+    is_excluded: bool
+
+
+def group_hosts(group: ServerGroup, servers: Iterable[Server]) -> GroupHosts | None:
+    """Return the condition of a group; ``None`` if every host may have one more member.
+
+    :param servers: the other members, each with its host
+    """
+    counts = Counter(host for server in servers if (host := server.node or server.host))
+    name = group.name or group.uuid
+    if group.policy == _TOGETHER and counts:
+        return GroupHosts(name, group.policy, tuple(sorted(counts)), is_excluded=False)
+    full = tuple(sorted(host for host, count in counts.items() if count >= group.most))
+    if group.policy == _APART and full:
+        return GroupHosts(name, group.policy, full, is_excluded=True)
+    return None
