@@ -140,7 +140,8 @@ def _consumers(tree: Change, live: Snapshot) -> Iterator[Finding]:
             if allocated.get(uuid) != planned.get(uuid)
         )
         name = next(names, None)
-        message = f'does not hold on {name} what it did' if name else 'does not hold what it did'
+        place = f' on {name}' if name else ''
+        message = f'has other allocations{place} than when the plan was made'
         yield _of_consumer(consumer.uuid, message)
 
 

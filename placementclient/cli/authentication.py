@@ -148,7 +148,7 @@ def _unknown_type(name: str) -> errors.UsageError:
 
     names = sorted(loading.get_available_plugin_names())
     near = suggestion(name, names)
-    return errors.UsageError(f'There is no auth type {name}, but {", ".join(names)}{near}')
+    return errors.UsageError(f'Unknown auth type {name}. Choose from {", ".join(names)}{near}')
 
 
 def _missing(names: Iterable[str]) -> errors.PlacementError:

@@ -102,7 +102,7 @@ def add_options(
         metavar='<number>',
         type=retries,
         default=os.environ.get('OS_PLACEMENT_RETRIES') or str(endpoints.MAX_RETRIES),
-        help='How often a request that only reads is repeated if no answer comes; '
+        help='Retries for read requests without an answer; '
         f'default={endpoints.MAX_RETRIES} (Env: OS_PLACEMENT_RETRIES)',
     )
     parser.add_argument(
@@ -121,7 +121,7 @@ def add_options(
         metavar='<MiB>',
         type=mebibytes,
         default=os.environ.get('OS_PLACEMENT_ANSWER_LIMIT') or str(endpoints.ANSWER_LIMIT >> 20),
-        help='The largest answer that is read, in MiB; '
+        help='Maximum response size, in MiB; '
         f'default={endpoints.ANSWER_LIMIT >> 20} (Env: OS_PLACEMENT_ANSWER_LIMIT)',
     )
     parser.add_argument(

@@ -61,7 +61,7 @@ def read_text(path: str, most: int = TYPED) -> str:
 
 def as_text(content: bytes, path: str) -> str:
     if kind := kind_of(content):
-        raise errors.BadFile(path, f'a {kind}, where another kind of file is expected')
+        raise errors.BadFile(path, f'is a {kind}; this option needs another kind of file')
     try:
         return content.decode()
     except UnicodeDecodeError:

@@ -24,7 +24,6 @@ _CLASSES = {'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU', 'MEM_ENCRYPTION_CONT
 _CLASS_PREFIXES = ('NET_', 'PCI_', 'CUSTOM_PCI_')
 UNKNOWN = 'no list has a record of it'
 _NODE = 'a node of Ironic still has it: see openstack baremetal node list --fields instance_uuid'
-_UNDER_WAY = 'its migration is under way: {}'
 _NO_TASKS = 'its list does not say its task or its status: GET /servers/detail has them'
 _NO_TIME = 'its list does not say when Nova has changed it: GET /servers/detail has updated'
 #: The allocations are younger than the record by which they were judged.
@@ -154,7 +153,7 @@ class Evidence:
         uuid, everything = consumer.uuid, tuple(consumer.allocations)
         migration = self._by_uuid.get(uuid)
         if migration is not None and not migration.is_over:
-            return Verdict(reason=_UNDER_WAY.format(migration.status), is_under_way=True)
+            return Verdict(reason=migration.progress, is_under_way=True)
         if uuid in self._records.ignored:
             return Verdict(reason=_IGNORED)
         if uuid in self._records.gone:
@@ -207,7 +206,7 @@ class Evidence:
         """Return the reason why a server may be about to leave its host, or to get to one."""
         for migration in self._of_server.get(server.uuid, ()):
             if not migration.is_over:
-                return _UNDER_WAY.format(migration.status)
+                return migration.progress
         return server.under_way
 
     def _unsettled(self, server: Server, changed: str | None) -> str:

@@ -291,6 +291,17 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
     updated_at: OptionalString = None
 
     @property
+    def progress(self) -> str:
+        """Return the reason why what it holds is needed, with the next step if that is known."""
+        if self.status == 'finished':
+            # A resize, or a cold migration: the server holds what it has on both hosts.
+            return (
+                'its resize or migration waits for confirmation: openstack server resize confirm '
+                f'{self.server_uuid}'
+            )
+        return f'its migration is in progress: {self.status}'
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """Return the names of the host that the server came from."""
         return tuple(filter(None, (self.source_compute, self.source_node)))

@@ -27,17 +27,16 @@ SENTENCES = {
     'total-differs': '{moved} {resource_class} are moved off {provider}, which has {total}',
     'target-total-differs': '{provider} gets {total} {resource_class} in all, what is there and '
     'moved in is {moved}',
-    'capacity-lost': 'the capacity of {provider} for {resource_class} is {before}, and {after} '
-    'after it is divided',
+    'capacity-lost': 'the capacity of {provider} for {resource_class} drops from {before} to '
+    '{after}',
     'overcommitted': '{provider} has {usage} {resource_class} in use, its capacity is {capacity}: '
     'what moves off cannot come back in a rollback before its consumers shrink',
     'no-way-back': 'amounts of {resource_class} on {provider} are against its {fields}: what moves '
     'off cannot come back in a rollback before these amounts change ({counted})',
     'several-trees': 'consumers that hold something on other trees too, which stays: {number}',
-    'migration': 'migrations that are under way: {number}',
+    'migration': 'migrations in progress: {number}',
     'no-server': 'consumers that are no servers: {number}',
-    'migrations-unknown': 'whether a migration is under way is not known, as {counted} no type: '
-    'add --migrations',
+    'migrations-unknown': '{counted} no type, and may be part of a migration: add --migrations',
     'no-owner': '{root} has the trait {trait}, {names} will not: the scheduler of Nova 34 and '
     'later passes such providers over',
     'foreign-name': "Nova's libvirt driver gives no provider the name {names}; the forms of its "

@@ -70,7 +70,7 @@ class Proof:
     def _sign_of_life(self, uuid: str) -> str:
         migration = self._evidence.migration_of(uuid)
         if migration is not None and not migration.is_over:
-            return f'its migration is under way ({migration.status})'
+            return migration.progress
         server = self._servers.get(uuid)
         if server is not None and not server.is_deleted:
             return f'a list of servers has it ({server.status or server.state or "no status"})'

@@ -22,7 +22,7 @@ from placementclient.producers.proof import Proof
 from placementclient.reading import tree_reader
 from placementclient.reading.capture import capture
 
-_IS_MIGRATION = 'it is a migration that no list has: if it is over, purge with --gone {}'
+_IS_MIGRATION = 'it is a migration that no list has: if the migration is over, purge with --gone {}'
 _AT_HOME = 'Nova has its server on this host'
 _LEFT = (
     '; it keeps {}: if its server is gone, "resource provider allocation delete {}" frees that too'
@@ -157,7 +157,7 @@ class Purging(Producer):
                 if rest := after.consumers.get(uuid):
                     message += _LEFT.format(', '.join(sorted(_classes(rest))), uuid)
             elif not objection.is_final:
-                message += ' (--force does it)'
+                message += ' (--force purges it anyway)'
             note = Finding(state, f'consumer {uuid}', reason=message, severity=Severity.WARNING)
             self.notes += [] if note.subject in noted else [note]
         if self.refusal and not self._is_dry_run:

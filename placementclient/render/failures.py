@@ -61,7 +61,7 @@ def _undecided(failure: Undecided) -> Iterator[str]:
             yield f'  … and {len(trees) - FIRST} more trees'
         yield f'The first {FIRST} rows:'
     yield from (f'  {row}' for row in failure.rows[:FIRST])
-    yield 'Say which is true: in "consumers" of the specification, or with --assignments'
+    yield 'Choose one: in "consumers" of the specification, or with --assignments'
     yield f'To find out, {DECIDE}'
     yield from (f'Warning: {warning}' for warning in failure.warnings)
 

@@ -2,14 +2,15 @@
 """The table of the findings of an audit."""
 
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from placementclient.basis.wording import counted, listed
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.model.findings import Finding
+from placementclient.model.findings import Finding, Severity
 from placementclient.placing.providers import is_sharing
+from placementclient.render.audit_checks import texts
 from placementclient.render.columns import Output
 from placementclient.render.facts import Facts, evidence
 from placementclient.render.repairs import Invocation, next_step
@@ -20,8 +21,15 @@ _COLUMNS = ('id', 'severity', 'subject', 'evidence', 'command', 'reason')
 LEFT = 'left to you'
 #: About a host of which the lists know nobody.
 _FOREIGN = ', so it is a host of another Nova, of another cell, or a removed one'
+#: The evidence in words, of checks whose facts say too little by themselves.
+_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    'consumer-untyped': lambda facts: (
+        f'no type, although {facts["typed"]} of {facts["of"]} consumers have one'
+    )
+}
+_SEVERITIES = [severity.value for severity in Severity]
 #: The texts before the cells of these columns in a paragraph.
-_LABELS = {'evidence': '', 'reason': 'Left to you: ', 'command': 'Run: ', 'fix': 'Fix: '}
+_LABELS = {'evidence': '', 'reason': 'No automatic fix: ', 'command': 'Run: ', 'fix': 'Fix: '}
 
 
 def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
@@ -38,7 +46,8 @@ def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
 def failures(reasons: Mapping[str, str]) -> Iterator[str]:
     """Return sentences about refused lists, from the reasons by the options for the lists."""
     for reason, options in _grouped(reasons.items()):
-        yield f'{reason}. A file does instead: {", ".join(f"--{name}" for name in options)}'
+        lists = 'list as a file' if len(options) == 1 else 'lists as files'
+        yield f'{reason}. Give the {lists}: {", ".join(f"--{name} FILE" for name in options)}'
 
 
 def left_out(audit: Audit) -> list[str]:
@@ -60,12 +69,11 @@ def _grouped(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str
 
 def remarks(audit: Audit) -> Iterator[str]:
     """Return the sentence about skipped servers, if there are any."""
-    if audit.passed_over:
-        counts = ', '.join(
-            f'{counted(number, "server")} ({reason})'
-            for reason, number in sorted(audit.passed_over.items())
-        )
-        yield f'Passed over, so audit again later: {counts}'
+    skipped = sorted(_grouped(audit.passed_over.items()))
+    names = [f'{listed(sorted(servers), 3)} ({reason})' for reason, servers in skipped]
+    if names:
+        count = counted(len(audit.passed_over), 'server')
+        yield f'Audit again later, as {count} could not be judged: {"; ".join(names)}'
 
 
 def known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
@@ -100,7 +108,13 @@ def rows(
     :param done: the results of ``--fix`` by the number of the finding
     """
     cells = [
-        (f.kind, f.severity.value, f.subject, Facts(f.facts, evidence), *next_step(f, invocation))
+        (
+            f.kind,
+            f.severity.value,
+            f.subject,
+            Facts(f.facts, _WORDS.get(f.kind, evidence)),
+            *next_step(f, invocation),
+        )
         for f in findings
     ]
     if done is None:
@@ -110,20 +124,35 @@ def rows(
 
 
 def paragraphs(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:
-    """Return the lines of findings for people, a paragraph for each; no command is broken."""
-    for number, cells in enumerate(rows):
-        row = dict(zip(names, cells, strict=True))
-        if row.get('reason') and row.get('fix') == LEFT:
-            del row['fix']
+    """Return the lines of findings for people, a paragraph for each, the most severe first."""
+    findings = [dict(zip(names, cells, strict=True)) for cells in rows]
+    if 'severity' in names:
+        findings.sort(key=lambda row: _SEVERITIES.index(row['severity']))
+    for number, row in enumerate(findings):
         if number:
             yield ''
-        yield ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
-        for name, label in _LABELS.items():
-            text = str(row.get(name, ''))
-            if not text:
-                continue
-            yield from textwrap.wrap(
-                f'{label}{text}', len(text) + len(label) + 2 if name == 'command' else width,
-                initial_indent='  ', subsequent_indent='    ',
-                break_long_words=False, break_on_hyphens=False,
-            )  # fmt: skip
+        yield from _paragraph(row, width)
+    if findings and {'id', 'severity'} <= set(names):
+        example = findings[0]['id']
+        yield ''
+        yield f'Explain: resource provider audit --explain {example}'
+
+
+def _paragraph(row: dict[str, Any], width: int) -> Iterator[str]:
+    """Return the lines of a finding; its command is not broken."""
+    yield ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
+    if 'severity' in row and 'id' in row:
+        yield from _indented(texts(row['id'])['summary'].replace('``', ''), width)
+    is_left = bool(row.get('reason')) and row.get('fix') == LEFT
+    for name, label in _LABELS.items():
+        text = str(row.get(name, ''))
+        if text and not (name == 'fix' and is_left):
+            line = f'{label}{text}'
+            yield from _indented(line, len(line) + 2 if name == 'command' else width)
+
+
+def _indented(text: str, width: int) -> Iterator[str]:
+    yield from textwrap.wrap(
+        text, width, initial_indent='  ', subsequent_indent='    ',
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip

@@ -53,7 +53,7 @@ def apply(
     :param journal_path: the file that gets every intent before its request is sent
     :param backward: take back what the plan has done, wholly or in part
     :param limit: at most so many trees, not counting those that are known to be done
-    :param max_failures: begin no further tree after so many have failed or were left alone
+    :param max_failures: start no more trees after so many have failed or were left alone
     :param other_service: go on where the plan seems to be made for another service
     :param warn: called with a sentence that the operator must see while the run goes on
     :raises OtherService: if the plan was made for another service; no journal is written

@@ -157,7 +157,7 @@ def test_a_plan_names_the_migrations_that_wait(compute, placement, gpus):
     planned = placement(*command.split(), '--allow-inferred')
 
     assert planned.status == 0, planned.stderr
-    assert f'{FIRST}: migrations that are under way: 1' in planned.stderr
+    assert f'{FIRST}: migrations in progress: 1' in planned.stderr
 
 
 def test_pinned_servers_go_to_dedicated_cpus(compute, placement):

@@ -145,7 +145,7 @@ def test_gone_refuses_consumers_that_still_exist(small, placement, nova):
 
     before = clouds.captured(small.client)
     refused('both', 'a list of servers has it (ACTIVE)')
-    refused('evacuating away', 'its migration is under way (pre-migrating)')
+    refused('evacuating away', 'its migration is in progress: pre-migrating')
     nova.answers[uuid_of('container')] = alive('left')
     refused('container', 'Nova has this server')
     assert content(clouds.captured(small.client)) == content(before)

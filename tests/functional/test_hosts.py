@@ -130,7 +130,7 @@ def test_pci_devices_of_three_hosts_are_added_and_rolled_back(placement, tmp_pat
     devices = f'{reshape} devices --devices pci.csv --device-spec nova.conf -o s.yaml'
     assert 'nothing is compared with what is allocated\n' in placement(devices).stderr
     result = placement(f'{devices} --snapshot cloud.json -f json')
-    message = 'wrote s.yaml\nsomething does not fit, and is left out (exit 3)\n'
+    message = 'wrote s.yaml\nsome consumers could not be placed, and were skipped (exit 3)\n'
     assert (result.status, result.stderr) == (3, message)
     assert [record['subject'] for record in json.loads(result.stdout)] == [
         'pci3_0000:84:00.0',

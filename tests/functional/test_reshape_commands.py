@@ -74,13 +74,13 @@ def test_plan_refuses_undecided_consumers_with_a_file_to_fill_in(placement, clou
 def test_plan_warns_of_migrations_under_way(placement, cloud):
     planned = f'{PLAN} --assignments gpu-map.csv'
     (moving,) = [uuid for uuid, consumer in cloud.consumers.items() if consumer.type is None]
-    assert 'is not known, as 1 consumer has no type' in placement(planned).stderr
+    assert '1 consumer has no type, and may be part of a migration' in placement(planned).stderr
     record = {'UUID': moving, 'Server UUID': moving, 'Status': 'finished'}
     Path('migrations.json').write_text(json.dumps([record]))
     message = placement(f'{planned} --migrations migrations.json').stderr
     assert message == (
         '2 providers to create, 1 to change, 0 to delete; 6 allocations to move; 1 warning\n'
-        'compute1: migrations that are under way: 2\nwrote plan.json\n'
+        'compute1: migrations in progress: 2\nwrote plan.json\n'
     )
     refused = placement(f'{planned} --migrations nova')
     assert (refused.status, refused.stderr) == (

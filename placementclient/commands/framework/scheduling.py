@@ -238,7 +238,8 @@ def make_requests(
             warn(f'{subject} Placement refuses it: {request.impossible}')
             continue
         if request.uncounted:
-            warn(f'{subject} not counted: {", ".join(request.uncounted)}')
+            uncounted = ', '.join(request.uncounted)
+            warn(f'{subject} the number may be lower, as it leaves out {uncounted}')
         for absent in unknown_names.absent(names, request.first):
             warn(f'{subject} {unknown_names.sentence(absent)}')
         if request.first.common.resources or request.first.groups:

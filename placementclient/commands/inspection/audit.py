@@ -78,7 +78,7 @@ class AuditProvider(Changing):
     prints = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
     statuses = (
         base.WOULD_DO,
-        (errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'),
+        (errors.ExitStatus.DIFFERS, 'Problems found; nothing was fixed'),
         (errors.ExitStatus.PARTIAL, 'some findings are fixed, some are not'),
     )
     options = (
@@ -197,7 +197,7 @@ class AuditProvider(Changing):
             self.exit_status = errors.ExitStatus.ERROR
         elif is_wrong and fixed:
             self.exit_status = errors.ExitStatus.PARTIAL
-            self.ending = f'{len(fixed)} fixed; something else is wrong, and is not fixed'
+            self.ending = f'{len(fixed)} fixed; other problems were not fixed'
         elif is_wrong:
             self.exit_status = errors.ExitStatus.DIFFERS
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from placementclient.model.plans import Plan
     from placementclient.model.snapshots import Snapshot
 
-_UNUSABLE = 'the page is written without a list that cannot be used, and something is wrong'
+_UNUSABLE = 'a list cannot be used, and the page is written without it'
 
 
 class ReportProvider(base.PlacementCommand):

@@ -58,7 +58,9 @@ class PurgeProvider(Changing):
         except PurgeRefused:
             shown = changes.carried((), purging.notes)
         if purging.refusal is not None:
-            for line in (str(purging.refusal), purging.refusal.advice):
+            # The rows of a dry run have each refusal.
+            summary = () if self.args.dry_run else (str(purging.refusal),)
+            for line in (*summary, purging.refusal.advice):
                 self.log.error(line)
             self.exit_status = purging.refusal.exit_status
         return shown

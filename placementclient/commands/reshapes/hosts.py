@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: The contradictions beside the file with the certain rows.
 _COLUMNS = ('subject', 'reason', 'file')
 _FITS = 'Everything fits'
-_STATUSES = ((errors.ExitStatus.DIFFERS, 'something does not fit, and is left out'),)
+_STATUSES = ((errors.ExitStatus.DIFFERS, 'some consumers could not be placed, and were skipped'),)
 
 
 class CollectorReshape(base.PlacementCommand):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """All checks of an audit."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -101,12 +100,12 @@ CHECKS = (
 class Audit(NamedTuple):
     """The result of an audit, check by check.
 
-    :param passed_over: the number of servers that nothing is said of, by the reason
+    :param passed_over: the reasons why nothing is said of some servers, by their UUIDs
     :param left_out: why checks were not made: the names of the lists that they need, or a sentence
     """
 
     findings: list[Finding]
-    passed_over: Counter[str]
+    passed_over: Mapping[str, str]
     left_out: Mapping[str, tuple[str, ...]]
 
     @property
@@ -151,7 +150,7 @@ def audit(
                 passed_over[finding.subject] = finding.passed_over
             else:
                 findings.append(replace(finding, kind=check.id, severity=check.severity))
-    return Audit(findings, Counter(passed_over.values()), left_out)
+    return Audit(findings, passed_over, left_out)
 
 
 def _is_of_moments(check: Check) -> bool:

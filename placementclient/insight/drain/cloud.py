@@ -208,7 +208,7 @@ class DrainCloud:
         if consumer.type == MIGRATION:
             return 'is a migration'
         if len(roots) > 1:
-            return 'holds something on several hosts: a migration, or a leaked allocation'
+            return 'has allocations on several hosts: a migration, or a leaked allocation'
         if knowledge.consumers is not None and consumer.uuid not in knowledge.consumers:
             either = 'a migration, or ' if knowledge.migrations is None else ''
             return f'is no server that Nova knows: {either}a leaked allocation'

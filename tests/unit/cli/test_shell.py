@@ -147,7 +147,7 @@ def test_an_unknown_auth_type_is_wrong_usage_with_a_list_of_the_known(capsys):
     assert shell.main(['--os-auth-type', 'v3passwd', *LIST.split()]) == 2
     # What looks for it may log a line before.
     refusal = capsys.readouterr().err.splitlines()[-1]
-    assert refusal.startswith('There is no auth type v3passwd, but admin_token, ')
+    assert refusal.startswith('Unknown auth type v3passwd. Choose from admin_token, ')
     assert ', v3password, ' in refusal
     assert refusal.endswith('. Did you mean "v3password"?')
 

@@ -47,7 +47,7 @@ def test_plan_warns_of_migrations_in_the_list_of_nova():
     listed = [migration('moving', 'server', 'finished'), migration('old', 'settled', 'confirmed')]
     plan = plan_of(consumers, listed)
     (warning,) = plan.changes[0].warnings
-    assert warning.message == 'migrations that are under way: 2'
+    assert warning.message == 'migrations in progress: 2'
     assert warning.facts == {'consumers': sorted([uuid_of('moving'), uuid_of('server')])}
 
 
@@ -55,8 +55,7 @@ def test_plan_warns_where_migrations_are_not_known():
     assert warnings_of({'a': vm(), 'b': vm(), 'c': vm('INSTANCE')}, None) == [
         (
             'migrations-unknown',
-            'whether a migration is under way is not known, as 2 consumers have no type: add '
-            '--migrations',
+            '2 consumers have no type, and may be part of a migration: add --migrations',
         )
     ]
     assert not warnings_of({'a': vm()}, [])
@@ -65,7 +64,7 @@ def test_plan_warns_where_migrations_are_not_known():
 
 def test_plan_warns_of_consumers_that_are_no_servers():
     assert warnings_of({'a': vm('MIGRATION'), 'b': vm('ACCELERATOR')}, None) == [
-        ('migration', 'migrations that are under way: 1'),
+        ('migration', 'migrations in progress: 1'),
         ('no-server', 'consumers that are no servers: 1'),
     ]
 

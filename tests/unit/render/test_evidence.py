@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The evidence of a finding, and a finding as a paragraph."""
 
+from placementclient.model.findings import Finding, Severity
 from placementclient.render import findings
+from placementclient.render.audit_checks import texts
 from placementclient.render.facts import Facts, evidence
+from placementclient.render.repairs import Invocation
 
 
 def test_evidence_says_what_has_no_value():
@@ -19,13 +22,27 @@ def test_a_paragraph_is_as_wide_as_the_terminal_but_for_its_command():
     row = ('orphan', 'error', 's', 'no type, used 9', command, '', 'left to you')
     other = ('doubled', 'error', 't', 'word ' * 20, '', 'look', 'left to you')
     lines = list(findings.paragraphs(names, [row, other], 40))
-    assert lines[:6] == [
-        'error orphan s',
-        '  no type, used 9',
-        f'  Run: {command}',
-        '  Fix: left to you',
-        '',
-        'error doubled t',
-    ]
-    assert lines[-1] == '  Left to you: look'
-    assert all(len(line) <= 40 for line in lines if line != lines[2])
+    [example] = [line for line in lines if line.startswith('Explain')]
+    assert example == 'Explain: resource provider audit --explain orphan'
+    assert lines[0] == 'error orphan s'
+    assert lines.index('  no type, used 9') < lines.index(f'  Run: {command}')
+    assert '  Fix: left to you' in lines
+    assert '  No automatic fix: look' in lines
+    assert all(len(line) <= 40 for line in lines if line not in (f'  Run: {command}', example))
+
+
+def test_paragraphs_begin_with_the_most_severe_finding_and_say_what_its_check_finds():
+    names = ('id', 'severity', 'subject')
+    rows = [('consumer-untyped', 'info', 's'), ('orphan', 'error', 't')]
+    lines = list(findings.paragraphs(names, rows, 400))
+    orphan, untyped = (texts(id)['summary'].replace('``', '') for id in ('orphan', rows[0][0]))
+    assert lines[:2] == ['error orphan t', f'  {orphan}']
+    assert lines[3:5] == ['info consumer-untyped s', f'  {untyped}']
+
+
+def test_evidence_of_a_consumer_without_a_type_is_a_sentence():
+    facts = {'type': None, 'typed': 9, 'of': 10}
+    finding = Finding('consumer-untyped', 's', facts, severity=Severity.INFO, reason='x')
+    _, [row] = findings.rows([finding], Invocation('placement'))
+    assert row[3].human_readable() == 'no type, although 9 of 10 consumers have one'
+    assert row[3].machine_readable() == facts

@@ -3,6 +3,7 @@
 
 import json
 import os
+import textwrap
 import threading
 
 import pytest
@@ -13,12 +14,13 @@ from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Origin
 from placementclient.nova import service as compute
+from placementclient.render.audit_checks import texts
 from tests.programs import Result
 from tests.unit.commands.clouds import save, small
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 #: The last line.
-WRONG = 'something is wrong, and is not fixed (exit 3)\n'
+WRONG = 'Problems found; nothing was fixed (exit 3)\n'
 #: Printed where servers and migrations are all that is known, or nothing is.
 LEFT_OUT = 'Left out: 15 checks that need more lists; -v names them\n'
 ALL_LEFT_OUT = LEFT_OUT.replace('15', '26')
@@ -85,7 +87,7 @@ def test_images_that_cannot_be_used_are_named_with_the_exit_status(audit):
 
     assert (result.status, result.stdout) == (1, '')
     assert result.stderr.startswith('Glance cannot be asked: there is no service catalog')
-    assert 'A file does instead: --images' in result.stderr
+    assert 'Give the list as a file: --images FILE' in result.stderr
 
 
 def test_audit_prints_findings_as_data(audit, tmp_path):
@@ -288,15 +290,25 @@ def test_findings_are_paragraphs_on_a_terminal(audit, tmp_path, monkeypatch):
     )
     file = tmp_path / 'cloud.json'
     again = f'placement resource provider audit --snapshot {file} --id reserved-above-total'
+    summary = {
+        check.id: textwrap.fill(
+            f'  {texts(check.id)["summary"]}'.replace('``', ''), 80, subsequent_indent='    '
+        )
+        for check in CHECKS
+    }
     expected = (
         'error over-capacity host\n'
+        f'{summary["over-capacity"]}\n'
         '  resource_class VGPU, used 3, capacity 2\n'
-        '  Left to you: VGPU cannot be shared, so no ratio helps: see who holds it with\n'
-        '    resource provider allocation list host, and move servers away\n'
+        '  No automatic fix: VGPU cannot be shared, so no ratio helps: see who holds it\n'
+        '    with resource provider allocation list host, and move servers away\n'
         '\n'
         'error reserved-above-total host\n'
+        f'{summary["reserved-above-total"]}\n'
         '  resource_class VCPU, reserved 9, total 8\n'
         f'  Run: {again} --subject host --fix --yes\n'
+        '\n'
+        'Explain: resource provider audit --explain over-capacity\n'
     )
     table = audit('', live).stdout
     assert table.startswith('+---')
@@ -360,8 +372,9 @@ def test_audit_counts_the_servers_that_it_passed_over(audit):
     result = audit(WITHOUT, live, servers=fresh)
     assert (result.status, result.stdout) == (0, '[]\n')
     assert result.stderr.splitlines()[-1] == (
-        'Passed over, so audit again later: 11 servers (changed by Nova less than 10 minutes '
-        'before the snapshot, or since), 1 server (it is under way: rebuilding)'
+        'Audit again later, as 12 servers could not be judged: lost00, lost01, lost02 and 8 more '
+        '(changed by Nova less than 10 minutes before the snapshot, or since); busy (it is under '
+        'way: rebuilding)'
     )
 
 

@@ -23,9 +23,9 @@ def test_an_audit_without_a_catalog_names_the_missing_lists(placement, service):
         0,
         '[]\n',
         'There is no service catalog (auth type none or placement_direct), so that no other '
-        'service can be asked. A file does instead: '
-        '--servers, --migrations, --services, --hypervisors, --flavors, --limits, --nodes, '
-        '--ports, --agents, --subnets'
+        'service can be asked. Give the lists as files: '
+        '--servers FILE, --migrations FILE, --services FILE, --hypervisors FILE, --flavors FILE, '
+        '--limits FILE, --nodes FILE, --ports FILE, --agents FILE, --subnets FILE'
         f'\n{ALL_LEFT_OUT}',
     )
 
@@ -78,9 +78,10 @@ def test_a_service_that_is_away_is_asked_once(placement, ask):
     assert placement('resource provider audit -f json') == Result(
         1,
         '[]\n',
-        'away. A file does instead: --servers, --migrations, --services, --hypervisors, --flavors, '
-        '--limits, --ports, --agents, --subnets\n'
-        'Forbidden (HTTP 403). A file does instead: --nodes\n'
+        'away. Give the lists as files: --servers FILE, --migrations FILE, --services FILE, '
+        '--hypervisors FILE, --flavors FILE, --limits FILE, --ports FILE, --agents FILE, '
+        '--subnets FILE\n'
+        'Forbidden (HTTP 403). Give the list as a file: --nodes FILE\n'
         f'{ALL_LEFT_OUT}Not clean: 1 of {len(CHECKS)} checks not made\n'
         'Leaked allocations were not looked for: the catalog has no compute service\n',
     )
@@ -92,7 +93,7 @@ def test_a_refusal_leaves_the_other_lists_of_the_service(placement, ask):
     ask(hypervisors=REFUSAL, ports=[{'id': 'p', 'device_id': ''}])
     result = placement('resource provider audit -f json')
     refused, incomplete, *summary = result.stderr.splitlines()
-    assert refused == 'Forbidden (HTTP 403). A file does instead: --hypervisors'
+    assert refused == 'Forbidden (HTTP 403). Give the list as a file: --hypervisors FILE'
     assert incomplete.startswith('the network service: ports: has no resource_request')
     assert summary == [
         'Left out: 7 checks that need more lists; -v names them',

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes of Ironic, and their providers."""
 
+from collections import Counter
+
 import pytest
 
 from placementclient.model.inventories import Inventory
@@ -105,4 +107,4 @@ def test_audit_finds_nodes_whose_inventory_does_not_fit_their_state(
 )
 def test_audit_leaves_nodes_alone_on_which_a_server_is_built(servers, message):
     result = audited(gold_node(), SERVED, servers, [], nodes=[node()])
-    assert (result.findings, dict(result.passed_over)) == ([], {message: 1})
+    assert (result.findings, Counter(result.passed_over.values())) == ([], {message: 1})

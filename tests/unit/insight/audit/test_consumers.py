@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Consumers that should not hold what they hold: told apart by what Nova knows."""
 
+from collections import Counter
+
 import pytest
 from msgspec.structs import replace
 
@@ -127,7 +129,10 @@ def test_audit_frees_what_a_shelved_server_has_left(kind):
     assert [finding.repair for finding in untimed] == [None]
     assert not findings(states, [], servers, [])
     moving = audited(states, [allocated], {'s': replace(SHELVED, task='unshelving')}, [])
-    assert (moving.findings, moving.passed_over) == ([], {'it is under way: unshelving': 1})
+    assert (moving.findings, Counter(moving.passed_over.values())) == (
+        [],
+        {'it is under way: unshelving': 1},
+    )
 
 
 @pytest.mark.parametrize(

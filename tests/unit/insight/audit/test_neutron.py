@@ -65,7 +65,7 @@ def test_audit_finds_ports_whose_resources_are_not_allocated(ports, allocated, e
 def test_ports_of_a_server_that_moves_are_passed_over(servers):
     moving = [ServerMigration('s', 'running', 'm', 'other')]
     result = audited(NETWORK, [consumer('s', host={'VCPU': 1})], servers, moving, ports=[port()])
-    assert (result.findings, sum(result.passed_over.values())) == ([], 1)
+    assert (result.findings, len(result.passed_over)) == ([], 1)
 
 
 OVN = [

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers that hold nothing, or what belongs to somebody else."""
 
+from collections import Counter
+
 import pytest
 from msgspec.structs import replace
 
@@ -88,7 +90,9 @@ def test_audit_passes_over_servers_on_hosts_with_unlisted_usage():
     for server in (detailed(), Server('s', 'a')):
         result = audited(server, states=states)
         assert [finding.kind for finding in result.findings] == ['unlisted-usage']
-        assert result.passed_over == {'its host has usage that no consumer answers for': 1}
+        assert Counter(result.passed_over.values()) == {
+            'its host has usage that no consumer answers for': 1
+        }
 
 
 def test_audit_finds_allocations_with_another_owner():
@@ -132,10 +136,13 @@ def test_audit_counts_passed_over_servers_by_reason(server, allocated, count):
     """Those alone of whom something would be found."""
     changed = 'changed by Nova less than 10 minutes before the snapshot, or since'
     result = audited(server, *allocated, unsettled=('s',))
-    assert (result.findings, result.passed_over) == ([], {changed: 1} if count else {})
+    assert (result.findings, Counter(result.passed_over.values())) == (
+        [],
+        {changed: 1} if count else {},
+    )
     moving = ServerMigration('s', 'running', 'm', 'b')
     result = audited(server, *allocated, migrations=[moving])
-    assert result.passed_over == ({'a migration is not over': 1} if count else {})
+    assert Counter(result.passed_over.values()) == ({'a migration is not over': 1} if count else {})
     ignored = ['without-allocations', 'wrong-host']
     assert not audited(server, *allocated, unsettled=('s',), ignored=ignored).passed_over
 

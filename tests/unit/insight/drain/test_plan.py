@@ -150,7 +150,7 @@ OLD = host('old', VCPU=4)
         (
             OLD,
             consumer('x', old={'VCPU': 1}, new={'VCPU': 1}),
-            'holds something on several hosts: a migration, or a leaked allocation',
+            'has allocations on several hosts: a migration, or a leaked allocation',
         ),
         (
             OLD,
