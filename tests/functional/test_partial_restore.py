@@ -7,7 +7,6 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory, resource_provider, trait
-from placementclient.changes.at_once import apply_at_once
 from placementclient.files import disk
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -15,10 +14,8 @@ from placementclient.model.providers import Provider
 from placementclient.model.servers import Server
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova import service
-from placementclient.producers import restore
 from tests.functional import clouds
 from tests.functional.clouds import content, server, uuid_of
-from tests.functional.killing import Killed, killed_at
 
 COMMAND = 'resource provider snapshot restore cloud.json'
 LEFT = '-f value -c object -c state -c reason'
@@ -121,24 +118,6 @@ def test_restore_leaves_out_servers_that_nova_has_deleted(
     live = clouds.captured(client)
     restored = {consumer.uuid for consumer in live.consumers_on(HOST)}
     assert restored == {uuid_of(name) for name in ('s1', 's2', 's3')}
-
-
-@pytest.mark.parametrize('write', range(0, 9, 2))
-def test_a_killed_restore_of_a_tree_is_completed_by_the_same_command(
-    client, placement, saved, write
-):
-    purge(placement)
-
-    def act():
-        restoring = restore.Restoring(client, saved, trees=['compute0'])
-        apply_at_once(client, restoring.plan())
-
-    try:
-        with killed_at(client, write, is_done=bool(write % 4)):
-            act()
-    except Killed:
-        act()
-    assert content(clouds.captured(client)) == content(saved)
 
 
 def test_a_plan_that_restores_a_tree_is_applied_and_rolled_back(client, placement, saved):

@@ -165,7 +165,6 @@ DETAILED = Server(
         ({}, {}),
         ({'image': ''}, {'image': None}),
         ({'OS-EXT-STS:task_state': 'migrating'}, {'task': 'migrating'}),
-        ({'OS-EXT-STS:vm_state': 'resized'}, {'vm_state': 'resized'}),
         ({'OS-EXT-SRV-ATTR:hypervisor_hostname': None}, {'node': None}),
         ({'flavor': {'id': '7'}}, {'flavor': Flavor('x', 1, 64, id='7')}),
         ({'flavor': {'id': '8'}}, {'flavor': None}),
