@@ -6,11 +6,10 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from tests.programs import Result
 from tests.unit.commands.clouds import save, small
-from tests.unit.insight.clouds import cloud, consumer, provider
+from tests.unit.insight.clouds import cloud, provider
 
 GPUS = {'VGPU': 2}
 ELSEWHERE = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8'
@@ -324,109 +323,3 @@ def test_capacity_counts_only_hosts_with_the_owner_trait_of_nova(
     result = placement('resource capacity show -f json --snapshot {} --flavors {}'.format(*files))
     assert {row['tree'] for row in json.loads(result.stdout)} == fitting
     assert (result.status, result.stderr) == (0, message)
-
-
-ASSUMED = """\
-- match: host2
-  inventories: {VCPU: {total: 12}}
-- add: 1
-  like: host2
-  name: new
-"""
-
-
-@pytest.fixture
-def changed(placement, tmp_path):
-    """Run ``capacity show --diff`` under assumptions; return the status and the rows."""
-    file = save(tmp_path, 'cloud.json', small())
-    (tmp_path / 'assume.yaml').write_text(ASSUMED)
-
-    def show(options):
-        assume = f'--assume {tmp_path}/assume.yaml --diff'
-        return placement(SHOW.format(file=file) + f'{assume} {options}')
-
-    return show
-
-
-def test_diff_prints_the_amounts_that_change_with_their_difference(changed):
-    result = changed('--by class')
-    assert (result.status, result.stdout) == (
-        0,
-        """\
-+----------------+-------------+--------+-------+------------+
-| resource_class | amount      | before | after | difference |
-+----------------+-------------+--------+-------+------------+
-| VCPU           | capacity    |     12 |    32 |        +20 |
-| VCPU           | free        |      9 |    29 |        +20 |
-| VCPU           | largest_fit |      4 |    12 |         +8 |
-+----------------+-------------+--------+-------+------------+
-""",
-    )
-
-
-def test_diff_has_no_value_before_for_a_new_host(changed):
-    rows = json.loads(changed('-f json').stdout)
-    assert [row for row in rows if row['tree'] == 'new' and row['amount'] == 'capacity'] == [
-        {'tree': 'new', 'resource_class': 'VCPU', 'shared_by': '', 'amount': 'capacity',
-         'before': None, 'after': 12, 'difference': 12},
-        {'tree': 'new', 'resource_class': 'DISK_GB', 'shared_by': 'nfs', 'amount': 'capacity',
-         'before': None, 'after': 100, 'difference': 100},
-    ]  # fmt: skip
-    assert 'host1' not in {row['tree'] for row in rows}
-
-
-def test_diff_prints_the_servers_that_fit_before_and_after(changed, tmp_path):
-    rows = changed('--fits VCPU=2 -f value').stdout
-    assert rows == 'host2 1 5 4\nnew None 6 6\n(all) 4 14 10\n'
-    flavors = save(tmp_path, 'flavors.json', {'flavors': [flavor('small')]})
-    result = changed(f'--flavors {flavors} -f value -c flavor -c tree -c difference')
-    assert result.stdout == 'small host2 3\nsmall new 4\n'
-    assert result.stderr.count('\n') == 1
-
-
-def test_diff_says_that_nothing_changes(placement, tmp_path):
-    file = save(tmp_path, 'cloud.json', small())
-    (tmp_path / 'assume.yaml').write_text('[]')
-    options = f'--assume {tmp_path}/assume.yaml --diff'
-    result = placement(SHOW.format(file=file) + options)
-    assert (result.stdout, result.stderr.splitlines()[-1]) == ('', 'No amount changes')
-
-
-@pytest.mark.parametrize(
-    ('limit', 'status', 'message'),
-    [
-        (40, 0, ''),
-        (39.9, 3, 'More than 39.9 percent is used: host1 DISK_GB, host2 DISK_GB, nfs DISK_GB, '
-                  '(all) DISK_GB (exit 3)'),
-        ('20%', 3, 'More than 20 percent is used: host1 VCPU, host1 DISK_GB, host2 VCPU, host2 '
-                   'DISK_GB, nfs DISK_GB and 2 more (exit 3)'),
-    ],
-)  # fmt: skip
-def test_fail_above_ends_with_status_3_where_more_is_used(
-    placement, tmp_path, limit, status, message
-):
-    file = save(tmp_path, 'cloud.json', small())
-    result = placement(SHOW.format(file=file) + f'--fail-above {limit}')
-    assert (result.status, result.stdout, result.stderr.strip()) == (status, TREES, message)
-
-
-def test_fail_above_counts_use_without_capacity(placement, tmp_path):
-    states = [provider('host1', VCPU=Inventory(8, reserved=8))]
-    file = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', host1={'VCPU': 1})]))
-    assert placement(SHOW.format(file=file) + '--fail-above 1000 -f json').status == 3
-
-
-@pytest.mark.parametrize(
-    ('options', 'message'),
-    [
-        ('--fail-above 90 --fits VCPU=1', '--fail-above cannot be combined with --fits or'),
-        ('--diff', '--diff needs --assume'),
-        ('--fail-above much', "argument --fail-above: 'much' is not a percentage"),
-        ('--fail-above nan', "argument --fail-above: 'nan' is not a percentage"),
-        ('--fail-above=-1', "argument --fail-above: '-1' is not a percentage"),
-    ],
-)
-def test_capacity_show_refuses_options_that_cannot_be(placement, tmp_path, options, message):
-    file = save(tmp_path, 'cloud.json', small())
-    result = placement(SHOW.format(file=file) + options)
-    assert (result.status, message in result.stderr) == (2, True), result.stderr
