@@ -104,9 +104,12 @@ class OptionSearch(PartSearch):
         super().__init__(request, shape.bins, suitable, self._is_granted)
         self._shape, self._room, self._pools = shape, room, pools
         self._shared = dict(request.shared)
+        self._are_twins_skipped = False
 
     def first(self) -> HostOption | None:
         """Return the option that keeps large free amounts together."""
+        # Providers that differ in nothing lead to the same option, or to none.
+        self._are_twins_skipped = True
         return next(self.every(), None)
 
     def every(self) -> Iterator[HostOption]:
@@ -122,14 +125,14 @@ class OptionSearch(PartSearch):
             yield option
 
     def _sorted(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
-        """Return the providers, those with the least room first, of unused twins only one."""
+        """Return the providers, those with the least room first."""
         if len(suitable) == 1:
             return suitable
         name = part.resources[0][0] if part.resources else ''
         shape, seen, distinct = self._shape, set(), []
         used = set(self._chosen.values())
         for place in sorted(suitable, key=lambda place: (self._preference(place, name), place)):
-            if place in shape.twins and place not in used:
+            if self._are_twins_skipped and place in shape.twins and place not in used:
                 left = (
                     self._room[shape.rooms[place, resource_class]]
                     for resource_class in shape.units[place]

@@ -34,7 +34,7 @@ MOVES = ('wave', 'server', 'from', 'to', 'allocations', 'state', 'reason', 'comm
 FAILURES = ('hosts', 'servers', 'with_a_place', 'at_most', 'verdict')
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
-_REQUESTS = 'Add --requests nova to read what they require'
+REQUESTS = 'Add --requests nova to read what they require'
 
 
 class DrainAnswer(NamedTuple):
@@ -50,25 +50,31 @@ class DrainAnswer(NamedTuple):
     facts: Mapping[str, Any]
 
 
-def decided(
+def answer_drain(
     cloud: DrainCloud, emptied: Sequence[str], decision: DrainDecision, remedies: Sequence[str]
 ) -> DrainAnswer:
     """Return the answer to a drain."""
     strict = decision.strict
     left = [server.server for server in strict.without_place()]
     is_told = cloud.knowledge.consumers is not None
-    messages = [_summary(cloud.snapshot, emptied, decision), *_unsettled(decision.unsettled)]
-    messages += [*_cold(cloud, decision.moves), *_unlike(cloud, decision.moves)]
+    messages = [
+        _summary(cloud.snapshot, emptied, decision),
+        *describe_unsettled(decision.unsettled),
+    ]
+    messages += [
+        *describe_cold(cloud, decision.moves),
+        *describe_differences(cloud, decision.moves),
+    ]
     if not strict.is_complete:
         is_no = decision.verdict is DrainVerdict.NO
-        messages += _left(cloud, decision.lax or strict if is_no else strict)
+        messages += _describe_stuck(cloud, decision.lax or strict if is_no else strict)
     if decision.verdict is DrainVerdict.DEPENDS and left:
-        advice = '' if is_told else f'. {_REQUESTS}'
+        advice = '' if is_told else f'. {REQUESTS}'
         messages.append(f'Not certain: {listed(left, 20)}{advice}')
     messages += [f'Would be enough: {remedy}' for remedy in remedies]
-    free = _free(cloud, decision.moves, emptied)
+    free = _sum_free(cloud, decision.moves, emptied)
     if decision.moves:
-        messages += [*_headroom(free), *_one_cell(cloud, decision.moves)]
+        messages += [*_describe_free(free), *describe_cells(cloud, decision.moves)]
     facts = {
         'servers': strict.total,
         'movable': list(decision.bounds),
@@ -82,7 +88,7 @@ def decided(
     return DrainAnswer(decision.verdict, decision.moves, decision.unsettled, messages, facts)
 
 
-def rolled(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> DrainAnswer:
+def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> DrainAnswer:
     """Return the answer to a rolling drain."""
     snapshot, order, blocked = cloud.snapshot, rolling.order, rolling.blocked
     batches = 'batch' if len(order) + len(blocked) == 1 else 'batches'
@@ -100,10 +106,14 @@ def rolled(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> Drain
         messages.append(f'… and {len(blocked) - _NAMED} more batches')
     if rolling.verdict is DrainVerdict.UNDETERMINED:
         is_told = cloud.knowledge.consumers is not None
-        advice = 'Make' if is_told else f'{_REQUESTS}, or make'
+        advice = 'Make' if is_told else f'{REQUESTS}, or make'
         messages.append(f'{advice} smaller batches (--batch)')
     moves = () if blocked else rolling.moves
-    messages += [*_unsettled(rolling.unsettled), *_cold(cloud, moves), *_one_cell(cloud, moves)]
+    messages += [
+        *describe_unsettled(rolling.unsettled),
+        *describe_cold(cloud, moves),
+        *describe_cells(cloud, moves),
+    ]
     facts = {
         'order': [_names(snapshot, batch) for batch in order],
         'blocked': [
@@ -114,12 +124,12 @@ def rolled(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> Drain
             }
             for batch in blocked
         ],
-        'free': _free(cloud, moves, emptied),
+        'free': _sum_free(cloud, moves, emptied),
     }
     return DrainAnswer(rolling.verdict, moves, rolling.unsettled, messages, facts)
 
 
-def failures(snapshot: Snapshot, checked: HostFailures) -> Output:
+def list_failures(snapshot: Snapshot, checked: HostFailures) -> Output:
     """Return a row for each failure that leaves a server without a place, the worst first."""
     return FAILURES, [
         (Facts(_names(snapshot, hosts)), servers, least, most, str(verdict))
@@ -127,7 +137,7 @@ def failures(snapshot: Snapshot, checked: HostFailures) -> Output:
     ]
 
 
-def failed(snapshot: Snapshot, checked: HostFailures) -> Iterator[str]:
+def describe_failures(snapshot: Snapshot, checked: HostFailures) -> Iterator[str]:
     """Return the result of the checked failures, as sentences."""
     extent, worst = f'{checked.checked} of {checked.possible} losses checked', checked.worst
     names = ' and '.join(_names(snapshot, worst.hosts))
@@ -149,7 +159,9 @@ def failed(snapshot: Snapshot, checked: HostFailures) -> Iterator[str]:
         )
 
 
-def parts(snapshot: Snapshot, arguments: Iterable[str]) -> Iterator[str]:
+def describe_parts(
+    snapshot: Snapshot, arguments: Iterable[str], meaning: str = 'the plan empties all of'
+) -> Iterator[str]:
     """Return sentences about arguments that name a child of a host."""
     for argument in arguments:
         named = snapshot.find(argument)
@@ -157,13 +169,10 @@ def parts(snapshot: Snapshot, arguments: Iterable[str]) -> Iterator[str]:
             root = snapshot.providers[uuid]
             is_root = named is root if named else patterns.matching(argument, [root.name])
             if not is_root:
-                yield (
-                    f'{argument} is a part of the host {root.name}: the plan empties all of '
-                    f'{root.name}'
-                )
+                yield f'{argument} is a part of the host {root.name}: {meaning} {root.name}'
 
 
-def outside_cells(cloud: DrainCloud, emptied: Collection[str]) -> Iterator[str]:
+def check_cells(cloud: DrainCloud, emptied: Collection[str]) -> Iterator[str]:
     """Return a sentence about the hosts without a cell.
 
     :raises errors.BadArgument: if one of them is to be emptied
@@ -179,7 +188,7 @@ def outside_cells(cloud: DrainCloud, emptied: Collection[str]) -> Iterator[str]:
         yield f'Not in --cells, so that no server goes there: {listed(missing, _NAMED)}'
 
 
-def _one_cell(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
+def describe_cells(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
     """Return what a plan over several zones assumes about cells."""
     knowledge, providers = cloud.knowledge, cloud.snapshot.providers
     ends = {uuid for move in moves for uuid in (move.source, move.target) if uuid}
@@ -223,7 +232,7 @@ def _summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision
     )
 
 
-def _unsettled(findings: Sequence[Finding]) -> Iterator[str]:
+def describe_unsettled(findings: Sequence[Finding]) -> Iterator[str]:
     """Return sentences about the consumers that no plan can move."""
     for finding in findings[:_NAMED]:
         command = finding.facts['command']
@@ -238,7 +247,7 @@ def _unsettled(findings: Sequence[Finding]) -> Iterator[str]:
         yield 'Run the commands, then plan again'
 
 
-def _cold(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
+def describe_cold(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
     """Return why Nova stops servers to move them, with the number of servers."""
     leaving = [cloud.departure(move.server) for move in moves]
     reasons = [way.reason for way in leaving if way.state is MoveState.COLD and way.reason]
@@ -249,7 +258,7 @@ def _cold(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
         )
 
 
-def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
+def describe_differences(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
     """Return the traits and aggregates of new hosts that flavors may forbid."""
     providers, differences = cloud.snapshot.providers, []
     for move in moves:
@@ -265,11 +274,11 @@ def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
         )
 
 
-def _left(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
+def _describe_stuck(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
     """Return the kinds of servers that have no place, in words."""
     totals, rooms = Counter[str](), Counter[str]()
     for kind, number in packing.problem.counts.items():
-        words = _words(cloud, packing.problem.requests[kind])
+        words = _describe_request(cloud, packing.problem.requests[kind])
         totals[words] += number
         rooms[words] += len(packing.places[kind])
     for words, total in sorted(totals.items()):
@@ -277,7 +286,7 @@ def _left(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
             yield f'{counted(total, "server")} of {words}: room for {rooms[words]}'
 
 
-def _words(cloud: DrainCloud, request: Request) -> str:
+def _describe_request(cloud: DrainCloud, request: Request) -> str:
     """Return what a server asks for, without what every host has."""
     required = {*request.root_required, *request.covering}
     required |= {names for part in request.parts for names in part.required}
@@ -285,11 +294,11 @@ def _words(cloud: DrainCloud, request: Request) -> str:
     words = [f'in the {name}' for name in sorted(single) if name.startswith(affinity(''))]
     if rare := sorted(single & cloud.rare):
         words.append(f'with {listed(rare, _NAMED)}')
-    words += _places(cloud, {name for names in request.root_member_of for name in names})
+    words += _describe_places(cloud, {name for names in request.root_member_of for name in names})
     return ' '.join((sizes(request.totals), *words))
 
 
-def _places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]:
+def _describe_places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]:
     """Return zones, cells and aggregates, by the names of Nova where these are known."""
     others = []
     for name in sorted(names):
@@ -301,7 +310,7 @@ def _places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]:
         yield f'in aggregate {listed(others, 2)}'
 
 
-def _free(
+def _sum_free(
     cloud: DrainCloud, moves: Iterable[ServerMove], emptied: Collection[str]
 ) -> list[dict[str, Any]]:
     """Return the free amounts of the other hosts after a plan, by availability zone and class."""
@@ -319,7 +328,7 @@ def _free(
     return [dict(zip(keys, (*key, *rooms[key]), strict=True)) for key in sorted(rooms)]
 
 
-def _headroom(rooms: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _describe_free(rooms: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Return the free amounts as sentences."""
     for place, rows in groupby(rooms, itemgetter('zone')):
         parts = []
@@ -330,22 +339,24 @@ def _headroom(rooms: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         yield f'Free afterwards{f" in zone {place}" if place else ""}: {"; ".join(parts)}'
 
 
-def rows(cloud: DrainCloud, answer: DrainAnswer) -> Output:
+def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:
     """Return a row for each move, and for each consumer that no plan can move."""
-    moves = [_row(cloud, move) for move in answer.moves]
+    moves = [_move_row(cloud, move) for move in answer.moves]
     planned = {(row[1], row[2]) for row in moves}
     consumers = cloud.snapshot.consumers
     stuck = [
-        (None, finding.subject, host, '', _held(holder.allocations), str(MoveState.CANNOT_MOVE),
-         finding.facts['reason'], finding.facts['command'])
+        (
+            *(None, finding.subject, host, '', _allocations_cell(holder.allocations)),
+            *(str(MoveState.CANNOT_MOVE), finding.facts['reason'], finding.facts['command']),
+        )
         for finding in answer.unsettled
         if (holder := consumers.get(finding.subject))
         and (finding.subject, host := finding.facts['host']) not in planned
-    ]  # fmt: skip
+    ]
     return MOVES, [*moves, *stuck]
 
 
-def _row(cloud: DrainCloud, move: ServerMove) -> tuple[Any, ...]:
+def _move_row(cloud: DrainCloud, move: ServerMove) -> tuple[Any, ...]:
     providers, leaving = cloud.snapshot.providers, cloud.departure(move.server)
     target = providers[move.target].name if move.target else ''
     return (
@@ -353,14 +364,14 @@ def _row(cloud: DrainCloud, move: ServerMove) -> tuple[Any, ...]:
         move.server,
         providers[move.source].name,
         target,
-        _held(move.after),
+        _allocations_cell(move.after),
         str(leaving.state),
         leaving.reason,
         leaving.command.format(server=move.server, host=target),
     )
 
 
-def _held(allocations: Allocations) -> Facts:
+def _allocations_cell(allocations: Allocations) -> Facts:
     return Facts(allocations, lambda held: sizes(together(held.values())))
 
 
@@ -379,7 +390,7 @@ def document(
         'moves': [
             dict(zip(MOVES, row, strict=True)) | {'allocations': move.after}
             for move in answer.moves
-            if (row := _row(cloud, move))
+            if (row := _move_row(cloud, move))
         ],
     }
 

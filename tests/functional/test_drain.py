@@ -14,14 +14,19 @@ from placementclient.embedded import Direct
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import Pace, ServerMove
 from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.insight.drain.problem import build_problem
+from placementclient.insight.drain.proof import pack
 from placementclient.insight.drain.rolling import batches, roll
+from placementclient.insight.drain.room_plan import NewServers, make_room
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
+from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
+from placementclient.placing.requests import parsed
 from tests.functional import clouds
 from tests.functional.bulk import Database
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
-from tests.unit.insight.drain import oracle
+from tests.unit.insight.drain import oracle, room_oracle
 
 _NAMESPACE = uuid.UUID('6b1f2c7e-9f0a-4a3e-8f55-6d3b8f1d2a90')
 
@@ -111,6 +116,34 @@ def test_placement_grants_every_move_of_a_drain_plan(client):
     after = clouds.captured(client)
     for _, hosts, _ in cases:
         assert not any(after.consumers_in(host) for host in hosts)
+
+
+def test_moves_make_room_that_the_service_grants_to_new_servers(client):
+    cases: list[tuple[str, list[str], NewServers, list[ServerMove]]] = []
+    snapshots = []
+    for seed in range(1, 60, 2):
+        small, names, resources, number = room_oracle.case(seed)
+        snapshot = real(small, f'room{seed}')
+        chosen = [snapshot.named(f'room{seed}-{name}').uuid for name in names]
+        new = NewServers('new', parsed(CandidateRequest(Filter(resources))), number)
+        decision = make_room(DrainCloud(snapshot), chosen, new)
+        if decision.verdict is DrainVerdict.YES and decision.moves:
+            cases.append((f'room{seed}-*', chosen, new, list(decision.moves)))
+            snapshots.append(snapshot)
+    assert len(cases) >= 10
+    states = [state for snapshot in snapshots for state in snapshot.providers.values()]
+    consumers = [server for snapshot in snapshots for server in snapshot.consumers.values()]
+    Database(client).fill(Snapshot(states, consumers))
+    for names, chosen, new, moves in cases:
+        migrate(client, moves)
+        cloud = DrainCloud(clouds.captured(client).only([names]))
+        kind, others = cloud.number(new.request), set(cloud.hosts).difference(chosen)
+        servers = [ServerMove(str(uuid.uuid4()), '', {}, {}) for _ in range(new.number)]
+        packing = pack(build_problem(cloud, {kind: servers}, others))
+        assert packing.is_complete
+        for move in packing.moves():
+            server = Consumer(move.server, move.after, 'project', 'user', None, 'INSTANCE')
+            allocation.set(client, server)
 
 
 def nested():

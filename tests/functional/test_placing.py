@@ -27,7 +27,7 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.placing import candidate_count
-from placementclient.placing.options import OptionSearch, PartSearch
+from placementclient.placing.options import OptionSearch
 from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import parsed
 from placementclient.placing.topology import Topology
@@ -167,19 +167,13 @@ def _some(chance):
     return ','.join(uuid_of(name) for name in chance.sample(AGGREGATES, chance.choice((1, 1, 2))))
 
 
-class _EveryOption(OptionSearch):
-    """Those that are alike too."""
-
-    _sorted = PartSearch._sorted
-
-
 def every_option(problem, kind, host, room, pools):
     """Return all options to serve a request on a host, those that are alike too."""
     request, shape = problem.requests[kind], problem.shapes[host.shape]
     suitable = shape.suitable(request)
     if suitable is None:
         return []
-    return list(_EveryOption(request, shape, suitable, room, pools).every())
+    return list(OptionSearch(request, shape, suitable, room, pools).every())
 
 
 def worked_out(snapshot, request):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
+from placementclient.basis.wording import suggestion
 from placementclient.commands.framework import base, compute, reading, scheduling, selectors
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import NOVA
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from placementclient.insight.drain.nova_facts import Knowledge
     from placementclient.insight.drain.plan import DrainVerdict
     from placementclient.model.findings import Finding
-    from placementclient.model.servers import Server
+    from placementclient.model.servers import Flavor, Server
     from placementclient.model.snapshots import Snapshot
     from placementclient.nova.images import Images
     from placementclient.render.drains import DrainAnswer
@@ -50,14 +51,25 @@ class PlanDrain(base.Lister):
     --rolling empties each host once, batch by batch. Each batch is back in service, empty, before
     the next one begins. --lose plans nothing: it prints the losses of hosts after which some
     servers have no place.
+
+    --for-flavor empties nothing: it makes room for new servers of a flavor. The rows are the fewest
+    moves after which all of them fit; no rows: they fit now. The last line on stderr says how many
+    moves are needed at least. If no number of moves is enough, that is proved.
     """
 
-    examples = ('compute1 compute2 --requests nova',)
+    examples = (
+        'compute1 compute2 --requests nova',
+        '--for-flavor m1.large --count 3 --requests nova',
+    )
     auth_required = False
     # Standard error has the answer.
     nothing = ''
     statuses = (
-        (ExitStatus.INFEASIBLE, 'impossible: not every server can have a place, which is proved'),
+        (
+            ExitStatus.INFEASIBLE,
+            'impossible, which is proved: not every server can have a place, or no number of moves '
+            'makes room',
+        ),
         (
             ExitStatus.UNDECIDED,
             'not known, because some requirements of the servers are not, or some consumers cannot '
@@ -91,6 +103,17 @@ class PlanDrain(base.Lister):
             '--strict',
             help='Assume that each server needs all traits and aggregates of its old host: the '
             'answer is yes or no',
+        ),
+        Option(
+            '--for-flavor <name>',
+            help='Make room for new servers of this flavor on the hosts, by default on all: the '
+            'fewest moves, of servers of any host, after which they fit',
+        ),
+        Option('--count <number>', help='The number of new servers; default: 1'),
+        Option(
+            '--flavors <file>|nova',
+            help='With --for-flavor: the answer of GET /flavors/detail or of openstack flavor list '
+            '--all --long -f json. Default: ask Nova',
         ),
         Flag('--rolling', help='Empty the hosts in batches, one after the other'),
         Option(
@@ -161,16 +184,22 @@ class PlanDrain(base.Lister):
         names = self.args.host
         client = None if self.args.snapshot else self.client
         hosts = cloud.selected(names, selectors.make_selector(client, self.args))
-        self.warn([*drains.parts(snapshot, names), *drains.outside_cells(cloud, hosts)])
-        if self.args.lose:
-            return self._lose(cloud, hosts)
-        answer = self._answer(cloud, hosts)
+        if self.args.for_flavor:
+            meaning = 'new servers may come to all of'
+            self.warn([*drains.describe_parts(snapshot, names, meaning)])
+            self.warn([*drains.check_cells(cloud, ())])
+            hosts, answer = [], self._room(cloud, hosts)
+        else:
+            self.warn([*drains.describe_parts(snapshot, names), *drains.check_cells(cloud, hosts)])
+            if self.args.lose:
+                return self._lose(cloud, hosts)
+            answer = self._answer(cloud, hosts)
         self._end(answer.verdict)
         if self.args.output:
             document = drains.document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{json_text(document)}\n')
         self.ending, *self.next_steps = answer.messages
-        return drains.rows(cloud, answer)
+        return drains.list_moves(cloud, answer)
 
     def _end(self, verdict: DrainVerdict) -> None:
         """Set the exit status; a "yes" is not certain while a cell may be down."""
@@ -186,10 +215,25 @@ class PlanDrain(base.Lister):
         if not 0 <= self.args.keep_free < 100:
             raise errors.UsageError('--keep-free is a part of 100, from 0 on')
         is_selected = self.args.host or selectors.are_set(self.args)
-        if not (self.args.lose or is_selected):
+        self._check_flavor()
+        if not (self.args.lose or self.args.for_flavor or is_selected):
             raise errors.UsageError(
                 'Give hosts, --match, --with-trait, --with-class or --member-of'
             )
+
+    def _check_flavor(self) -> None:
+        """Refuse options that do not go with --for-flavor, or are for it alone."""
+        args = self.args
+        if not args.for_flavor:
+            for option, value in (('--count', args.count), ('--flavors', args.flavors)):
+                if value:
+                    raise errors.UsageError(f'{option} is for --for-flavor')
+            return
+        if args.rolling or args.lose:
+            option = '--rolling' if args.rolling else '--lose'
+            raise errors.UsageError(f'--for-flavor cannot be combined with {option}')
+        if args.snapshot and not args.flavors:
+            raise errors.UsageError('With --snapshot, --for-flavor needs --flavors FILE')
 
     def _cells(self, snapshot: Snapshot) -> Mapping[str, str] | None:
         if not self.args.cells:
@@ -239,11 +283,42 @@ class PlanDrain(base.Lister):
         effort = self.args.solver_timeout
         if self.args.rolling:
             batches = rolling.batches(cloud, hosts, self.args.batch)
-            return drains.rolled(cloud, hosts, rolling.roll(cloud, batches, pace, effort))
+            return drains.answer_rolling(cloud, hosts, rolling.roll(cloud, batches, pace, effort))
         decision = plan.decide(cloud, hosts, pace, effort, is_certain=self.args.strict)
         is_no = decision.verdict is plan.DrainVerdict.NO
         remedies = enough.remedies(cloud, hosts, decision.strict) if is_no else []
-        return drains.decided(cloud, hosts, decision, remedies)
+        return drains.answer_drain(cloud, hosts, decision, remedies)
+
+    def _room(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
+        from placementclient.insight.drain import moves, room_plan
+        from placementclient.placing.requests import parsed
+        from placementclient.render import rooms
+
+        name = self.args.for_flavor
+        flavor = self._flavor(name)
+        for _, request in scheduling.make_requests(
+            self, cloud.snapshot, [flavor], lambda text: self.warn([text])
+        ):
+            new = room_plan.NewServers(flavor.name, parsed(request.first), self.args.count or 1)
+            decision = room_plan.make_room(
+                cloud,
+                hosts,
+                new,
+                moves.Pace(self.args.per_host, self.args.parallel),
+                self.args.solver_timeout,
+                is_certain=self.args.strict,
+            )
+            return rooms.answer_room(cloud, new, decision)
+        raise errors.BadArgument(f'No server of the flavor {name} can be placed')
+
+    def _flavor(self, name: str) -> Flavor:
+        """Return a flavor by its name or ID."""
+        flavors = scheduling.read_flavors(self, self.args.flavors or NOVA)
+        for flavor in flavors:
+            if name in (flavor.name, flavor.id):
+                return flavor
+        names = [flavor.name for flavor in flavors]
+        raise errors.BadArgument(f'There is no flavor {name}{suggestion(name, names)}')
 
     def _lose(self, cloud: DrainCloud, hosts: Sequence[str]) -> base.Output:
         from placementclient.insight.drain import host_failure
@@ -253,6 +328,6 @@ class PlanDrain(base.Lister):
         if number > len(hosts):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
         checked = host_failure.check(cloud, hosts, number, self.args.solver_timeout)
-        self.ending, *self.next_steps = drains.failed(cloud.snapshot, checked)
+        self.ending, *self.next_steps = drains.describe_failures(cloud.snapshot, checked)
         self._end(checked.verdict)
-        return drains.failures(cloud.snapshot, checked)
+        return drains.list_failures(cloud.snapshot, checked)

@@ -64,7 +64,7 @@ def group_hosts(problem: Problem) -> list[Group]:
         width = problem.shapes[group.shape].width
         places = {name: width + at for at, name in enumerate(names)}
         for kind, fit in kinds[group.shape].items():
-            _add_options(problem, group, kind, fit, places)
+            add_options(problem, group, kind, fit, places)
     return [group for group in groups.values() if group.options]
 
 
@@ -105,7 +105,7 @@ def _fill_host(
                 pending.append(((*chosen, number), tuple(left)))
 
 
-def _add_options(
+def add_options(
     problem: Problem, group: Group, kind: int, fit: Fit, places: Mapping[str, int]
 ) -> None:
     """Add the options of a kind on a host of a group; server groups have places in the room."""

@@ -237,16 +237,9 @@ class Packing:
     ) -> None:
         """Use the room of what servers hold on a host and on sharing providers; -1 frees it."""
         for number in self.problem.numbers([uuid]):
-            host, room = self.problem.hosts[number], self.room[number]
-            shape = self.problem.shapes[host.shape]
-            for place, provider in enumerate(host.providers):
-                for name, amount in allocations.get(provider, {}).items():
-                    if (place, name) in shape.rooms:
-                        for at in {shape.rooms[place, name], shape.totals[name]}:
-                            room[at] -= servers * amount
+            for at, amount in self.problem.local(number, allocations):
+                self.room[number][at] -= servers * amount
             for name in groups:
                 self.members[number][name] += servers
-        for provider, resources in allocations.items() if self.pools else ():
-            for name, amount in resources.items():
-                if (provider, name) in self.problem.pools:
-                    self.pools[provider, name] -= servers * amount
+        for pool, amount in self.problem.shared(allocations):
+            self.pools[pool] -= servers * amount

@@ -151,6 +151,25 @@ class Problem:
         free = self.pools if pools is None else pools
         return OptionSearch(self.requests[kind], self.shapes[shape], fit.suitable, room, free)
 
+    def local(self, number: int, allocations: Allocations) -> Iterator[tuple[int, int]]:
+        """Yield the amounts that allocations take of the rooms of a host."""
+        host = self.hosts[number]
+        shape = self.shapes[host.shape]
+        for place, provider in enumerate(host.providers):
+            for name, amount in allocations.get(provider, {}).items():
+                if (place, name) in shape.rooms:
+                    for at in {shape.rooms[place, name], shape.totals[name]}:
+                        yield at, amount
+
+    def shared(self, allocations: Allocations) -> list[tuple[Pool, int]]:
+        """Return the amounts that allocations take of sharing providers."""
+        return [
+            ((provider, name), amount)
+            for provider, resources in (allocations.items() if self.pools else ())
+            for name, amount in resources.items()
+            if (provider, name) in self.pools
+        ]
+
     def moves(
         self, servers: Mapping[int, Sequence[ServerMove]], places: Mapping[int, Sequence[Placed]]
     ) -> Iterator[ServerMove]:

@@ -187,6 +187,20 @@ def test_what_no_plan_can_move_is_named(old, other, reason):
     assert [move.server for move in decision.moves] == ['s']
 
 
+def test_equal_cards_of_a_host_take_one_server_each():
+    states = [host('old', VCPU=99), provider('old_card', 'old', VGPU=4)]
+    for name, total in (('a', 9), ('b', 11)):
+        states += [host(name, VCPU=total)]
+        states += [provider(f'{name}_{card}', name, VGPU=1) for card in range(2)]
+    servers = [
+        consumer(f's{size}{n}', old={'VCPU': size}, old_card={'VGPU': 1})
+        for n, size in enumerate((6, 5, 5, 4))
+    ]
+    decision = decide(DrainCloud(cloud(states, servers)), ['old'], is_certain=True)
+    # The largest first on the fullest host leaves the last one without a place.
+    assert (decision.verdict, decision.bounds) == (DrainVerdict.YES, (4, 4))
+
+
 def test_a_part_of_each_host_is_kept_free():
     snapshot = cloud([host('old', VCPU=2), host('new', VCPU=3)], [SERVER])
     for percent, verdict in ((33, DrainVerdict.YES), (34, DrainVerdict.NO)):

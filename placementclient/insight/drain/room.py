@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers that may move to make room for new servers, and what each host may take."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from placementclient.insight.drain.groups import Group, Piece, add_options
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.packing import Packing
+from placementclient.insight.drain.problem import Problem
+from placementclient.model.consumers import Allocations
+from placementclient.placing.requests import Pool
+
+
+class Resident(NamedTuple):
+    """Servers that are alike on one host, by its number.
+
+    :param kind: the number of their request; ``None`` if they can leave without another place
+    :param local: the amounts that each takes of the rooms of the host
+    """
+
+    host: int
+    kind: int | None
+    local: tuple[tuple[int, int], ...]
+    shared: tuple[tuple[Pool, int], ...]
+    servers: Sequence[ServerMove]
+
+
+class Room:
+    """Servers that may move, and new servers of one kind.
+
+    :param problem: with the servers that may move
+    :param new: the number of the request of the new servers
+    :param number: how many there are
+    :param chosen: the hosts that may receive them
+    :param offloaded: servers that can leave without another place
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        new: int,
+        number: int,
+        chosen: Collection[str],
+        offloaded: Iterable[ServerMove],
+    ) -> None:
+        self.problem, self.new, self.number = problem, new, number
+        self.chosen = set(problem.numbers(chosen))
+        #: The server groups, which have places behind the rooms of a host.
+        kinds = problem.servers.keys() | {new}
+        self._names = sorted({name for kind in kinds for name in problem.requests[kind].limits})
+        self.residents = list(self._find_residents(offloaded))
+        self.hosts = list(self._find_options())
+        self.residents = list(self._find_movable())
+
+    def _find_residents(self, offloaded: Iterable[ServerMove]) -> Iterator[Resident]:
+        """Yield the servers that may move, alike ones together."""
+        problem = self.problem
+        alike = defaultdict[Any, list[ServerMove]](list)
+        loads: list[tuple[int | None, Iterable[ServerMove]]] = [*problem.servers.items()]
+        for kind, servers in (*loads, (None, offloaded)):
+            groups = self.groups(kind)
+            for server in servers:
+                for host in problem.numbers([server.source]):
+                    width = problem.shapes[problem.hosts[host].shape].width
+                    places = tuple((width + self._names.index(name), 1) for name in groups)
+                    local = *sorted(problem.local(host, server.before)), *places
+                    shared = tuple(sorted(problem.shared(server.before)))
+                    alike[host, kind, local, shared].append(server)
+        for (host, kind, local, shared), servers in alike.items():
+            yield Resident(host, kind, local, shared, servers)
+
+    def groups(self, kind: int | None) -> Sequence[str]:
+        """Return the server groups of a kind."""
+        return () if kind is None else self.problem.requests[kind].limits
+
+    def _find_options(self) -> Iterator[tuple[Group, Sequence[int]]]:
+        """Yield the options on each host if all servers that may move leave it, and its room."""
+        problem, on, pools = self.problem, defaultdict[int, list[Resident]](list), Counter[Pool]()
+        for resident in self.residents:
+            on[resident.host].append(resident)
+            pools.update({pool: n * len(resident.servers) for pool, n in resident.shared})
+        emptied = replace(problem, pools=pools + Counter(problem.pools))
+        for number, host in enumerate(problem.hosts):
+            limits = (problem.limits[name] - host.members.get(name, 0) for name in self._names)
+            room = [*host.room, *limits]
+            most = list(room)
+            for resident in on[number]:
+                for at, amount in resident.local:
+                    most[at] += amount * len(resident.servers)
+            group = Group(host.shape, tuple(max(0, free) for free in most), [number])
+            width = problem.shapes[host.shape].width
+            places = {name: width + at for at, name in enumerate(self._names)}
+            for kind in problem.servers.keys() | {self.new}:
+                if (fit := problem.fit(kind, host.shape)) is not None:
+                    add_options(emptied, group, kind, fit, places)
+            yield group, room
+
+    def _find_movable(self) -> Iterator[Resident]:
+        """Yield the residents that may move sooner or later, if those that can are gone."""
+        packing, waiting = Packing(self.problem), self.residents
+        while waiting:
+            targets = defaultdict[int | None, set[int]](set)
+            for number, (group, _) in enumerate(self.hosts):
+                for piece in group.options:
+                    if self.has_room(packing, number, piece):
+                        targets[piece[0]].add(number)
+            movable, others = list[Resident](), list[Resident]()
+            for resident in waiting:
+                can_move = resident.kind is None or targets[resident.kind] - {resident.host}
+                (movable if can_move else others).append(resident)
+            yield from movable
+            for resident in movable:
+                for server in resident.servers:
+                    groups = self.groups(resident.kind)
+                    packing.occupy(server.source, server.before, groups, -1)
+            waiting = others if movable else []
+
+    def needs(self, number: int, piece: Piece) -> Iterator[tuple[tuple[Any, Any], int]]:
+        """Yield the amounts that a piece takes of the rooms of a host and of sharing providers."""
+        group = self.hosts[number][0]
+        pooled = self.problem.shapes[group.shape].pooled
+        yield from (((number, at), n) for at, n in group.needs[piece] if at not in pooled)
+        yield from self.shared(number, piece)
+
+    def free(self, number: int | str, at: int | str) -> int:
+        """Return the free amount of a room of a host, or of a class of a sharing provider."""
+        if isinstance(number, str) or isinstance(at, str):
+            return self.problem.pools[str(number), str(at)]
+        return self.hosts[number][1][at]
+
+    def allocations(self, number: int, piece: Piece) -> Allocations:
+        """Return the allocations of a piece on a host."""
+        option = self.hosts[number][0].options[piece]
+        return self.problem.hosts[number].allocations(self.problem.requests[piece[0]], option)
+
+    def shared(self, number: int, piece: Piece) -> Sequence[tuple[Pool, int]]:
+        """Return the amounts that a piece on a host takes of sharing providers."""
+        # Amounts alone do not say which provider they are from.
+        has_places = bool(self.hosts[number][0].options[piece].places)
+        return self.problem.shared(self.allocations(number, piece)) if has_places else ()
+
+    def has_room(self, packing: Packing, number: int, piece: Piece) -> bool:
+        """Return whether a host has room for a piece while all that has not left is there."""
+        members, room = packing.members[number], packing.room[number]
+        return (
+            all(room[at] >= n for at, n in self._local(number, piece))
+            and all(packing.pools[pool] >= n for pool, n in self.shared(number, piece))
+            and all(members[name] < self.problem.limits[name] for name in self.groups(piece[0]))
+        )
+
+    def _local(self, number: int, piece: Piece) -> Iterator[tuple[int, int]]:
+        """Yield the amounts that a piece takes of the rooms of a host alone."""
+        group = self.hosts[number][0]
+        pooled = self.problem.shapes[group.shape].pooled
+        return ((at, n) for at, n in group.options[piece].local if at not in pooled)

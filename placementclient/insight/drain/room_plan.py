@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Room for new servers of a flavor: the fewest moves that make it, or the proof that none do."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from placementclient.insight.drain.cloud import DrainCloud, Occupants
+from placementclient.insight.drain.departures import MoveState
+from placementclient.insight.drain.moves import PACE, Pace, ServerMove
+from placementclient.insight.drain.plan import DrainVerdict
+from placementclient.insight.drain.problem import build_problem, by_kind
+from placementclient.insight.drain.proof import EFFORT, pack
+from placementclient.insight.drain.room import Room
+from placementclient.insight.drain.room_search import RoomResult, RoomSearch
+from placementclient.model.consumers import together
+from placementclient.model.findings import Finding
+from placementclient.placing.requests import Request
+
+
+class NewServers(NamedTuple):
+    """Servers to come."""
+
+    flavor: str
+    request: Request
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoomDecision:
+    """The moves after which new servers have room.
+
+    :param room: how many of them have room without any move
+    :param bound: the fewest moves that there can be
+    :param leaving: the servers on whose unknown requests it depends
+    :param unsettled: those that cannot move, and on which it depends
+    """
+
+    verdict: DrainVerdict
+    room: int
+    moves: Sequence[ServerMove] = ()
+    bound: int = 0
+    leaving: Sequence[ServerMove] = ()
+    unsettled: Sequence[Finding] = ()
+
+
+def make_room(
+    cloud: DrainCloud,
+    chosen: Collection[str],
+    new: NewServers,
+    pace: Pace = PACE,
+    effort: float = EFFORT,
+    *,
+    is_certain: bool = False,
+) -> RoomDecision:
+    """Decide after which moves new servers have room on some hosts.
+
+    :param is_certain: whether the servers ask for no less than the strict requests
+    :raises errors.PlacementError: if OR-tools is needed and not installed
+    """
+    kind, others = cloud.number(new.request), set(cloud.hosts).difference(chosen)
+    servers = [ServerMove('', '', {}, {})] * new.number
+    packing = pack(build_problem(cloud, {kind: servers}, others), effort)
+    if packing.is_complete:
+        return RoomDecision(DrainVerdict.YES, packing.count)
+    occupants = cloud.occupants(cloud.hosts)
+    if not _has_amounts(cloud, new, occupants.offloaded):
+        return RoomDecision(DrainVerdict.NO, packing.count)
+
+    def room(kinds: Mapping[int, Sequence[ServerMove]]) -> Room:
+        problem = build_problem(cloud, {kind: (), **kinds}, ())
+        return Room(problem, kind, new.number, chosen, occupants.offloaded)
+
+    # Of alike servers, those come first that Nova moves live.
+    servers = sorted(occupants.servers, key=lambda server: _state(cloud, server) is MoveState.COLD)
+    movable = (s for s in servers if _state(cloud, s) is not MoveState.CANNOT_MOVE)
+    kinds = by_kind(movable, cloud.strict)
+    strict = lax = RoomSearch(room(kinds)).search(cloud.snapshot, pace, effort)
+    least = by_kind(servers, cloud.lax)
+    if not is_certain and least != kinds and (strict.bound is None or strict.bound > 1):
+        lax = RoomSearch(room(least)).find_fewest(effort)
+    return _decide(cloud, packing.count, occupants, strict, lax)
+
+
+def _has_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[ServerMove]) -> bool:
+    """Return whether the free amounts of all providers together are enough."""
+    free = together(part for server in offloaded for part in server.before.values())
+    for state in cloud.snapshot.providers.values():
+        for name in state.inventories:
+            free[name] += max(0, state.free(name))
+    return all(free[name] >= new.number * n for name, n in new.request.totals.items())
+
+
+def _decide(
+    cloud: DrainCloud, room: int, occupants: Occupants, strict: RoomResult, lax: RoomResult
+) -> RoomDecision:
+    if lax.bound is None:
+        return RoomDecision(DrainVerdict.NO, room)
+    bound = max(1, lax.bound)
+    if strict.bound is None:
+        stuck = {
+            server.server
+            for server in lax.leaving
+            if _state(cloud, server) is MoveState.CANNOT_MOVE
+        }
+        unsettled = [finding for finding in occupants.unsettled if finding.subject in stuck]
+        return RoomDecision(DrainVerdict.DEPENDS, room, (), bound, lax.leaving, unsettled)
+    if strict.moves is None:
+        return RoomDecision(DrainVerdict.UNDETERMINED, room, (), bound)
+    is_fewest = len(strict.moves) == strict.bound
+    verdict = DrainVerdict.YES if is_fewest else DrainVerdict.UNDETERMINED
+    return RoomDecision(verdict, room, strict.moves, bound)
+
+
+def _state(cloud: DrainCloud, server: ServerMove) -> MoveState:
+    return cloud.departure(server.server).state

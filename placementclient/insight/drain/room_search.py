@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fewest moves of servers after which new servers have room, with a proof.
+
+CP-SAT decides which servers leave their hosts, which hosts they go to, and where the new servers
+fit. Only then an order is searched in which each server has room on both hosts while it moves: the
+fewest moves without an order in mind are a lower bound.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from placementclient.insight.drain.groups import Piece
+from placementclient.insight.drain.moves import Ledger, Pace, ServerMove, waves
+from placementclient.insight.drain.packing import Packing
+from placementclient.insight.drain.room import Resident, Room
+from placementclient.model.consumers import Allocations
+from placementclient.model.snapshots import Snapshot
+from placementclient.optimize import cpsat
+
+#: The largest model, in variables.
+LARGEST = 200_000
+#: How many sets of moves are tried for each number of moves, in search for one with an order.
+MOST_ORDERS = 50
+#: How many moves are tried in search for an order of one set of moves.
+MOST_STEPS = 2_000
+
+
+class Change(NamedTuple):
+    """Servers that leave, and the numbers of servers that come to hosts, and of new ones.
+
+    The keys are the numbers of a resident, and of a host with a piece of it.
+    """
+
+    leaving: Mapping[int, int]
+    coming: Mapping[tuple[int, Piece], int]
+    new: Mapping[tuple[int, Piece], int]
+
+
+class RoomResult(NamedTuple):
+    """The moves after which the new servers have room.
+
+    :param moves: ``None`` if none were found
+    :param bound: the fewest moves that there can be; ``None`` if no number suffices
+    :param leaving: the servers that leave their hosts without an order in mind
+    """
+
+    moves: Sequence[ServerMove] | None
+    bound: int | None
+    leaving: Sequence[ServerMove] = ()
+
+
+class RoomSearch:
+    """Searches for the fewest moves."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        #: How many moves may still be tried in search for an order; below 0 there may be one.
+        self._steps = MOST_STEPS
+        self._model: Any = None
+        self._leave: list[Any] = []
+        self._come: dict[tuple[int, Piece], Any] = {}
+        self._add: dict[tuple[int, Piece], Any] = {}
+
+    def search(self, snapshot: Snapshot, pace: Pace, effort: float) -> RoomResult:
+        """Return the fewest moves that have an order.
+
+        :raises errors.PlacementError: if OR-tools is not installed
+        """
+        budget = cpsat.Budget(effort)
+        result, change = self._find_fewest(budget)
+        if change is None or result.bound is None:
+            return result
+        if (moves := self._plan(change, snapshot, pace)) is not None:
+            return result._replace(moves=moves)
+        fewest, most = result.bound, sum(len(resident.servers) for resident in self._room.residents)
+        is_relaxed = any(group.is_relaxed for group, _ in self._room.hosts)
+        if is_relaxed or len(result.leaving) > fewest:
+            return result
+        for number in range(fewest, most + 1):
+            moves, is_done = self._find_ordered(number, snapshot, pace, budget)
+            # Servers that move more than once may need no more than one move more.
+            bound = min(number, fewest + 1)
+            if moves is not None or not is_done:
+                return result._replace(moves=moves, bound=bound)
+        return result._replace(bound=fewest + 1)
+
+    def find_fewest(self, effort: float) -> RoomResult:
+        """Return the fewest moves without an order in mind."""
+        return self._find_fewest(cpsat.Budget(effort))[0]
+
+    def _find_fewest(self, budget: cpsat.Budget) -> tuple[RoomResult, Change | None]:
+        self._build()
+        if len(self._leave) + len(self._come) + len(self._add) > LARGEST:
+            return RoomResult(None, 0), None
+        self._model.minimize(sum(self._leave))
+        solved = budget.solve(self._model)
+        if not solved.is_feasible:
+            return RoomResult(None, None if solved.status == 'INFEASIBLE' else 0), None
+        change = self._read(solved.solver)
+        leaving = [server for _, server in self._leaving(change)]
+        return RoomResult(None, round(solved.solver.best_objective_bound), leaving), change
+
+    def _find_ordered(
+        self, number: int, snapshot: Snapshot, pace: Pace, budget: cpsat.Budget
+    ) -> tuple[list[ServerMove] | None, bool]:
+        """Return so many moves that have an order; if there are none, whether that is proved."""
+        self._build()
+        self._model.add(sum(self._leave) == number)
+        for _ in range(MOST_ORDERS):
+            solved = budget.solve(self._model)
+            if not solved.is_feasible:
+                return None, solved.status == 'INFEASIBLE'
+            change = self._read(solved.solver)
+            if (moves := self._plan(change, snapshot, pace)) is not None:
+                return moves, True
+            if self._steps < 0:
+                break
+            self._exclude(change)
+        return None, False
+
+    def _build(self) -> None:
+        """Build the model."""
+        reason = 'Where new servers have no room, the fewest moves'
+        self._model = model = cpsat.load(reason).CpModel()
+        takes, frees = defaultdict[Any, list[Any]](list), defaultdict[Any, list[Any]](list)
+        by_kind = defaultdict[int, list[Any]](list)
+        self._leave, self._come, self._add = [], {}, {}
+        for resident in self._room.residents:
+            leave = model.new_int_var(0, len(resident.servers), '')
+            self._leave.append(leave)
+            for at, amount in resident.local:
+                frees[resident.host, at].append(amount * leave)
+            for pool, amount in resident.shared:
+                frees[pool].append(amount * leave)
+            if resident.kind is not None:
+                by_kind[resident.kind].append(-leave)
+        for number, piece, variable in self._arrivals():
+            for key, amount in self._room.needs(number, piece):
+                takes[key].append(amount * variable)
+        for (_, piece), variable in self._come.items():
+            by_kind[piece[0]].append(variable)
+        for terms in by_kind.values():
+            model.add(sum(terms) == 0)
+        for key, terms in takes.items():
+            self._limit(self._room.free(*key), terms, frees[key])
+        model.add(sum(self._add.values()) == self._room.number)
+
+    def _arrivals(self) -> Iterator[tuple[int, Piece, Any]]:
+        """Yield the number of servers of each piece that come to each host, and of new ones."""
+        problem, model = self._room.problem, self._model
+        for number, (group, _) in enumerate(self._room.hosts):
+            for piece in group.options:
+                if piece[0] in problem.servers:
+                    most = min(problem.counts[piece[0]], group.most(piece))
+                    self._come[number, piece] = model.new_int_var(0, most, '')
+                    yield number, piece, self._come[number, piece]
+                if piece[0] == self._room.new and number in self._room.chosen:
+                    most = min(self._room.number, group.most(piece))
+                    self._add[number, piece] = model.new_int_var(0, most, '')
+                    yield number, piece, self._add[number, piece]
+
+    def _limit(self, free: int, takes: Sequence[Any], frees: Sequence[Any]) -> None:
+        """Limit what servers take to what is free and what others free."""
+        if free >= 0:
+            self._model.add(sum(takes) <= free + sum(frees))
+            return
+        # More is used than there is: that may stay so, if nothing comes.
+        is_used = self._model.new_bool_var('')
+        self._model.add(sum(takes) <= free + sum(frees)).only_enforce_if(is_used)
+        self._model.add(sum(takes) == 0).only_enforce_if(~is_used)
+
+    def _read(self, solver: Any) -> Change:
+        """Return the solution."""
+
+        def positive(variables: Mapping[Any, Any]) -> dict[Any, int]:
+            values = {key: int(solver.value(variable)) for key, variable in variables.items()}
+            return {key: value for key, value in values.items() if value}
+
+        return Change(
+            positive(dict(enumerate(self._leave))), positive(self._come), positive(self._add)
+        )
+
+    def _exclude(self, change: Change) -> None:
+        """Exclude the moves of a solution; the number of moves is the same."""
+        fewer = []
+        pairs = [(self._leave[number], n) for number, n in change.leaving.items()]
+        for variable, n in (*pairs, *((self._come[key], n) for key, n in change.coming.items())):
+            fewer.append(self._model.new_bool_var(''))
+            self._model.add(variable < n).only_enforce_if(fewer[-1])
+        self._model.add_bool_or(fewer)
+
+    def _leaving(self, change: Change) -> Iterator[tuple[Resident, ServerMove]]:
+        """Yield the servers that leave."""
+        for number, n in change.leaving.items():
+            for server in self._room.residents[number].servers[:n]:
+                yield self._room.residents[number], server
+
+    def _plan(self, change: Change, snapshot: Snapshot, pace: Pace) -> list[ServerMove] | None:
+        """Return the moves of a solution in waves, or one by one; ``None`` if there is no order."""
+        pieces = change.coming.keys() | change.new.keys()
+        if not all(self._room.hosts[number][0].options[piece].places for number, piece in pieces):
+            # There are too many options to tell which one it is.
+            return None
+        moves = self._order(change)
+        if moves is None:
+            return None
+        new = [(self._room.allocations(*key), n) for key, n in change.new.items()]
+        for groups in ([moves], [[move] for move in moves]):
+            ledger, planned = Ledger(snapshot), list[ServerMove]()
+            for group in groups:
+                first = planned[-1].wave + 1 if planned else 1
+                planned += waves(group, ledger, pace, first) or ()
+            if len(planned) == len(moves) and all(
+                _admit(ledger, allocations) for allocations, n in new for _ in range(n)
+            ):
+                return planned
+        return None
+
+    def _order(self, change: Change) -> list[ServerMove] | None:
+        """Return the moves of a solution so that each has room when it begins."""
+        packing, waiting = Packing(self._room.problem), defaultdict[int, list[ServerMove]](list)
+        moves, self._steps = list[ServerMove](), MOST_STEPS
+        for resident, server in self._leaving(change):
+            if resident.kind is not None:
+                waiting[resident.kind].append(server)
+                continue
+            moves.append(server)
+            packing.occupy(server.source, server.before, (), -1)
+        moving = self._arrange(packing, Counter(change.coming), waiting)
+        return None if moving is None else [*moves, *moving]
+
+    def _arrange(
+        self,
+        packing: Packing,
+        coming: Counter[tuple[int, Piece]],
+        waiting: Mapping[int, list[ServerMove]],
+    ) -> list[ServerMove] | None:
+        """Return the moves that are left in an order; ``None``: there is none, or no more steps."""
+        if not coming:
+            return []
+        hosts = self._room.problem.hosts
+        targets = Counter({hosts[number].uuid: n for (number, _), n in coming.items()})
+        for key in [key for key in coming if self._room.has_room(packing, *key)]:
+            kind, uuid, after = key[1][0], hosts[key[0]].uuid, self._room.allocations(*key)
+            sources = {server.source: server for server in waiting[kind] if server.source != uuid}
+            # First those off hosts to which others want to come.
+            for server in sorted(sources.values(), key=lambda server: -targets[server.source]):
+                self._steps -= 1
+                if self._steps < 0:
+                    return None
+                packing.occupy(uuid, after, self._room.groups(kind))
+                packing.occupy(server.source, server.before, self._room.groups(kind), -1)
+                waiting[kind].remove(server)
+                moves = self._arrange(packing, +(coming - Counter([key])), waiting)
+                if moves is not None:
+                    return [server._replace(target=uuid, after=after), *moves]
+                packing.occupy(uuid, after, self._room.groups(kind), -1)
+                packing.occupy(server.source, server.before, self._room.groups(kind))
+                waiting[kind].append(server)
+        return None
+
+
+def _admit(ledger: Ledger, allocations: Allocations) -> bool:
+    """Enter allocations if Placement would accept them now."""
+    is_admitted = ledger.admits(allocations)
+    if is_admitted:
+        ledger.add(allocations)
+    return is_admitted

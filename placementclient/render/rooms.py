@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Room for new servers of a flavor: the moves that make it, and the proof, in sentences."""
+
+from collections.abc import Iterator
+
+from placementclient.basis.wording import counted, listed
+from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.plan import DrainVerdict
+from placementclient.insight.drain.room_plan import NewServers, RoomDecision
+from placementclient.render.drains import (
+    REQUESTS,
+    DrainAnswer,
+    describe_cells,
+    describe_cold,
+    describe_differences,
+    describe_unsettled,
+)
+
+
+def answer_room(cloud: DrainCloud, new: NewServers, decision: RoomDecision) -> DrainAnswer:
+    """Return the answer to a question for room."""
+    moves = decision.moves
+    messages = [
+        _summarize(new, decision),
+        *describe_unsettled(decision.unsettled),
+        *describe_cold(cloud, moves),
+        *describe_differences(cloud, moves),
+        *describe_cells(cloud, moves),
+        *_describe_bound(cloud, decision),
+    ]
+    facts = {
+        'flavor': new.flavor,
+        'count': new.number,
+        'room': decision.room,
+        'bound': decision.bound,
+    }
+    return DrainAnswer(decision.verdict, moves, decision.unsettled, messages, facts)
+
+
+def _summarize(new: NewServers, decision: RoomDecision) -> str:
+    """Return whether new servers have room, as a sentence."""
+    servers = f'{counted(new.number, "server")} of {new.flavor}'
+    now = f'room for {decision.room} now'
+    moves = counted(len(decision.moves), 'move')
+    match decision.verdict:
+        case DrainVerdict.YES if not decision.moves:
+            return f'{servers}: all have room without any move'
+        case DrainVerdict.YES:
+            waves = counted(max(move.wave for move in decision.moves), 'wave')
+            return f'{servers}: all have room after {moves} in {waves} ({now})'
+        case DrainVerdict.NO:
+            return f'Impossible: no number of moves makes room for {servers}, proved ({now})'
+        case DrainVerdict.DEPENDS:
+            return f'Unknown: {servers} have room if some servers may move ({now})'
+    found = f'{moves} were found that make room' if decision.moves else 'no moves were found'
+    return f'Undetermined: {servers}: {found} ({now})'
+
+
+def _describe_bound(cloud: DrainCloud, decision: RoomDecision) -> Iterator[str]:
+    """Return what is proved about the number of moves, or on which servers it depends."""
+    fewest, number = decision.bound, len(decision.moves)
+    if decision.verdict is DrainVerdict.DEPENDS:
+        is_told = cloud.knowledge.consumers is not None
+        names = listed([server.server for server in decision.leaving], 20)
+        yield f'Not certain: {names}{"" if is_told else f". {REQUESTS}"}'
+    if decision.verdict is DrainVerdict.UNDETERMINED:
+        yield (
+            f'At least {counted(fewest, "move")} (proved). Give the search more time '
+            '(--solver-timeout)'
+        )
+    elif decision.moves and fewest == number:
+        yield f'Proved: fewer than {counted(number, "move")} make no room'
+    elif decision.moves:
+        yield (
+            f'Proved: fewer than {counted(fewest, "move")} make no room; {number} are certainly '
+            'enough, as each new host has all that the old one has'
+        )
