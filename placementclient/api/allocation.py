@@ -6,7 +6,6 @@
 
 import builtins
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -141,7 +140,9 @@ def delete(client: Client, consumer_uuid: str) -> None:
     client.send(endpoints.DELETE_ALLOCATIONS, consumer=consumer_uuid)
 
 
-def replace(client: Client, body: Any, *, version: Microversion | None = None) -> None:
+def replace(
+    client: Client, body: Mapping[str, object], *, version: Microversion | None = None
+) -> None:
     """Replace the allocations of several consumers, in one transaction; from 1.13.
 
     :param body: as the API takes it at the version: ``{consumer UUID: {…}}``
@@ -150,9 +151,9 @@ def replace(client: Client, body: Any, *, version: Microversion | None = None) -
     client.send(endpoints.REPLACE_ALLOCATIONS, body=body, version=version)
 
 
-def body_of(consumer: Consumer, version: Microversion) -> dict[str, Any]:
+def body_of(consumer: Consumer, version: Microversion) -> dict[str, object]:
     """Return a consumer as a microversion has it in the body of a request."""
-    body: dict[str, Any] = {'allocations': _allocations(consumer.allocations, version)}
+    body: dict[str, object] = {'allocations': _allocations(consumer.allocations, version)}
     if version >= _OWNED:
         body |= {'project_id': consumer.project_id, 'user_id': consumer.user_id}
     if version >= GUARDS_CONSUMERS:
@@ -162,7 +163,7 @@ def body_of(consumer: Consumer, version: Microversion) -> dict[str, Any]:
     return body
 
 
-def _allocations(allocations: Allocations, version: Microversion) -> Any:
+def _allocations(allocations: Allocations, version: Microversion) -> object:
     if version >= _AS_MAPPING:
         return {uuid: {'resources': dict(resources)} for uuid, resources in allocations.items()}
     return [

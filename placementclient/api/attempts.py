@@ -7,7 +7,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from placementclient.basis.errors import PlacementError
 from placementclient.client import errors
@@ -90,7 +90,7 @@ def confirmed(
     return retried(client, attempt, generation)
 
 
-def is_gone(read: Callable[[], Read[Any]]) -> bool:
+def is_gone(read: Callable[[], Read[T]]) -> bool:
     """Return whether the service says that the object does not exist, or is empty."""
     try:
         return not read().value

@@ -2,7 +2,6 @@
 """Inventories: ``/resource_providers/{uuid}/inventories`` and ``…/inventories/{class}``."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -34,7 +33,7 @@ def create(
     client: Client,
     provider_uuid: str,
     resource_class: str,
-    fields: Mapping[str, Any],
+    fields: Mapping[str, object],
     generation: int,
 ) -> Read[Inventory]:
     """Add the inventory of one class that the provider does not have yet.
@@ -49,7 +48,7 @@ def create(
 def set_all(
     client: Client,
     provider_uuid: str,
-    inventories: Mapping[str, Mapping[str, Any]],
+    inventories: Mapping[str, Mapping[str, object]],
     generation: int,
 ) -> Read[Inventories]:
     """Replace all inventories of a provider.
@@ -81,7 +80,7 @@ def set(
     client: Client,
     provider_uuid: str,
     resource_class: str,
-    fields: Mapping[str, Any],
+    fields: Mapping[str, object],
     generation: int,
 ) -> Read[Inventory]:
     """Replace the inventory of one class; the parameters are those of :func:`create`."""
@@ -95,7 +94,11 @@ def delete(client: Client, provider_uuid: str, resource_class: str) -> None:
 
 
 def _send(
-    client: Client, endpoint: Endpoint, provider: str, resource_class: str, body: Any = None
+    client: Client,
+    endpoint: Endpoint,
+    provider: str,
+    resource_class: str,
+    body: Mapping[str, object] | None = None,
 ) -> Read[Inventory]:
     # An endpoint without the class in its path leaves it out.
     answer = client.send(

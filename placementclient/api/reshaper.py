@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reshaper: ``POST /reshaper``, from 1.30."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from placementclient.api.attempts import retried
 from placementclient.client import errors
@@ -10,7 +10,9 @@ from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
 
 
-def submit(client: Client, body: Any, *, version: Microversion | None = None) -> None:
+def submit(
+    client: Client, body: Mapping[str, object], *, version: Microversion | None = None
+) -> None:
     """Replace inventories of providers and allocations of consumers, in one transaction.
 
     Everything that the body names is replaced as a whole, and the service does not check that

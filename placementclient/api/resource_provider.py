@@ -4,7 +4,6 @@
 import builtins
 import contextlib
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
@@ -133,7 +132,7 @@ def set(
     :param parent_provider_uuid: from 1.14 for a root, from 1.37 for any; ``None`` leaves it
     :param orphan: make it a root; from 1.37
     """
-    body: dict[str, Any] = _present(name=name, parent_provider_uuid=parent_provider_uuid)
+    body: dict[str, str | None] = _present(name=name, parent_provider_uuid=parent_provider_uuid)
     if orphan:
         body['parent_provider_uuid'] = None
     provider: Provider = client.send(
@@ -151,5 +150,5 @@ def delete(client: Client, provider_uuid: str) -> None:
     client.send(endpoints.DELETE_PROVIDER, provider=provider_uuid)
 
 
-def _present(**fields: str | None) -> dict[str, Any]:
+def _present(**fields: str | None) -> dict[str, str | None]:
     return {name: value for name, value in fields.items() if value is not None}

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Usages: ``/resource_providers/{uuid}/usages`` and ``/usages``."""
 
-from typing import Any
-
 import msgspec
 
 from placementclient.api.reads import guarded
@@ -55,13 +53,14 @@ def of_project(
         query={'project_id': project_id, 'user_id': user_id, 'consumer_type': consumer_type},
         version=version,
     )
-    usages: dict[str, Any] = answer.body.usages
-    is_by_type = (version or client.microversion) >= TYPED
-    if any(isinstance(record, dict) is not is_by_type for record in usages.values()):
+    by_class: dict[str, int] = {}
+    by_type: list[Usage] = []
+    for name, record in answer.body.usages.items():
+        if isinstance(record, dict):
+            by_type.append(Usage(record, name, record.pop('consumer_count', None)))
+        else:
+            by_class[name] = record
+    is_typed = (version or client.microversion) >= TYPED
+    if by_class if is_typed else by_type:
         raise errors.InvalidAnswer('The answer with the usages is of another microversion')
-    if not is_by_type:
-        return Read([Usage(usages)], last_modified=answer.last_modified)
-    by_type = [
-        Usage(record, kind, record.pop('consumer_count', None)) for kind, record in usages.items()
-    ]
-    return Read(by_type, last_modified=answer.last_modified)
+    return Read(by_type if is_typed else [Usage(by_class)], last_modified=answer.last_modified)

@@ -9,9 +9,11 @@ import tempfile
 import threading
 import uuid
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import requests
@@ -23,6 +25,8 @@ from placementclient.basis import errors
 from placementclient.basis.wording import installing
 
 if TYPE_CHECKING:
+    from keystoneauth1.session import Session
+
     from placementclient.embedded.service import Service
     from placementclient.model.snapshots import SnapshotReader
 
@@ -41,7 +45,7 @@ class DirectLoader(loading.BaseLoader['Direct']):
     def plugin_class(self) -> type[Direct]:
         return Direct
 
-    def get_options(self) -> list[Any]:
+    def get_options(self) -> list[loading.Opt]:
         return [
             *super().get_options(),
             loading.Opt(
@@ -60,7 +64,7 @@ class DirectLoader(loading.BaseLoader['Direct']):
             ),
         ]
 
-    def load_from_options(self, **kwargs: Any) -> Direct:
+    def load_from_options(self, **kwargs: object) -> Direct:
         """Return the plugin, unless there are options of another one, such as those of a cloud."""
         foreign = sorted(kwargs.keys() - {option.dest for option in self.get_options()})
         if foreign:
@@ -143,38 +147,36 @@ class Direct(plugin.FixedEndpointPlugin):
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def get_headers(self, session: Any) -> dict[str, str]:
+    def get_headers(self, session: Session) -> dict[str, str]:
         """Return the headers that make the service trust the caller."""
         return dict(self._headers)
 
-    def get_connection_params(self, session: Any) -> Any:
+    def get_connection_params(self, session: Session) -> plugin.ConnectionParams:
         """Mount the transport: a session calls this before each request."""
-        adapters = session.session.adapters
-        if self.endpoint not in adapters:
+        adapters, url = session.session.adapters, str(self.endpoint)
+        if url not in adapters:
             # Not mount(): it moves the adapters about while other threads may look through them.
-            session.session.adapters = type(adapters)(
-                [(self.endpoint, self._transport), *adapters.items()]
-            )
+            session.session.adapters = OrderedDict([(url, self._transport), *adapters.items()])
         return super().get_connection_params(session)
 
-    def get_user_id(self, session: Any) -> str:
+    def get_user_id(self, session: Session) -> str:
         return CALLER
 
-    def get_project_id(self, session: Any) -> str:
+    def get_project_id(self, session: Session) -> str:
         return CALLER
 
 
 class _Transport(HTTPAdapter):
     """Carries requests to the service, which it starts for the first one."""
 
-    def __init__(self, start: Callable[[Any], Service]) -> None:
+    def __init__(self, start: Callable[[ModuleType], Service]) -> None:
         super().__init__()
         self._start = start
         self._service: Service | None = None
         #: Deletes a scratch database.
         self.remove: Callable[[], object] = bool
 
-    def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
+    def send(self, request: Any, *args: object, **kwargs: object) -> requests.Response:
         """Answer as the server at the other end of a socket would."""
         body = request.body or b''
         content = body.encode() if isinstance(body, str) else body
@@ -213,7 +215,7 @@ def is_running() -> bool:
     return taken
 
 
-def _server() -> Any:
+def _server() -> ModuleType:
     """Return the module of the service, unless this process runs one already."""
     if is_running():
         raise errors.DirectError(
@@ -223,7 +225,7 @@ def _server() -> Any:
     return _module()
 
 
-def _module() -> Any:
+def _module() -> ModuleType:
     try:
         from placementclient.embedded import service  # loads the server's libraries
     except ImportError as error:
@@ -233,5 +235,5 @@ def _module() -> Any:
     return service
 
 
-def _refuse(_service: Any) -> NoReturn:
+def _refuse(_service: ModuleType) -> NoReturn:
     raise errors.DirectError('The embedded Placement has been closed')

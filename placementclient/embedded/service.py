@@ -14,7 +14,6 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import webob
 from oslo_config import cfg
@@ -25,7 +24,8 @@ from placement import conf as options
 from placement import db_api, policy
 from placement.db.sqlalchemy import models
 from placement.objects import resource_class, trait
-from sqlalchemy import URL, Engine, event, inspect, text
+from sqlalchemy import URL, Connection, Engine, event, inspect, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 
 from placementclient.basis import errors
@@ -131,7 +131,9 @@ def _sqlite(path: Path) -> str:
     return URL.create('sqlite', database=str(path)).render_as_string()
 
 
-def configured(database: str | None, conf_file: str | None = None, durable: bool = True) -> Any:
+def configured(
+    database: str | None, conf_file: str | None = None, durable: bool = True
+) -> cfg.ConfigOpts:
     """Return the server's configuration, of no file but the named one.
 
     :param database: a URL, which wins over the connection in the file
@@ -146,7 +148,7 @@ def configured(database: str | None, conf_file: str | None = None, durable: bool
     # The modules share their groups of options, with earlier values.
     conf.reset()
     # By default the server tries for 100 seconds to reach a database that does not answer.
-    settings: dict[str, Any] = {'max_retries': 0, 'sync_on_startup': False}
+    settings: dict[str, object] = {'max_retries': 0, 'sync_on_startup': False}
     if database:
         settings |= {
             'connection': database.replace('$', '$$'),
@@ -177,13 +179,13 @@ class _Turn(threading.local):
     """The effect of this thread's request on a SQLite database."""
 
     writes = False
-    writer: Any = None
+    writer: Connection | None = None
 
 
 class Service:
     """The server with one database in this process, until it is closed."""
 
-    def __init__(self, conf: Any) -> None:
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
         for log in map(logging.getLogger, ('placement', 'alembic')):
             # The answers have the same warnings.
             if not (log.level or log.handlers or log.isEnabledFor(logging.DEBUG)):
@@ -292,7 +294,7 @@ class Service:
         self._conf.reset()
         self._release()
 
-    def _order_writers(self, engine: Any) -> None:
+    def _order_writers(self, engine: Engine) -> None:
         """Make the writers of one SQLite file wait for each other."""
         if engine.dialect.name != 'sqlite':
             return
@@ -302,13 +304,13 @@ class Service:
         turn = self._turn
 
         @event.listens_for(engine, 'connect')
-        def be_patient(connection: Any, _record: Any) -> None:
+        def be_patient(connection: DBAPIConnection, _record: object) -> None:
             connection.execute(f'PRAGMA busy_timeout = {LOCK_TIMEOUT * 1000}')
 
         @event.listens_for(engine, 'before_cursor_execute', retval=True)
         def begin(
-            connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any
-        ) -> tuple[str, Any]:
+            connection: Connection, _cursor: object, statement: str, parameters: object, *_: object
+        ) -> tuple[str, object]:
             if statement == 'BEGIN' and turn.writes and turn.writer is None:
                 turn.writer = connection
                 statement = 'BEGIN IMMEDIATE'
@@ -316,7 +318,7 @@ class Service:
 
         @event.listens_for(engine, 'commit')
         @event.listens_for(engine, 'rollback')
-        def end(connection: Any) -> None:
+        def end(connection: Connection) -> None:
             if turn.writer is connection:
                 turn.writer = None
 

@@ -9,12 +9,13 @@ server's own middleware, but for that of Keystone: the headers name the caller, 
 import contextlib
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import webob
 from microversion_parse.middleware import MicroversionMiddleware
+from oslo_config import cfg
 from oslo_db.exception import DBError
-from placement import context, db_api, fault_wrap, handler, microversion, requestlog, util
+from placement import db_api, fault_wrap, handler, microversion, requestlog, util
+from placement.context import RequestContext
 from sqlalchemy.exc import SQLAlchemyError
 
 from placementclient.client import errors
@@ -23,7 +24,7 @@ from placementclient.client import errors
 class Transactions:
     """The transactions of the threads that use one service."""
 
-    def __init__(self, conf: Any) -> None:
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
         application = MicroversionMiddleware(
             handler.PlacementHandler(config=conf),
             microversion.SERVICE_TYPE,
@@ -42,7 +43,7 @@ class Transactions:
     def begin(self, headers: Mapping[str, str]) -> Iterator[None]:
         """Put all requests of this thread into one transaction; a refusal rolls it back."""
         environ = {f'HTTP_{name.upper().replace("-", "_")}': text for name, text in headers.items()}
-        request_context = context.RequestContext.from_environ(environ, overwrite=False)
+        request_context = RequestContext.from_environ(environ, overwrite=False)
         with translated(), db_api.placement_context_manager.writer.using(request_context):
             self._open.context, self._open.refusal = request_context, None
             try:
@@ -57,7 +58,7 @@ class Transactions:
         """Return the server's answer to a request within the thread's transaction."""
         request_context = self._open.context
         request.environ['placement.context'] = request_context or (
-            context.RequestContext.from_environ(request.environ)
+            RequestContext.from_environ(request.environ)
         )
         answer: webob.Response = request.get_response(self._application)
         if request_context is None:
@@ -83,5 +84,5 @@ def translated() -> Iterator[None]:
 class _ThreadTransaction(threading.local):
     """The transaction of this thread."""
 
-    context: Any = None
+    context: RequestContext | None = None
     refusal: str | None = None

@@ -4,7 +4,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
 
 from placementclient.planner.infeasibility import ROOM, Cause
 from placementclient.planner.layout.assignment import AssignmentProblem
@@ -52,7 +51,6 @@ class _Diagnosis:
 
     def _refused(self, item: ConsumerItem, index: int) -> tuple[Cause, bool]:
         """Return why an allocation has no target, and whether its own units are the reason."""
-        facts: dict[str, Any]
         holding, tried = item.holdings[index], dict[tuple[int, int, int], None]()
         for option in item.options:
             sums = Counter[InventoryKey]()
@@ -66,16 +64,15 @@ class _Diagnosis:
         )
         is_alone = not any(self._bins[number].units.admit(total) for number, _, total in tried)
         uuid, name, amount = item.consumer.uuid, holding.resource_class, holding.amount
+        facts = {'consumer_uuid': uuid, 'resource_class': name, 'amount': amount}
         if amount > largest:
-            kind, facts = (
-                'too-large',
-                {'amount': amount, 'resource_class': name, 'largest': largest},
-            )
-        else:
-            numbers = dict.fromkeys(number for number, _, _ in tried)
-            units = tuple((self._name(number), *self._bins[number].units) for number in numbers)
-            kind, facts = 'bad-amount', {'resource_class': name, 'amount': amount, 'units': units}
-        return Cause(kind, self._tree, consumer_uuid=uuid, **facts), is_alone
+            return self._cause('too-large', **facts, largest=largest), is_alone
+        numbers = dict.fromkeys(number for number, _, _ in tried)
+        units = tuple((self._name(number), *self._bins[number].units) for number in numbers)
+        return self._cause('bad-amount', **facts, units=units), is_alone
+
+    def _cause(self, kind: str, **values: object) -> Cause:
+        return Cause(kind, self._tree, None, **values)
 
     def overflows(self) -> Iterator[Cause]:
         """Return the targets that assignments alone overfill."""
@@ -139,9 +136,8 @@ class _Diagnosis:
         total = sum(max(free[number], 0) for number in places)
         if sum(demands) > total:
             return self._shortfall(sorted(places), sum(demands), total)
-        return Cause(
+        return self._cause(
             'packing',
-            self._tree,
             minimal=minimal,
             resource_class=scarcest,
             demands=tuple(sorted(demands, reverse=True)),
@@ -160,9 +156,8 @@ class _Diagnosis:
     def _shortfall(
         self, numbers: Sequence[int], need: int, free: int, mapped: bool = False
     ) -> Cause:
-        return Cause(
+        return self._cause(
             'shortfall',
-            self._tree,
             mapped=mapped,
             providers=tuple(map(self._name, numbers)),
             resource_class=self._class(numbers[0]),

@@ -4,7 +4,6 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from placementclient.basis.wording import counted, listed
 from placementclient.model.specifications import Keys
@@ -17,10 +16,10 @@ class Cause:
     :param keys: of a fault of the specification, the way to it: ``('moves', 0, 'as')``
     """
 
-    def __init__(self, kind: str, tree: str, keys: Keys | None = None, **values: Any) -> None:
+    def __init__(self, kind: str, tree: str, keys: Keys | None = None, **values: object) -> None:
         self.kind, self.tree, self.keys, self.values = kind, tree, keys, values
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return all facts as JSON values."""
         keys = {} if self.keys is None else {'keys': list(self.keys)}
         values = {
@@ -39,7 +38,9 @@ class Cause:
         return f'{self.tree}: {self.sentence}'
 
 
-def _bad_amount(consumer_uuid: str, resource_class: str, amount: int, units: Any) -> str:
+def _bad_amount(
+    consumer_uuid: str, resource_class: str, amount: int, units: Sequence[tuple[str, int, int, int]]
+) -> str:
     limits = '; '.join(
         f'{provider} takes {least} to {most} in steps of {step}'
         for provider, least, most, step in units

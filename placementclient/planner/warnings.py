@@ -2,9 +2,8 @@
 """Warnings for an operator before a tree is reshaped."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 from placementclient.basis.wording import counted
 from placementclient.model.nova import (
@@ -47,7 +46,7 @@ SENTENCES = {
 }
 
 
-def _notice(kind: str, facts: dict[str, Any], **more: str) -> Notice:
+def _notice(kind: str, facts: Mapping[str, object], **more: str) -> Notice:
     """Return a warning, with its facts for programs, and more for its sentence."""
     return Notice(kind, SENTENCES[kind].format(**facts, **more), facts)
 
@@ -151,7 +150,7 @@ def _unadmitted(tree: Change) -> Iterator[Notice]:
                     fields.update(limits)
                     consumers.add(change.uuid)
     for (provider, name), (fields, consumers) in refusing.items():
-        facts: dict[str, Any] = {'provider': provider, 'resource_class': name}
+        facts: dict[str, object] = {'provider': provider, 'resource_class': name}
         facts |= {'limits': sorted(fields), 'consumers': sorted(consumers)}
         number = counted(len(consumers), 'consumer')
         yield _notice('no-way-back', facts, fields=', '.join(sorted(fields)), counted=number)

@@ -3,7 +3,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -250,7 +249,7 @@ def _give_to_targets(
     return reserving
 
 
-def _resized(inventory: Inventory, fields: Mapping[str, Any]) -> Inventory:
+def _resized(inventory: Inventory, fields: Mapping[str, object]) -> Inventory:
     """Return an inventory with other fields; a max_unit that was its total follows it.
 
     Nova's drivers report both alike.

@@ -4,7 +4,6 @@
 import fnmatch
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
 
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import LONGEST_NAME, SHARING_TRAIT, is_uuid
@@ -122,7 +121,7 @@ class TargetProviders:
             other=first.spec.name,
         )
 
-    def refuse(self, kind: str, keys: Keys | None = None, **values: Any) -> None:
+    def refuse(self, kind: str, keys: Keys | None = None, **values: object) -> None:
         """Record why the tree cannot be planned."""
         self._causes.append(Cause(kind, self._root.name, keys, **values))
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact solutions with CP-SAT of OR-tools, for problems that the heuristics do not decide."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import chain
 from math import inf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient.optimize import cpsat
 from placementclient.planner.solve.problem import (
@@ -14,6 +16,15 @@ from placementclient.planner.solve.problem import (
     Part,
     Problem,
 )
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import (
+        BoundedLinearExpression,
+        CpSolver,
+        IntVar,
+        LinearExpr,
+        LiteralT,
+    )
 
 #: How much work a preference is worth, in the solver's deterministic unit (about a second).
 EFFORT = 0.3
@@ -26,8 +37,8 @@ class OutOfBudget(Exception):
 class _Share(NamedTuple):
     """The part of a divisible item that goes to an option: variables for its amount."""
 
-    amount: Any
-    used: Any
+    amount: IntVar
+    used: IntVar
 
 
 def place(
@@ -87,9 +98,9 @@ class _Model:
         self._cp = cpsat.load('This assignment')
         self._problem, self._budget = problem, budget
         self._model = self._cp.CpModel()
-        self._loads: list[list[Any]] = [[] for _ in problem.bins]
+        self._loads: list[list[LinearExpr]] = [[] for _ in problem.bins]
         #: of each group: how many of its items take each option; none if it may be divided
-        self._counts: list[list[Any]] = []
+        self._counts: list[list[IntVar]] = []
         #: of each group that may be divided, of each item: its share in each option
         self._parts: list[list[list[_Share]]] = []
         for group in problem.groups:
@@ -123,7 +134,7 @@ class _Model:
         return solution
 
     def _least_divided(
-        self, solution: list[list[ItemPlacement]], divisions: Sequence[Any]
+        self, solution: list[list[ItemPlacement]], divisions: Sequence[IntVar]
     ) -> list[list[ItemPlacement]]:
         """Return a solution with the fewest parts, which later ones may not exceed."""
         self._model.minimize(sum(divisions))
@@ -148,8 +159,8 @@ class _Model:
             solution = self.solve()
         return solution
 
-    def _unexplored(self, decision: Decision) -> list[Any]:
-        unexplored = []
+    def _unexplored(self, decision: Decision) -> list[IntVar]:
+        unexplored: list[IntVar] = []
         for index, group in enumerate(self._problem.groups):
             unknown = set(range(len(group.item.options))) - decision.possible[index]
             if not group.item.divisible:
@@ -167,13 +178,13 @@ class _Model:
                 ]
         return unexplored
 
-    def _literal(self, condition: Any) -> Any:
+    def _literal(self, condition: BoundedLinearExpression | bool) -> IntVar:
         """Return a variable that is true only if a condition holds."""
-        literal = self._model.new_bool_var('')
+        literal: IntVar = self._model.new_bool_var('')
         self._model.add(condition).only_enforce_if(literal)
         return literal
 
-    def _whole(self, group: ItemGroup) -> list[Any]:
+    def _whole(self, group: ItemGroup) -> list[IntVar]:
         counts = [self._model.new_int_var(0, group.count, '') for _ in group.item.options]
         self._model.add(sum(counts) == group.count)
         for variable, demands in zip(counts, group.item.options, strict=True):
@@ -194,14 +205,14 @@ class _Model:
             shares.append(_Share(amount, used))
         self._model.add(sum(share.amount for share in shares) == group.item.size)
         for (demand,), share in zip(group.item.options, shares, strict=True):
-            judged = [share.used]
+            judged: list[LiteralT] = [share.used]
             if demand.stays:
                 # A divided item moves in part, so the units apply to the rest, too.
                 judged.append(~self._literal(share.amount == demand.amount))
             self._units(demand.bin, share.amount + demand.retained, judged)
         return shares
 
-    def _units(self, where: int, amount: Any, judged: list[Any]) -> None:
+    def _units(self, where: int, amount: LinearExpr, judged: Sequence[LiteralT]) -> None:
         """Under all of these conditions, require an amount that the bin allows."""
         least, largest, step = self._problem.bins[where].units
         steps = self._model.new_int_var(0, largest // step, '')
@@ -226,7 +237,7 @@ class _Model:
             raise OutOfBudget
         return self._read(solved.solver) if solved.is_feasible else None
 
-    def _read(self, solver: Any) -> list[list[ItemPlacement]]:
+    def _read(self, solver: CpSolver) -> list[list[ItemPlacement]]:
         result: list[list[ItemPlacement]] = []
         for group, counts, parts in zip(
             self._problem.groups, self._counts, self._parts, strict=True

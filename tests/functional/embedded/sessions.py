@@ -72,6 +72,7 @@ ASKING = """
     import logging, sys
     from keystoneauth1 import session
     from placementclient import embedded as direct
+    from placementclient.basis import errors
     def ask(auth):
         filter = {'service_type': 'placement'}
         return session.Session(auth=auth).get('/resource_providers', endpoint_filter=filter)
