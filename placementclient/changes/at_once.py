@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from placementclient.basis.errors import Interrupted
 from placementclient.changes.carrier import Carrier, Precheck, Written
+from placementclient.changes.merge import merge
 from placementclient.changes.obstacles import LeftAlone
-from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import rows
 from placementclient.changes.tree_queue import Reporter, TreeQueue
@@ -56,8 +56,8 @@ class _WrittenRows:
         """Note the operations of an attempt; its state shows what came of a lost request."""
         uuid = written.tree.root_provider_uuid
         if lost := self._lost.pop(uuid, None):
-            rebased = rebase(*lost, written.live)
-            self._rows[uuid] += rows(*lost) if rebased.is_done else ()
+            merged = merge(*lost, written.live)
+            self._rows[uuid] += rows(*lost) if merged.is_done else ()
         after = simulate(written.live, written.operations)
         self._rows[uuid] += rows(written.live, after)
         if written.lost:

@@ -14,6 +14,7 @@ from placementclient.changes import operations as ops
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import operations_of
 from placementclient.changes.inspector import Inspector
+from placementclient.changes.merge import Merged
 from placementclient.changes.obstacles import (
     LeftAlone,
     Obstructed,
@@ -21,7 +22,6 @@ from placementclient.changes.obstacles import (
     is_retained,
     sentence,
 )
-from placementclient.changes.rebase import Rebased
 from placementclient.changes.records import operations
 from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknown_outcomes
 from placementclient.changes.way_back import merge_back
@@ -33,7 +33,7 @@ from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.capture import UnstableRead, capture
-from placementclient.reading.scope import ScopeReader, content
+from placementclient.reading.scope import ScopeReader, content, showing
 
 #: Refusals that come from other writers, however often; any other refusal does so once.
 _PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
@@ -74,7 +74,7 @@ _RETRIED = (*_REFUSALS, PlannedAgain, errors.NoAnswer)
 
 
 class Carrier(Inspector):
-    """Applies or rolls back a plan, tree by tree, with the operations of :func:`rebase_change`.
+    """Applies or rolls back a plan, tree by tree, with the operations of :func:`merge_change`.
 
     :param precheck: returns the part of a change that may still be written, just before it is
     :param note: called after each attempt to write a tree
@@ -167,25 +167,25 @@ class Carrier(Inspector):
 
         :raises LeftAlone: if others are in the way
         """
-        live, rebased = self.rebased(self.current(tree))
-        if not all(map(is_retained, rebased.obstacles)):
+        live, merged = self.merged(self.current(tree))
+        if not all(map(is_retained, merged.obstacles)):
             # Its parts are read one after the other: another run may have applied it meanwhile.
-            live, rebased = self.rebased(self.current(tree))
-        if not all(map(is_retained, rebased.obstacles)):
-            raise Obstructed(rebased.obstacles)
-        self._retained[tree.root_provider_uuid] = rebased.obstacles
-        return live, rebased.operations
+            live, merged = self.merged(self.current(tree))
+        if not all(map(is_retained, merged.obstacles)):
+            raise Obstructed(merged.obstacles)
+        self._retained[tree.root_provider_uuid] = merged.obstacles
+        return live, merged.operations
 
     # The parts that all plans share.
 
     def verify(self, tree: Change) -> None:
-        """Compare the state after an atomic change with the plan.
+        """Compare the state right after the request of an atomic change with the plan.
 
         :raises VerificationFailed: if it is not complete or not right
         """
-        if not tree.is_atomic:
-            return
         live = ScopeReader(self.client, [tree]).read_reshaped(tree)
+        if live is None:
+            return
         deviations = list(comparison.deviations(tree, live, is_strict=True))
         for deviation in deviations:
             if deviation.is_error:
@@ -196,17 +196,17 @@ class Carrier(Inspector):
     def _retreat(self, tree: Change) -> None:
         """Take back the traits, aggregates and new providers of an atomic change."""
         around = phases.surroundings(self.current(tree))
-        live, rebased = self.rebased(around, backward=True)
-        if rebased.obstacles:
-            raise Obstructed(rebased.obstacles)
-        self._write(tree, live, rebased.operations)
+        live, merged = self.merged(around, backward=True)
+        if merged.obstacles:
+            raise Obstructed(merged.obstacles)
+        self._write(tree, live, merged.operations)
 
     def _withdraw(self, tree: Change) -> bool:
         """Delete the prepared providers of an atomic change; return whether that was all of it."""
         current = self.current(tree)
-        if not current.is_atomic or not self.is_begun(tree):
+        if phases.preparation(current) is None or not self.is_begun(tree):
             return False
-        live = self._signs(ScopeReader(self.client, [current]), current)
+        live = self._read(ScopeReader(self.client, [current]), current, showing)
         if not phases.is_untouched(current, live):
             return False
         self._retreat(tree)
@@ -233,7 +233,7 @@ class Carrier(Inspector):
     def _is_never_applied(self, tree: Change, current: Change) -> bool:
         """Return whether nothing of an atomic change can have been made."""
         record = self.journal.of(tree.root_provider_uuid)
-        if record.begun or not current.is_atomic:
+        if record.begun or phases.preparation(current) is None:
             return False
         reader = ScopeReader(self.client, [current])
         if phases.is_as_planned(current, reader.listed(current)):
@@ -241,27 +241,27 @@ class Carrier(Inspector):
         if record.ended != State.LEFT_ALONE:
             return False
         # Others had changed it before anything was sent.
-        return phases.is_untouched(current, self._signs(reader, current))
+        return phases.is_untouched(current, self._read(reader, current, showing))
 
     def _taken_back(self, tree: Change) -> bool:
         """Roll back a tree; return whether there was anything to roll back."""
         current = self.current(tree)
         if self._is_never_applied(tree, current):
             return False
-        live, rebased = self.rebased(current, backward=True)
+        live, merged = self.merged(current, backward=True)
         record = self.journal.of(tree.root_provider_uuid)
-        is_recorded = record.begun or (current.is_atomic and record.ended)
-        if not is_recorded and not rebased.is_done:
+        is_recorded = record.begun or record.ended not in (None, State.LEFT_ALONE)
+        if not is_recorded and not merged.is_done:
             self._check_unrecorded(current)
-        if current.is_atomic and not rebased.is_moved:
-            self._reshape_back(tree, live, rebased)
+        if merged.is_whole:
+            self._reshape_back(tree, live, merged)
             return True
-        self._write(tree, live, rebased.operations)
-        if rebased.obstacles:
-            raise Obstructed(rebased.obstacles)
-        return bool(rebased.operations)
+        self._write(tree, live, merged.operations)
+        if merged.obstacles:
+            raise Obstructed(merged.obstacles)
+        return bool(merged.operations)
 
-    def _reshape_back(self, tree: Change, live: Snapshot, rebased: Rebased) -> None:
+    def _reshape_back(self, tree: Change, live: Snapshot, merged: Merged) -> None:
         """Take back an atomic change that is made, with what others have put on its targets."""
         current = self.current(tree)
         planned = current.after.providers
@@ -269,12 +269,12 @@ class Carrier(Inspector):
         if added := [o for uuid in created for o in additions(planned[uuid], live.providers[uuid])]:
             # The rollback would delete them with the provider.
             raise Obstructed(added)
-        if rebased.obstacles:
+        if merged.obstacles:
             live = self.captured(current)
-            current, rebased = merge_back(current, live)
-        if rebased.obstacles:
-            raise LeftAlone(f'there is no way back: {sentence(rebased.obstacles)}. {_NO_WAY_BACK}')
-        reshapes = [op for op in rebased.operations if isinstance(op, ops.Reshape)]
+            current, merged = merge_back(current, live)
+        if merged.obstacles:
+            raise LeftAlone(f'there is no way back: {sentence(merged.obstacles)}. {_NO_WAY_BACK}')
+        reshapes = [op for op in merged.operations if isinstance(op, ops.Reshape)]
         self._write(tree, live, reshapes)
         self.verify(phases.way_back(current))
         self._retreat(tree)
@@ -370,17 +370,13 @@ class Carrier(Inspector):
 
     def _check_unrecorded(self, tree: Change) -> None:
         """Check that a tree of which the journal knows nothing is as this plan makes it."""
-        if not tree.is_atomic and (obstacles := self.rebased(tree)[1].obstacles):
+        is_gradual = phases.preparation(tree) is None
+        if is_gradual and (obstacles := self.merged(tree)[1].obstacles):
             raise Obstructed(obstacles)
         reader = ScopeReader(self.client, [tree])
         live = reader.read(tree, content(tree), is_begun=True)
-        if tree.is_atomic and phases.phase_of(tree, live) in (phases.Phase.BEFORE, None):
-            return  # Nothing but empty providers may be prepared.
-        for deviation in comparison.deviations(tree, live):
-            if deviation.is_error or not tree.is_atomic:
-                raise LeftAlone(
-                    f'its journal does not say that this plan was applied, and {deviation.reason}'
-                )
+        if reason := comparison.difference_unrecorded(tree, live):
+            raise LeftAlone(f'its journal does not say that this plan was applied, and {reason}')
 
     def _check_elsewhere(self, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
         """Raise an error if a provider to create exists in another tree."""

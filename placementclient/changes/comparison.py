@@ -6,10 +6,13 @@ it should be, and information if it is still to come, or if others have changed 
 they may.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from placementclient.changes import phases
 from placementclient.changes.journal import Record
+from placementclient.changes.merge import Merged
+from placementclient.changes.obstacles import LeftAlone, sentence
 from placementclient.changes.phases import InventoryPart, Phase
 from placementclient.model.consumers import Allocations, together
 from placementclient.model.findings import Finding, Severity
@@ -17,14 +20,78 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.nova import COMPUTE_PREFIX
 from placementclient.model.outcomes import State, Status
 from placementclient.model.plans import Change, ConsumerChange, ProviderChange
+from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
+#: Returns the rest of a change, or of its way back.
+Rest = Callable[[bool], Merged]
 
-def status_of(tree: Change, live: Snapshot) -> tuple[Status, str]:
-    """Return the status of an atomic change, and the reason if it differs from both sides.
+
+def status_of(tree: Change, live: Snapshot, rest: Rest) -> tuple[Status, str]:
+    """Return the status of a change, and the reason if it differs from both sides.
 
     :param live: what :func:`placementclient.reading.scope.showing` names
     """
+    if tree.is_atomic:
+        return _atomic_status(tree, live)
+    forward = rest(False)
+    if forward.is_done or rest(True).is_done:
+        return (Status.APPLIED if forward.is_done else Status.PENDING), ''
+    made_in_part = 'it is made in part: apply completes it, rollback takes it back'
+    return Status.DIFFERS, sentence(forward.obstacles) or made_in_part
+
+
+def is_as_planned(tree: Change, listed: Mapping[str, Provider]) -> bool:
+    """Return whether the list of its providers alone shows that a change is not made."""
+    return tree.is_atomic and phases.is_as_planned(tree, listed)
+
+
+def has_happened(tree: Change, live: Snapshot, rest: Rest) -> bool:
+    """Return whether a change is made, wholly or in part, despite later changes."""
+    if tree.is_atomic:
+        return phases.has_happened(tree, live)
+    return rest(False).is_done or not rest(True).is_done
+
+
+def is_still_applied(tree: Change, live: Snapshot, rest: Rest) -> bool:
+    """Return whether an applied change is still there.
+
+    :raises LeftAlone: if it was undone in part, and its change is atomic
+    """
+    if not tree.is_atomic:
+        return rest(False).is_done
+    if phases.is_untouched(tree, live):
+        return False
+    for deviation in of_inventories(tree, live):
+        if deviation.is_error:
+            raise LeftAlone(f'it was applied, and was changed since: {deviation.reason}')
+    return True
+
+
+def is_still_back(tree: Change, live: Snapshot, rest: Rest) -> bool:
+    """Return whether a change that was taken back was not made again."""
+    if tree.is_atomic:
+        return phases.phase_of(tree, live) is not Phase.AFTER
+    return rest(True).is_done
+
+
+def obstacle_to_rollback(tree: Change, live: Snapshot, rest: Rest) -> str:
+    """Return the reason why a rollback cannot start from the present state."""
+    if not tree.is_atomic:
+        return sentence(rest(True).obstacles)
+    is_neither = phases.phase_of(tree, live) is Phase.NEITHER
+    return 'it is neither as it was before the plan nor as it is after it' if is_neither else ''
+
+
+def difference_unrecorded(tree: Change, live: Snapshot) -> str:
+    """Return the first sign that another plan than this one has made a tree as it is."""
+    if tree.is_atomic and phases.phase_of(tree, live) in (Phase.BEFORE, None):
+        return ''  # Nothing but empty providers may be prepared.
+    found = (d for d in deviations(tree, live) if d.is_error or not tree.is_atomic)
+    return next((deviation.reason for deviation in found), '')
+
+
+def _atomic_status(tree: Change, live: Snapshot) -> tuple[Status, str]:
     phase = phases.phase_of(tree, live)
     has_all = tree.before.providers.keys() <= live.providers.keys()
     if has_all and phase is Phase.BEFORE:
@@ -76,6 +143,14 @@ def before_apply(tree: Change, live: Snapshot) -> Iterator[Finding]:
         if provider and not part.change.is_created and part.live != part.before:
             planned = 'what the plan starts from'
             yield _inventory_deviation(tree, part, part.before, planned, is_damage=False)
+
+
+def verified(tree: Change, live: Snapshot, record: Record | None) -> list[Finding]:
+    """Return the deviations of a tree; none of a finished change of many steps is damage."""
+    found = list(deviations(tree, live))
+    if not tree.is_atomic and record and record.ended == State.APPLIED:
+        found = [replace(row, severity=Severity.INFO) for row in found]
+    return found
 
 
 def deviations(tree: Change, live: Snapshot, *, is_strict: bool = False) -> Iterator[Finding]:

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trees of a plan compared with the service: status, verification, and what is left to do."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from placementclient.api import attempts
 from placementclient.basis.errors import PlacementError
-from placementclient.changes import comparison, phases
+from placementclient.changes import comparison
 from placementclient.changes.journal import Journal, Record
-from placementclient.changes.obstacles import LeftAlone, Obstructed, sentence
+from placementclient.changes.merge import Merged
+from placementclient.changes.obstacles import Obstructed, sentence
 from placementclient.changes.operations import Operation
-from placementclient.changes.rebase import Rebased
 from placementclient.changes.records import operations
+from placementclient.changes.tree_merge import merge_change
 from placementclient.changes.tree_queue import unknown_outcomes
-from placementclient.changes.tree_rebase import rebase_change, unmade
 from placementclient.changes.written_values import is_unmade
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.findings import Finding, Severity
+from placementclient.model.findings import Finding
 from placementclient.model.outcomes import State, Status, TreeStatus
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
-from placementclient.reading.scope import ScopeFacets, ScopeReader, content, deciding, showing
+from placementclient.reading.scope import ScopeFacets, ScopeReader, comparing, deciding, showing
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +65,9 @@ class Inspector:
         :raises LeftAlone: if it was undone in part, and its change is atomic
         """
         current = self.current(tree)
-        reader = ScopeReader(self.client, [current])
-        if not current.is_atomic:
-            _, forward, back = self._sides(reader, current)
-            return (back if backward else forward).is_done
-        live = self._signs(reader, current)
-        if backward:
-            return phases.phase_of(current, live) is not phases.Phase.AFTER
-        if phases.is_untouched(current, live):
-            return False
-        for deviation in comparison.of_inventories(current, live):
-            if deviation.is_error:
-                raise LeftAlone(f'it was applied, and was changed since: {deviation.reason}')
-        return True
+        live = self._read(ScopeReader(self.client, [current]), current, showing)
+        is_so = comparison.is_still_back if backward else comparison.is_still_applied
+        return is_so(current, live, self._rest(current, live))
 
     def is_there(self, tree: Change, reader: ScopeReader) -> bool | None:
         """Return whether the service has a tree; ``None`` if the plan does not know."""
@@ -85,8 +75,8 @@ class Inspector:
         if self.is_begun(tree):
             # It may have made or deleted the providers of one side, or be half way between them.
             providers = {*providers, *tree.after.providers} if tree.after.providers else set()
-        if tree.is_atomic:
-            providers.update(tree.roots)
+        # The root of a tree that a reshape only adds to does not change.
+        providers.update(tree.roots.keys() - tree.after.providers.keys())
         return not providers.isdisjoint(reader.listed(tree)) if providers else None
 
     def reader(self, trees: Sequence[Change]) -> ScopeReader:
@@ -99,15 +89,17 @@ class Inspector:
         try:
             is_there = self.is_there(tree, reader)
             if backward:
-                return Look(tree, is_there, self._difference(reader, current))
-            live, rebased = self._rebased(reader, current)
+                live = self._read(reader, current, showing)
+                rest = self._rest(current, live)
+                return Look(tree, is_there, comparison.obstacle_to_rollback(current, live, rest))
+            live, merged = self._merged(reader, current)
         except (errors.ConcurrentUpdate, errors.NotFound):
             # It changes just now: compare it again when its turn comes.
             return Look(tree, is_there)
-        if not rebased.obstacles:
-            self._prepared[tree.root_provider_uuid] = live, rebased.operations
+        if not merged.obstacles:
+            self._prepared[tree.root_provider_uuid] = live, merged.operations
             return Look(tree, is_there)
-        obstacle = Obstructed(rebased.obstacles)
+        obstacle = Obstructed(merged.obstacles)
         return Look(tree, is_there, str(obstacle), None if obstacle.is_drift else obstacle)
 
     def status(self, tree: Change, reader: ScopeReader) -> TreeStatus:
@@ -126,55 +118,46 @@ class Inspector:
         """Return the deviations of a tree from the plan."""
         current, records = self.current(tree), self.journal.records
         record = records.get(tree.root_provider_uuid)
-        if current.is_atomic:
-            live = reader.read(current, content(current))
-            has_happened = phases.has_happened(current, live)
-        else:
-            live, forward, back = self._sides(reader, current)
-            has_happened = forward.is_done or not back.is_done
+        live = self._read(reader, current, comparing)
+        has_happened = comparison.has_happened(current, live, self._rest(current, live))
         if not has_happened:
             pending = comparison.not_applied(tree.root_provider_name, record, bool(records))
             return [pending, *comparison.before_apply(current, live)]
-        deviations = list(comparison.deviations(current, live))
-        if not current.is_atomic and record and record.ended == State.APPLIED:
-            deviations = [replace(row, severity=Severity.INFO) for row in deviations]
-        return deviations
+        return comparison.verified(current, live, record)
 
-    def rebased(self, tree: Change, *, backward: bool = False) -> tuple[Snapshot, Rebased]:
+    def merged(self, tree: Change, *, backward: bool = False) -> tuple[Snapshot, Merged]:
         """Read a tree; return its state, and the remaining operations of one direction."""
         with unknown_outcomes():
 
-            def attempt() -> tuple[Snapshot, Rebased]:
-                return self._rebased(ScopeReader(self.client, [tree]), tree, backward=backward)
+            def attempt() -> tuple[Snapshot, Merged]:
+                return self._merged(ScopeReader(self.client, [tree]), tree, backward=backward)
 
             return attempts.retried(self.client, attempt)
 
-    def _read(self, reader: ScopeReader, tree: Change, facets: ScopeFacets) -> Snapshot:
+    def _read(
+        self, reader: ScopeReader, tree: Change, facets: Callable[..., ScopeFacets]
+    ) -> Snapshot:
         begun = self.is_begun(tree)
-        return attempts.retried(self.client, lambda: reader.read(tree, facets, is_begun=begun))
+        chosen = facets(tree, is_begun=begun)
+        return attempts.retried(self.client, lambda: reader.read(tree, chosen, is_begun=begun))
 
-    def _signs(self, reader: ScopeReader, tree: Change) -> Snapshot:
-        """Read the parts of an atomic change that show its status."""
-        return self._read(reader, tree, showing(tree))
-
-    def _sides(self, reader: ScopeReader, tree: Change) -> tuple[Snapshot, Rebased, Rebased]:
-        """Read a tree whose change is not atomic; return the rest of both directions."""
-        live = self._read(reader, tree, deciding(tree, is_begun=self.is_begun(tree)))
-        return live, self._rest(tree, live), self._rest(tree, live, backward=True)
-
-    def _rebased(
+    def _merged(
         self, reader: ScopeReader, tree: Change, *, backward: bool = False
-    ) -> tuple[Snapshot, Rebased]:
+    ) -> tuple[Snapshot, Merged]:
         begun = self.is_begun(tree) or backward
         live = reader.read(tree, deciding(tree, is_begun=begun), is_begun=begun)
-        if (rest := unmade(tree, live, backward=backward)) is tree:
-            return live, self._rest(tree, live, backward=backward)
-        # The rest needs other facets.
-        reader = ScopeReader(self.client, [rest])
-        live = reader.read(rest, deciding(rest, is_begun=True), is_begun=True)
-        return live, replace(self._rest(rest, live, backward=backward), is_moved=True)
+        merged = self._merge(tree, live, backward)
+        if not begun and not merged.is_whole and not merged.is_done:
+            # Another run has made a part: what was left out then decides.
+            reader = ScopeReader(self.client, [tree])
+            live = reader.read(tree, deciding(tree, is_begun=True), is_begun=True)
+            merged = self._merge(tree, live, backward)
+        return live, merged
 
-    def _rest(self, tree: Change, live: Snapshot, *, backward: bool = False) -> Rebased:
+    def _rest(self, tree: Change, live: Snapshot) -> comparison.Rest:
+        return lambda backward: self._merge(tree, live, backward)
+
+    def _merge(self, tree: Change, live: Snapshot, backward: bool) -> Merged:
         record = self.journal.of(tree.root_provider_uuid)
         try:
             sent = None if record.sent is None else [*map(operations.parsed, record.sent)]
@@ -183,31 +166,19 @@ class Inspector:
         if sent and record.is_open and is_unmade(sent[-1], live):
             sent.pop()
             self.journal.note_unmade(tree.root_provider_uuid)
-        return rebase_change(tree, live, sent, backward=backward)
+        return merge_change(tree, live, sent, backward=backward)
 
     def _status(self, reader: ScopeReader, tree: Change) -> tuple[Status, str]:
-        if tree.is_atomic:
-            if phases.is_as_planned(tree, reader.listed(tree)):
-                return Status.PENDING, ''
-            return comparison.status_of(tree, self._signs(reader, tree))
-        _, forward, back = self._sides(reader, tree)
-        if forward.is_done or back.is_done:
-            return (Status.APPLIED if forward.is_done else Status.PENDING), ''
-        made_in_part = 'it is made in part: apply completes it, rollback takes it back'
-        return Status.DIFFERS, sentence(forward.obstacles) or made_in_part
-
-    def _difference(self, reader: ScopeReader, tree: Change) -> str:
-        """Return the reason why a rollback cannot start from the present state."""
-        if not tree.is_atomic:
-            return sentence(self._sides(reader, tree)[2].obstacles)
-        is_neither = phases.phase_of(tree, self._signs(reader, tree)) is phases.Phase.NEITHER
-        return 'it is neither as it was before the plan nor as it is after it' if is_neither else ''
+        if comparison.is_as_planned(tree, reader.listed(tree)):
+            return Status.PENDING, ''
+        live = self._read(reader, tree, showing)
+        return comparison.status_of(tree, live, self._rest(tree, live))
 
     def _left_alone(self, tree: Change, record: Record, status: Status) -> tuple[Status, str]:
         """Return the status of a tree that was left alone, and the reason if it still holds."""
         try:
-            _, rebased = self._rebased(ScopeReader(self.client, [tree]), tree)
-            obstacle = sentence(rebased.obstacles)
+            _, merged = self._merged(ScopeReader(self.client, [tree]), tree)
+            obstacle = sentence(merged.obstacles)
         except errors.ConcurrentUpdate as reason:
             obstacle = str(reason)
         then = f'{record.ended} at {record.ended_at}: {record.reason}'

@@ -141,6 +141,11 @@ def is_as_planned(tree: Change, listed: Mapping[str, Provider]) -> bool:
     return True
 
 
+def preparation(tree: Change) -> Change | None:
+    """Return the part of an atomic change around its one request; ``None`` of any other change."""
+    return surroundings(tree) if tree.is_atomic else None
+
+
 def surroundings(tree: Change) -> Change:
     """Return the rest of an atomic change, without its request for inventories and allocations."""
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from placementclient.changes.merge import Merged, merge
 from placementclient.changes.obstacles import obstacle
-from placementclient.changes.rebase import Rebased, rebase
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventories, Inventory
@@ -16,7 +16,7 @@ from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 
 
-def merge_back(change: Change, live: Snapshot) -> tuple[Change, Rebased]:
+def merge_back(change: Change, live: Snapshot) -> tuple[Change, Merged]:
     """Return a change as it is to be taken back now, and the operations that do it.
 
     Consumers that came to a target since go back to its source, those that left stay away, and a
@@ -27,9 +27,9 @@ def merge_back(change: Change, live: Snapshot) -> tuple[Change, Rebased]:
     trip = _ReturnTrip(change, live)
     returned = replace(change, before=trip.destination(), after=trip.start())
     if trip.obstacles:
-        return returned, Rebased((), tuple(trip.obstacles))
+        return returned, Merged((), tuple(trip.obstacles))
     sides = returned.after, returned.before
-    return returned, rebase(*sides, live, is_atomic=True, is_back=True)
+    return returned, merge(*sides, live, is_atomic=True, is_back=True)
 
 
 class _ReturnTrip:

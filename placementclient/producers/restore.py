@@ -11,8 +11,8 @@ from placementclient.basis import errors
 from placementclient.basis.wording import listed
 from placementclient.changes.at_once import apply_at_once
 from placementclient.changes.diff import diff
+from placementclient.changes.merge import merge
 from placementclient.changes.obstacles import additions
-from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
@@ -109,15 +109,15 @@ class Restoring(Producer):
         kept = {c.uuid for c in chosen if not self._is_there(part, c, live)}
         consumers = (c for c in live.consumers.values() if c.uuid not in kept)
         live = Snapshot(live.providers.values(), consumers)
-        rebased = rebase(_NOTHING, desired, live, diff(_NOTHING, desired))
+        merged = merge(_NOTHING, desired, live, diff(_NOTHING, desired))
         altered = [*_added(part, live)]
-        altered += [obstacle.subject for obstacle in rebased.obstacles]
+        altered += [obstacle.subject for obstacle in merged.obstacles]
         if altered:
             raise Unrestorable(
                 'A restore of this snapshot does not leave these as they are: '
                 f'{listed(list(dict.fromkeys(altered)), 3, "others")}. {_HINT}'
             )
-        return simulate(live, rebased.operations)
+        return simulate(live, merged.operations)
 
     def _chosen(self, part: Snapshot, live: Snapshot) -> Iterator[Consumer]:
         """Return the consumers that are as in the snapshot, or can be again; note the others."""

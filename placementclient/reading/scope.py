@@ -103,14 +103,16 @@ class ScopeReader:
             live.providers.values(), (user for user in users.values() if user.allocations)
         )
 
-    def read_reshaped(self, change: Change) -> Snapshot:
-        """Read the result of the request for inventories and allocations, right after it.
+    def read_reshaped(self, change: Change) -> Snapshot | None:
+        """Read the result of the one request of an atomic change, right after it.
 
         It is one transaction: if its allocations are stored, its inventories are too, and those of
         the plan are taken for the live ones. Only if no allocation moves, inventories are read.
         Allocations are read by consumer if there are fewer consumers than providers, as on a host
         with many devices.
         """
+        if not change.is_atomic:
+            return None
         states, consumers = change.after.providers, change.after.consumers
         live = change.after
         if self._tables is not None:
@@ -183,8 +185,13 @@ class ScopeReader:
         return allocation.show(self._client, change.uuid).value
 
 
-def showing(change: Change) -> ScopeFacets:
-    """Return the facets that show the side of an atomic change: inventories, and traits that go."""
+def showing(change: Change, *, is_begun: bool) -> ScopeFacets:
+    """Return the facets that show the side that a change is on.
+
+    An atomic change shows it by its inventories, and the traits that go; of others every part does.
+    """
+    if not change.is_atomic:
+        return deciding(change, is_begun=is_begun)
     facets: dict[str, set[str]] = defaultdict(set)
     for provider in change.local_providers():
         facets[provider.uuid] |= {'inventories'} if provider.changed_classes else set()
@@ -213,6 +220,11 @@ def content(change: Change) -> ScopeFacets:
     if change.is_atomic:
         facets = {uuid: set(CONTENT) for uuid in facets}
     return ScopeFacets(lambda state: facets.get(state.uuid, set()), is_consistent=False)
+
+
+def comparing(change: Change, *, is_begun: bool) -> ScopeFacets:
+    """Return the facets to compare with a change that may be made."""
+    return content(change) if change.is_atomic else deciding(change, is_begun=is_begun)
 
 
 def deciding(change: Change, *, is_begun: bool) -> ScopeFacets:

@@ -15,7 +15,7 @@ from keystoneauth1.session import Session
 
 import placementclient
 from placementclient.basis.errors import ExitStatus
-from placementclient.changes import carrier, comparison, inspector, tree_rebase
+from placementclient.changes import carrier, comparison, inspector, tree_merge
 from placementclient.changes.records import plans as codec
 from placementclient.cli import shell
 from placementclient.client import http, microversion
@@ -56,7 +56,7 @@ SECTIONS = (
     'Bad files',
 )
 #: The modules that leave a tree alone.
-SAYING = (carrier, inspector, tree_rebase)
+SAYING = (carrier, inspector, tree_merge)
 RESHAPE = 'resource provider reshape'
 
 

@@ -57,9 +57,9 @@ def _take_no_answer_for_done(applier, operation):
 
 
 def _forget_traits_on_the_way_back(inspector, tree, live, *, backward=False):
-    rebased = _rest(inspector, tree, live, backward=backward)
-    operations = tuple(op for op in rebased.operations if not isinstance(op, SetTraits))
-    return replace(rebased, operations=operations) if backward else rebased
+    merged = _rest(inspector, tree, live, backward=backward)
+    operations = tuple(op for op in merged.operations if not isinstance(op, SetTraits))
+    return replace(merged, operations=operations) if backward else merged
 
 
 _BLIND_WRITERS = {

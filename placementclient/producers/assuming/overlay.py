@@ -12,7 +12,7 @@ from placementclient.basis.wording import counted, listed, suggestion
 from placementclient.changes.obstacles import sentence
 from placementclient.changes.operations import Operation
 from placementclient.changes.simulation import simulate
-from placementclient.changes.tree_rebase import rebase_change, unmade
+from placementclient.changes.tree_merge import merge_change
 from placementclient.files.cursors import Cursor
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.packing import Packing
@@ -178,13 +178,13 @@ def carry_out(cloud: Assumed, at: Cursor, plan: Plan) -> None:
     operations: list[Operation] = []
     for tree in plan.changes:
         live = _part(cloud.snapshot, tree)
-        rebased = rebase_change(unmade(tree, live), live)
-        if rebased.obstacles:
+        merged = merge_change(tree, live)
+        if merged.obstacles:
             raise at.inside('plan').error(
                 f'the plan does not suit the cloud any more: '
-                f'{sentence(rebased.obstacles)}. Make the plan again'
+                f'{sentence(merged.obstacles)}. Make the plan again'
             )
-        operations += rebased.operations
+        operations += merged.operations
     cloud.snapshot = simulate(cloud.snapshot, operations)
 
 

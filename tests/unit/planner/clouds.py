@@ -73,10 +73,10 @@ def applied(snapshot, tree):
 
 def taken_back(snapshot, tree):
     """Return a snapshot after the way back of a tree; the providers that it made stay."""
-    _, rebased = merge_back(tree, snapshot)
-    if rebased.obstacles:
-        raise Obstructed(rebased.obstacles)
-    return simulate(snapshot, (op for op in rebased.operations if isinstance(op, Reshape)))
+    _, merged = merge_back(tree, snapshot)
+    if merged.obstacles:
+        raise Obstructed(merged.obstacles)
+    return simulate(snapshot, (op for op in merged.operations if isinstance(op, Reshape)))
 
 
 def with_usages(states, consumers):

@@ -122,10 +122,10 @@ def wrong_way_back(case, plan):
     """Return what is wrong with the way back, each tree while those after it stay."""
     live = functools.reduce(carried_out, plan.changes, case.snapshot)
     for tree in plan.changes:
-        returned, rebased = merge_back(tree, live)
-        if rebased.obstacles:
+        returned, merged = merge_back(tree, live)
+        if merged.obstacles:
             if is_accepted_back(live, tree):
-                return f'there is a way back of {tree.root_provider_name}: {rebased.obstacles}'
+                return f'there is a way back of {tree.root_provider_name}: {merged.obstacles}'
             return None
         try:
             live = carried_out(live, way_back(returned))

@@ -18,7 +18,7 @@ from placementclient.changes.diff import operations_of
 from placementclient.changes.phases import surroundings
 from placementclient.changes.records import plans
 from placementclient.changes.simulation import simulate
-from placementclient.changes.tree_rebase import rebase_change
+from placementclient.changes.tree_merge import merge_change
 from placementclient.files import cursors, specifications
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, invariants, planner, replan
@@ -198,7 +198,7 @@ def test_rollback_is_the_inverse_of_apply(path):
     for tree in reversed(plan.changes):
         live = taken_back(live, tree)
         # Then the carrier takes back what is not inventory.
-        rest = rebase_change(surroundings(tree), live, backward=True)
+        rest = merge_change(surroundings(tree), live, backward=True)
         assert rest.obstacles == ()
         live = simulate(live, rest.operations)
     assert _contents(live) == _contents(case.snapshot)

@@ -27,24 +27,24 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Rebased:
+class Merged:
     """A change, merged with another state.
 
     :param operations: those that are still to be made, as far as nothing is in the way
     :param obstacles: the parts that another client has changed, which stay as they are
-    :param is_moved: whether the inventories and allocations of an atomic change are moved already
+    :param is_whole: whether all inventories and allocations are still to move in one request
     """
 
     operations: tuple[Operation, ...]
     obstacles: tuple[Finding, ...] = ()
-    is_moved: bool = False
+    is_whole: bool = False
 
     @property
     def is_done(self) -> bool:
         return not self.operations and not self.obstacles
 
 
-def rebase(
+def merge(
     before: Snapshot,
     after: Snapshot,
     live: Snapshot,
@@ -52,7 +52,7 @@ def rebase(
     *,
     is_atomic: bool = False,
     is_back: bool = False,
-) -> Rebased:
+) -> Merged:
     """Merge the change from one snapshot to another with a third one.
 
     Traits and aggregates that others have added or removed stay so. An inventory is compared field
@@ -67,14 +67,14 @@ def rebase(
         another client had deleted before the change was applied, and makes no provider again that
         another client had deleted, unless a consumer or a child needs it
     """
-    rebase = _Rebase(before, after, live, WrittenValues(sent), is_atomic, is_back)
-    rebase.merge_providers()
-    rebase.merge_consumers()
-    desired = Snapshot(rebase.states.values(), rebase.consumers.values())
-    return Rebased(diff(live, desired, is_atomic=is_atomic), tuple(rebase.obstacles))
+    merging = _Merge(before, after, live, WrittenValues(sent), is_atomic, is_back)
+    merging.merge_providers()
+    merging.merge_consumers()
+    desired = Snapshot(merging.states.values(), merging.consumers.values())
+    return Merged(diff(live, desired, is_atomic=is_atomic), tuple(merging.obstacles))
 
 
-class _Rebase:
+class _Merge:
     def __init__(
         self,
         before: Snapshot,

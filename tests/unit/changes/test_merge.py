@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from placementclient.changes.diff import diff
+from placementclient.changes.merge import merge
 from placementclient.changes.operations import DeleteProvider, SetInventories, SetTraits
-from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -35,9 +35,9 @@ def test_a_change_cut_off_anywhere_is_completed_and_rolled_back(is_back, seed):
     sent = operations[: random.randint(0, len(operations))]
     live = simulate(before, sent)
     start, end = (after, before) if is_back else (before, after)
-    rebased = rebase(start, end, live, sent)
-    assert rebased.obstacles == ()
-    assert content(simulate(live, rebased.operations)) == content(with_types_of(live, end))
+    merged = merge(start, end, live, sent)
+    assert merged.obstacles == ()
+    assert content(simulate(live, merged.operations)) == content(with_types_of(live, end))
 
 
 @settings(max_examples=300, deadline=None)
@@ -49,8 +49,8 @@ def test_a_change_beside_random_changes_of_others_ends(seed):
     # Also a part of what there is, as of trees from which others have moved a provider away.
     listed = [state for state in live.providers.values() if random.random() < 0.8]
     with ends_within(5):
-        rebased = rebase(before, after, Snapshot(listed, live.consumers.values()))
-    names = [obstacle.subject for obstacle in rebased.obstacles]
+        merged = merge(before, after, Snapshot(listed, live.consumers.values()))
+    names = [obstacle.subject for obstacle in merged.obstacles]
     refused = [name for name in names if name.startswith('consumer')]
     assert len(refused) == len(set(refused))
 
@@ -66,18 +66,18 @@ def cloud(*states, **allocated):
     return Snapshot(states, consumers)
 
 
-def obstacles(rebased):
-    return [obstacle.reason for obstacle in rebased.obstacles]
+def obstacles(merged):
+    return [obstacle.reason for obstacle in merged.obstacles]
 
 
 def test_rebase_keeps_other_fields_and_classes_of_others():
     before = cloud(host({'VCPU': Inventory(8)}))
     after = cloud(host({'VCPU': Inventory(8, allocation_ratio=4.0)}))
     live = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2)}, 'CUSTOM_T'))
-    rebased = rebase(before, after, live)
-    assert rebased.obstacles == ()
+    merged = merge(before, after, live)
+    assert merged.obstacles == ()
     desired = {'VCPU': Inventory(8, reserved=1, allocation_ratio=4.0), 'VGPU': Inventory(2)}
-    assert rebased.operations == (SetInventories(HOST, live.providers[HOST].inventories, desired),)
+    assert merged.operations == (SetInventories(HOST, live.providers[HOST].inventories, desired),)
 
 
 def test_a_repeated_change_keeps_what_others_had_changed():
@@ -87,14 +87,14 @@ def test_a_repeated_change_keeps_what_others_had_changed():
     desired = vcpu.with_fields({'allocation_ratio': 16.0})
     after = Snapshot([host({'VCPU': desired, 'DISK_GB': disk})], [])
     present = {'VCPU': Inventory(20), 'DISK_GB': Inventory(508)}
-    made = rebase(before, after, Snapshot([host(present)], [])).operations
+    made = merge(before, after, Snapshot([host(present)], [])).operations
     done = simulate(Snapshot([host(present)], []), made)
     assert done.providers[HOST].inventories == {
         'VCPU': Inventory(20, allocation_ratio=16.0),
         'DISK_GB': Inventory(508),
     }
-    assert rebase(before, after, done, made).operations == ()
-    back = rebase(after, before, done, made)
+    assert merge(before, after, done, made).operations == ()
+    back = merge(after, before, done, made)
     assert simulate(done, back.operations).providers[HOST].inventories == present
 
 
@@ -102,17 +102,17 @@ def test_a_field_that_somebody_else_has_changed_is_an_obstacle():
     before = cloud(host({'VCPU': Inventory(8)}))
     after = cloud(host({'VCPU': Inventory(16)}))
     live = cloud(host({'VCPU': Inventory(12)}))
-    rebased = rebase(before, after, live)
-    assert obstacles(rebased) == ['host: VCPU:total is 12, neither 8 nor 16']
-    assert rebased.operations == ()
+    merged = merge(before, after, live)
+    assert obstacles(merged) == ['host: VCPU:total is 12, neither 8 nor 16']
+    assert merged.operations == ()
 
 
 def test_an_inventory_that_moves_in_one_request_is_compared_whole():
     before = cloud(host({'VCPU': Inventory(8), 'VGPU': Inventory(2)}))
     after = cloud(host({'VCPU': Inventory(8), 'VGPU': Inventory(1)}))
     live = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2, reserved=1)}))
-    assert rebase(before, after, live).obstacles == ()
-    (message,) = obstacles(rebase(before, after, live, is_atomic=True))
+    assert merge(before, after, live).obstacles == ()
+    (message,) = obstacles(merge(before, after, live, is_atomic=True))
     assert message.startswith('host: VGPU is total 2, reserved 1')
 
 
@@ -122,7 +122,7 @@ def test_an_atomic_change_is_one_request_between_the_traits_that_come_and_those_
     )
     root, left = host({'VCPU': Inventory(8), 'VGPU': GPU}, 'CUSTOM_A'), host({'VCPU': Inventory(8)})
     before = cloud(replace(root, traits=root.traits | {'CUSTOM_OTHER'}))
-    operations = rebase(cloud(root), Snapshot([left, child], []), before, is_atomic=True).operations
+    operations = merge(cloud(root), Snapshot([left, child], []), before, is_atomic=True).operations
     kinds = [type(operation).__name__ for operation in operations]
     assert kinds == ['CreateProvider', 'SetTraits', 'Reshape', 'SetTraits']
     gained, lost = operations[1], operations[3]
@@ -131,7 +131,7 @@ def test_an_atomic_change_is_one_request_between_the_traits_that_come_and_those_
     assert (gained.provider_uuid, gained.after) == (child.uuid, {'CUSTOM_A'})
     assert (lost.before, lost.after) == ({'CUSTOM_A', 'CUSTOM_OTHER'}, {'CUSTOM_OTHER'})
     made = simulate(before, operations[:2])
-    rest = rebase(cloud(root), Snapshot([left, child], []), made, is_atomic=True).operations
+    rest = merge(cloud(root), Snapshot([left, child], []), made, is_atomic=True).operations
     assert rest == operations[2:]
 
 
@@ -139,18 +139,18 @@ def test_a_change_that_sets_no_owner_keeps_that_of_others():
     vcpu = {'VCPU': Inventory(8)}
     before, after = cloud(host(vcpu), server={'VCPU': 2}), cloud(host(vcpu), server={'VCPU': 3})
     live = Snapshot([host(vcpu)], [replace(before.consumers[SERVER], project_id='another')])
-    rebased = rebase(before, after, live)
-    assert rebased.obstacles == ()
-    done = simulate(live, rebased.operations).consumers[SERVER]
+    merged = merge(before, after, live)
+    assert merged.obstacles == ()
+    done = simulate(live, merged.operations).consumers[SERVER]
     assert (done.project_id, done.allocations) == ('another', {HOST: {'VCPU': 3}})
-    assert rebase(before, after, simulate(live, rebased.operations)).operations == ()
+    assert merge(before, after, simulate(live, merged.operations)).operations == ()
 
 
 def test_a_consumer_that_holds_something_else_is_an_obstacle():
     before = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 2})
     after = cloud(host({'VCPU': Inventory(8)}))
     live = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 4})
-    (message,) = obstacles(rebase(before, after, live))
+    (message,) = obstacles(merge(before, after, live))
     values = f"{{'{HOST}': {{'VCPU': 4}}}}, neither {{'{HOST}': {{'VCPU': 2}}}} nor nothing"
     assert message == f'consumer {SERVER}: allocations is {values}'
 
@@ -168,8 +168,8 @@ def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once():
     )
     before, after = Snapshot([old, child], [consumer]), Snapshot([new, moved], [desired])
     with ends_within(5):
-        rebased = rebase(before, after, Snapshot([old], [consumer]))
-    assert obstacles(rebased) == [
+        merged = merge(before, after, Snapshot([old], [consumer]))
+    assert obstacles(merged) == [
         'child does not exist any more',
         f'consumer {SERVER}: its provider is not made',
         f'host has allocations: consumer {SERVER}',
@@ -180,9 +180,9 @@ def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once():
 def test_rebase_deletes_no_provider_in_use():
     before = cloud(host({'VCPU': Inventory(8)}))
     live = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 2})
-    rebased = rebase(before, cloud(), live)
-    assert obstacles(rebased) == [f'host has allocations: consumer {SERVER}']
-    assert rebased.operations == ()
+    merged = merge(before, cloud(), live)
+    assert obstacles(merged) == [f'host has allocations: consumer {SERVER}']
+    assert merged.operations == ()
 
 
 def test_rebase_deletes_no_provider_that_others_have_changed():
@@ -194,34 +194,34 @@ def test_rebase_deletes_no_provider_that_others_have_changed():
         provider=replace(changed.provider, name='renamed', parent_provider_uuid=SERVER),
         aggregates=frozenset({SERVER}),
     )
-    rebased = rebase(before, cloud(), cloud(live))
-    assert obstacles(rebased) == [
+    merged = merge(before, cloud(), cloud(live))
+    assert obstacles(merged) == [
         'host has inventory: VGPU',
         'host has traits: CUSTOM_U',
         f'host has aggregates: {SERVER}',
         'host has name: renamed',
         f'host has parent: {SERVER}',
     ]
-    assert rebased.operations == ()
+    assert merged.operations == ()
     # What others have taken off it is no reason to keep it.
-    assert rebase(before, cloud(), cloud(host({}))).obstacles == ()
+    assert merge(before, cloud(), cloud(host({}))).obstacles == ()
 
 
 def test_a_name_that_somebody_else_has_taken_is_an_obstacle():
     other = uuid_of('other')
     live = cloud(ProviderState(Provider(other, 'host', 0, None, other)))
-    rebased = rebase(cloud(), cloud(host({})), live)
-    assert obstacles(rebased) == [f'host exists, with the UUID {other}']
-    assert rebased.operations == ()
+    merged = merge(cloud(), cloud(host({})), live)
+    assert obstacles(merged) == [f'host exists, with the UUID {other}']
+    assert merged.operations == ()
 
 
 def test_an_inventory_does_not_shrink_below_what_came_since():
     before = cloud(host({'VCPU': Inventory(4)}))
     after = cloud(host({'VCPU': Inventory(16)}))
     used = replace(host({'VCPU': Inventory(16)}), usages={'VCPU': 10})
-    rebased = rebase(after, before, cloud(used))
-    assert obstacles(rebased) == ['host: VCPU is 10 used, neither 16 nor 4']
-    assert rebased.operations == ()
+    merged = merge(after, before, cloud(used))
+    assert obstacles(merged) == ['host: VCPU is 10 used, neither 16 nor 4']
+    assert merged.operations == ()
 
 
 def test_a_host_that_has_filled_up_gets_nothing_beyond_its_capacity():
@@ -229,12 +229,12 @@ def test_a_host_that_has_filled_up_gets_nothing_beyond_its_capacity():
     inventory = {'VCPU': Inventory(8)}
     before, after = cloud(host(inventory)), cloud(host(inventory), server={'VCPU': 4})
     live = cloud(replace(host(inventory), usages={'VCPU': 6}), other={'VCPU': 6})
-    rebased = rebase(before, after, live)
-    assert rebased.operations == ()
-    assert obstacles(rebased) == [f'consumer {SERVER}: host has no room for its VCPU any more']
+    merged = merge(before, after, live)
+    assert merged.operations == ()
+    assert obstacles(merged) == [f'consumer {SERVER}: host has no room for its VCPU any more']
     full = {'VCPU': Inventory(8)}
     crowded = cloud(replace(host(full), usages={'VCPU': 12}), server={'VCPU': 12})
-    assert rebase(cloud(host(full)), crowded, cloud(host(full))).obstacles == ()
+    assert merge(cloud(host(full)), crowded, cloud(host(full))).obstacles == ()
 
 
 def test_room_that_another_client_has_taken_away_since_the_plan_is_no_room():
@@ -243,9 +243,9 @@ def test_room_that_another_client_has_taken_away_since_the_plan_is_no_room():
     before = cloud(allocated, other={'VCPU': 12})
     after = cloud(replace(allocated, usages={'VCPU': 16}), other={'VCPU': 12}, server={'VCPU': 4})
     live = cloud(replace(allocated, inventories={'VCPU': Inventory(9)}), other={'VCPU': 12})
-    rebased = rebase(before, after, live)
-    assert rebased.operations == ()
-    assert obstacles(rebased) == [f'consumer {SERVER}: host has no room for its VCPU any more']
+    merged = merge(before, after, live)
+    assert merged.operations == ()
+    assert obstacles(merged) == [f'consumer {SERVER}: host has no room for its VCPU any more']
 
 
 @pytest.mark.parametrize(
@@ -272,8 +272,8 @@ def test_a_rollback_makes_no_provider_again_that_another_client_had_deleted(
         for operation in diff(before, cloud())
         if not (isinstance(operation, DeleteProvider) and operation.name in deleted)
     ]
-    rebased = rebase(cloud(), before, cloud(), sent, is_back=True)
-    assert rebased.obstacles == ()
-    back = simulate(cloud(), rebased.operations)
+    merged = merge(cloud(), before, cloud(), sent, is_back=True)
+    assert merged.obstacles == ()
+    back = simulate(cloud(), merged.operations)
     assert {state.name for state in back.providers.values()} == made_again
     assert back.consumers.keys() == {SERVER}

@@ -4,6 +4,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from placementclient.changes.merge import Merged, merge
 from placementclient.changes.obstacles import obstacle
 from placementclient.changes.operations import Operation
 from placementclient.changes.phases import (
@@ -11,41 +12,41 @@ from placementclient.changes.phases import (
     is_empty,
     is_taken_back,
     phase_of,
-    surroundings,
+    preparation,
 )
-from placementclient.changes.rebase import Rebased, rebase
 from placementclient.model.findings import Finding
 from placementclient.model.plans import Change, ProviderChange
 from placementclient.model.snapshots import Snapshot
 
 
-def rebase_change(
+def merge_change(
     change: Change,
     live: Snapshot,
     sent: Iterable[Operation] | None = None,
     *,
     backward: bool = False,
-) -> Rebased:
-    """Return the rest of a change of a plan, as :func:`rebase` does.
+) -> Merged:
+    """Return the rest of a change of a plan, as :func:`merge` does.
 
-    Of an atomic change nothing is left to do as soon as there is an obstacle.
+    Of an atomic change nothing is left to do as soon as there is an obstacle; if the live
+    inventories show that its request is made, the rest is what surrounds it.
 
-    :param change: of an atomic one the part that :func:`unmade` returns
     :param backward: of the way back
     """
-    sides = (change.after, change.before) if backward else (change.before, change.after)
-    rebased = rebase(*sides, live, sent, is_atomic=change.is_atomic, is_back=backward)
-    if not change.is_atomic:
-        return rebased
+    around = preparation(change)
+    is_whole = around is not None and not _is_moved(change, live, backward)
+    part = change if is_whole or around is None else around
+    sides = (part.after, part.before) if backward else (part.before, part.after)
+    merged = merge(*sides, live, sent, is_atomic=is_whole, is_back=backward)
+    if not is_whole:
+        return merged
     drifts = _newcomers(change, live, backward=True) if backward else _preconditions(change, live)
-    obstacles = sorted(drifts, key=lambda drift: not drift.is_error) or rebased.obstacles
-    return Rebased((), tuple(obstacles[:1])) if obstacles else rebased
+    obstacles = sorted(drifts, key=lambda drift: not drift.is_error) or merged.obstacles
+    return Merged(() if obstacles else merged.operations, tuple(obstacles[:1]), is_whole=True)
 
 
-def unmade(change: Change, live: Snapshot, *, backward: bool = False) -> Change:
-    """Return an atomic change, without its inventories if the live ones show that they are made."""
-    is_made = is_taken_back(change, live) if backward else phase_of(change, live) is Phase.AFTER
-    return surroundings(change) if change.is_atomic and is_made else change
+def _is_moved(change: Change, live: Snapshot, backward: bool) -> bool:
+    return is_taken_back(change, live) if backward else phase_of(change, live) is Phase.AFTER
 
 
 def _preconditions(tree: Change, live: Snapshot) -> Iterator[Finding]:
