@@ -39,7 +39,7 @@ def apply_at_once(
     carrier.start_from_plan()
     queue = TreeQueue(plan.changes, report=report)
     with queue.ending():
-        queue.run(functools.partial(carrier.brought, backward=False), 1)
+        queue.run(functools.partial(carrier.carry_tree, backward=False), 1)
     outcome = carrier.outcome(queue.outcome())
     return replace(outcome, trees=[written.result(tree, outcome) for tree in outcome.trees])
 

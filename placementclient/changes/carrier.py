@@ -116,7 +116,7 @@ class Carrier(Inspector):
             for tree in self.plan.changes
         }
 
-    def brought(self, tree: Change, *, backward: bool) -> TreeResult:
+    def carry_tree(self, tree: Change, *, backward: bool) -> TreeResult:
         """Apply or roll back a tree; report the requests that other clients have undone meanwhile.
 
         Each time that the service refuses after a conflict, or does not answer, the tree is read
@@ -145,7 +145,7 @@ class Carrier(Inspector):
         except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
             remarks.append(f'what was prepared is still there: {obstacle}')
             is_withdrawn = False
-        done = [] if is_withdrawn and not self.journal.is_back else self._sentences(tree)
+        done = [] if is_withdrawn and not self.journal.is_back else self._done_parts(tree)
         ended = State.DONE_IN_PART if done else State.LEFT_ALONE
         if done:
             remarks.append(f'done: {listed(done, 5)}')
@@ -162,7 +162,7 @@ class Carrier(Inspector):
         :raises BadFile: if a tree was planned again otherwise than reviewed
         """
 
-    def left(self, tree: Change) -> tuple[Snapshot, Sequence[ops.Operation]]:
+    def read_rest(self, tree: Change) -> tuple[Snapshot, Sequence[ops.Operation]]:
         """Read a tree, and return the remaining operations of its change.
 
         :raises LeftAlone: if others are in the way
@@ -213,7 +213,7 @@ class Carrier(Inspector):
         self._done.pop(tree.root_provider_uuid, None)
         return True
 
-    def _sentences(self, tree: Change) -> list[str]:
+    def _done_parts(self, tree: Change) -> list[str]:
         """Return the parts of a change that are carried out, or may be, in words."""
         sides = tree.before, self.current(tree).after
         names = {state.uuid: state.name for side in sides for state in side.providers.values()}
@@ -243,7 +243,7 @@ class Carrier(Inspector):
         # Others had changed it before anything was sent.
         return phases.is_untouched(current, self._read(reader, current, showing))
 
-    def _taken_back(self, tree: Change) -> bool:
+    def _take_back(self, tree: Change) -> bool:
         """Roll back a tree; return whether there was anything to roll back."""
         current = self.current(tree)
         if self._is_never_applied(tree, current):
@@ -323,7 +323,7 @@ class Carrier(Inspector):
         if part is not current:
             self.journal.revise(part)
             prepared = prepared and (part.before, operations_of(part))
-        live, operations = prepared if prepared is not None else self.left(tree)
+        live, operations = prepared if prepared is not None else self.read_rest(tree)
         self._write(tree, live, operations)
         if retained := self._retained.pop(root_uuid, ()):
             raise Obstructed(retained)
@@ -335,7 +335,7 @@ class Carrier(Inspector):
 
     def _backward(self, tree: Change) -> TreeResult:
         is_begun = self.is_begun(tree)
-        if not self._taken_back(tree) and not is_begun:
+        if not self._take_back(tree) and not is_begun:
             return self._result(tree, State.ALREADY_BACK)
         self.journal.end(tree.root_provider_uuid, State.ROLLED_BACK)
         return self._result(tree, State.ROLLED_BACK)

@@ -14,7 +14,7 @@ from placementclient.changes.operations import Operation
 from placementclient.changes.records import operations
 from placementclient.changes.tree_merge import merge_change
 from placementclient.changes.tree_queue import unknown_outcomes
-from placementclient.changes.written_values import is_unmade
+from placementclient.changes.written_values import is_lost
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.findings import Finding
@@ -59,7 +59,7 @@ class Inspector:
         """Return whether a request may ever have been sent for a tree."""
         return self.journal.of(tree.root_provider_uuid).begun
 
-    def stands(self, tree: Change, *, backward: bool) -> bool:
+    def is_unchanged(self, tree: Change, *, backward: bool) -> bool:
         """Return whether a tree is still as the last run left it, by its journal.
 
         :raises LeftAlone: if it was undone in part, and its change is atomic
@@ -163,9 +163,9 @@ class Inspector:
             sent = None if record.sent is None else [*map(operations.parsed, record.sent)]
         except (LookupError, ValueError) as reason:
             raise PlacementError(f'The journal of the plan is damaged: {reason}') from None
-        if sent and record.is_open and is_unmade(sent[-1], live):
+        if sent and record.is_open and is_lost(sent[-1], live):
             sent.pop()
-            self.journal.note_unmade(tree.root_provider_uuid)
+            self.journal.note_lost(tree.root_provider_uuid)
         return merge_change(tree, live, sent, backward=backward)
 
     def _status(self, reader: ScopeReader, tree: Change) -> tuple[Status, str]:

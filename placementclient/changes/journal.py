@@ -149,7 +149,7 @@ class Journal:
         ids = {name: getattr(client, name) for name in ('request_id', 'global_request_id')}
         self._write(root_provider_uuid, synced=False, outcome=outcome, undone=undone, **ids)
 
-    def note_unmade(self, root_provider_uuid: str) -> None:
+    def note_lost(self, root_provider_uuid: str) -> None:
         """Write that the last intent was not carried out, as the service shows."""
         self._write(root_provider_uuid, synced=False, outcome='not carried out', undone=1)
 

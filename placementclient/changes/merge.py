@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from placementclient.changes.diff import diff
 from placementclient.changes.obstacles import additions, obstacle, retained
-from placementclient.changes.operations import Operation, onto
+from placementclient.changes.operations import Operation, merge_names
 from placementclient.changes.summary import shown
 from placementclient.changes.written_values import WrittenValues, comparable
 from placementclient.model.consumers import Allocations, Consumer, gained
@@ -99,13 +99,13 @@ class _Merge:
             after = self._after.providers.get(uuid)
             live = self._live.providers.get(uuid)
             if after is None:
-                self._gone(before, live)
+                self._delete_provider(before, live)
             elif live is None and before is None:
                 self.states[uuid] = after
             elif live is None:
                 self.obstacles.append(obstacle(after.name, f'{after.name} does not exist any more'))
             else:
-                self.states[uuid] = self._merged(
+                self.states[uuid] = self._merge_provider(
                     before or ProviderState(after.provider), after, live
                 )
 
@@ -117,34 +117,34 @@ class _Merge:
                 self._after.consumers.get(uuid) or Consumer(uuid),
             )
         if self._is_back:
-            self._unneeded()
-        self._overcommitted()
+            self._skip_deleted()
+        self._refuse_overcommitted()
         if self._is_atomic and not self._is_forward:
             # Forward the planner has judged the units; other changes have temporary inventory.
-            self._unadmitted()
-        self._settle()
-        self._overused()
+            self._refuse_unadmitted()
+        self._refuse_dependents()
+        self._keep_used_inventories()
 
     def _merge_consumer(self, uuid: str, before: Consumer, after: Consumer) -> None:
-        live = self._live.consumers.get(uuid)
+        live, change = self._live.consumers.get(uuid), ConsumerChange(before, after)
         if live is not None:
-            before, after = _with_live_owner(before, after, live)
+            change = change.with_owner_of(live)
+        before, after = change.before, change.after
         was, desired, now = comparable(before), comparable(after), comparable(live)
         if was == desired or now == desired or self._is_ended(uuid, now):
             return
         is_written = now in self._written.consumers.get(uuid, ())
-        change = ConsumerChange(before, after)
         if self._is_forward and not is_written and change.is_outdated_release(live):
             self.obstacles.append(retained(uuid))
         elif now != was and not is_written:
             values = f'{shown(now[0])}, neither {shown(was[0])} nor {shown(desired[0])}'
-            self._object_for(uuid, f'allocations is {values}')
+            self._note_consumer(uuid, f'allocations is {values}')
         elif not after.allocations:
             del self.consumers[uuid]
         else:
             self.consumers[uuid] = replace(after, generation=live.generation if live else None)
 
-    def _unneeded(self) -> None:
+    def _skip_deleted(self) -> None:
         """Leave out the providers that others had deleted before the change was made."""
         needed = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
         made_again = self._after.providers.keys() - self._before.providers.keys()
@@ -158,17 +158,17 @@ class _Merge:
         """Return True if others had ended a consumer before the change was made."""
         return self._is_back and not now[0] and uuid not in self._written.consumers
 
-    def _settle(self) -> None:
+    def _refuse_dependents(self) -> None:
         """Refuse parts of the change that need a refused part, until nothing changes."""
         while True:
             decided = dict(self.states), dict(self.consumers)
-            self._users()
-            self._names()
-            self._stranded()
+            self._keep_used_providers()
+            self._refuse_taken_names()
+            self._refuse_stranded()
             if decided == (self.states, self.consumers):
                 return
 
-    def _overcommitted(self) -> None:
+    def _refuse_overcommitted(self) -> None:
         """Refuse allocations for which there is no room any more, though there was when planned."""
         gains = self._gains()
         for consumer in list(self.consumers.values()):
@@ -182,7 +182,7 @@ class _Merge:
             if message := next(full, None):
                 self._refuse(consumer, message)
 
-    def _unadmitted(self) -> None:
+    def _refuse_unadmitted(self) -> None:
         """Refuse allocations that the units of an inventory do not admit."""
         for consumer in list(self.consumers.values()):
             refused = (
@@ -206,7 +206,7 @@ class _Merge:
     def _refuse(self, consumer: Consumer, message: str) -> None:
         """Leave a consumer as it is."""
         uuid = consumer.uuid
-        self._object_for(uuid, message)
+        self._note_consumer(uuid, message)
         if uuid in self._live.consumers:
             self.consumers[uuid] = self._live.consumers[uuid]
         else:
@@ -216,7 +216,7 @@ class _Merge:
         """Return how much more is used of each provider and class once the change is made."""
         return _gains(self._live.consumers.values(), self.consumers.values())
 
-    def _used(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
+    def _amount_used(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
         live = self._live.providers.get(uuid)
         return gains[uuid][name] + (live.used(name) if live else 0)
 
@@ -229,32 +229,32 @@ class _Merge:
             used = max(used, self._planned_for[state.uuid][name])
         # Only an inventory that was reviewed as overcommitted may be so now.
         reviewed = used if planned is None or planned.capacity(name) < used else 0
-        return self._used(state.uuid, name, gains) > max(state.capacity(name), reviewed)
+        return self._amount_used(state.uuid, name, gains) > max(state.capacity(name), reviewed)
 
-    def _gone(self, before: ProviderState | None, live: ProviderState | None) -> None:
+    def _delete_provider(self, before: ProviderState | None, live: ProviderState | None) -> None:
         assert before is not None
         if live is None:
             return
         blocked = len(self.obstacles)
-        self._merged(before, replace(before, inventories={}), live)
+        self._merge_provider(before, replace(before, inventories={}), live)
         is_written_position = live.position in self._written.positions.get(live.uuid, ())
         self.obstacles += additions(before, live, is_written_position=is_written_position)
         if len(self.obstacles) == blocked:
             del self.states[before.uuid]
 
-    def _merged(
+    def _merge_provider(
         self, before: ProviderState, after: ProviderState, live: ProviderState
     ) -> ProviderState:
         """Return a live provider with the parts of the change that have no obstacle."""
         return replace(
             live,
-            provider=self._position(before, after, live),
-            inventories=self._inventories(before, after, live),
-            traits=onto(before.traits, after.traits, live.traits),
-            aggregates=onto(before.aggregates, after.aggregates, live.aggregates),
+            provider=self._merge_position(before, after, live),
+            inventories=self._merge_inventories(before, after, live),
+            traits=merge_names(before.traits, after.traits, live.traits),
+            aggregates=merge_names(before.aggregates, after.aggregates, live.aggregates),
         )
 
-    def _position(
+    def _merge_position(
         self, before: ProviderState, after: ProviderState, live: ProviderState
     ) -> Provider:
         provider = live.provider
@@ -266,10 +266,10 @@ class _Merge:
             if now in (was, desired) or is_written:
                 provider = replace(provider, **{key: desired})
             else:
-                self._object(after, label, was, desired, now)
+                self._note_obstacle(after, label, was, desired, now)
         return provider
 
-    def _inventories(
+    def _merge_inventories(
         self, before: ProviderState, after: ProviderState, live: ProviderState
     ) -> dict[str, Inventory]:
         result = dict(live.inventories)
@@ -285,28 +285,28 @@ class _Merge:
             elif was == desired:
                 merged = now
             elif was is None or desired is None or now is None or self._is_atomic:
-                self._object(after, name, was, desired, now)
+                self._note_obstacle(after, name, was, desired, now)
                 continue
             else:
-                merged = self._fields(after, name, (was, desired, now))
+                merged = self._merge_fields(after, name, (was, desired, now))
             if merged is None:
                 result.pop(name, None)
             else:
                 result[name] = merged
         return result
 
-    def _fields(
+    def _merge_fields(
         self, state: ProviderState, name: str, sides: tuple[Inventory, Inventory, Inventory]
     ) -> Inventory:
         was, desired, now = (inventory.as_fields() for inventory in sides)
         changed = {key for key in was if was[key] != desired[key]}
         for key in sorted(changed):
             if now[key] not in (was[key], desired[key]):
-                self._object(state, f'{name}:{key}', was[key], desired[key], now[key])
+                self._note_obstacle(state, f'{name}:{key}', was[key], desired[key], now[key])
                 changed.discard(key)
         return sides[2].with_fields({key: desired[key] for key in changed})
 
-    def _names(self) -> None:
+    def _refuse_taken_names(self) -> None:
         """Refuse to make or rename a provider to a name that another provider has."""
         taken = {state.name: uuid for uuid, state in self._live.providers.items()}
         for uuid, state in list(self.states.items()):
@@ -314,13 +314,13 @@ class _Merge:
             other = self.states.get(holder)
             is_taken = holder != uuid and other is not None and other.name == state.name
             if is_taken and not self._stays(uuid):
-                self._leave(state, f'{state.name} exists, with the UUID {holder}')
+                self._leave_provider(state, f'{state.name} exists, with the UUID {holder}')
 
     def _stays(self, uuid: str) -> bool:
         """Return True if a provider is left as it is."""
         return self.states.get(uuid) == self._live.providers.get(uuid)
 
-    def _leave(self, state: ProviderState, message: str) -> None:
+    def _leave_provider(self, state: ProviderState, message: str) -> None:
         """Leave a provider as it is; if it does not exist, do not make it."""
         self.obstacles.append(obstacle(state.name, message))
         if state.uuid in self._live.providers:
@@ -328,32 +328,32 @@ class _Merge:
         else:
             del self.states[state.uuid]
 
-    def _stranded(self) -> None:
+    def _refuse_stranded(self) -> None:
         """Refuse the consumers and children of a provider that is not made."""
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
             if state.provider.parent_provider_uuid in missing and not self._stays(uuid):
-                self._leave(state, f'{state.name}: its parent is not made')
+                self._leave_provider(state, f'{state.name}: its parent is not made')
         for uuid, consumer in list(self.consumers.items()):
             if consumer != self._live.consumers.get(uuid) and missing & consumer.allocations.keys():
                 self._refuse(consumer, 'its provider is not made')
 
-    def _users(self) -> None:
+    def _keep_used_providers(self) -> None:
         """Refuse to delete a provider that others use, or that others have put children below."""
         gone = self._live.providers.keys() - self.states.keys()
         for consumer in self.consumers.values():
             for uuid in gone & consumer.allocations.keys():
-                self._keep(uuid, f'allocations: consumer {consumer.uuid}')
+                self._keep_provider(uuid, f'allocations: consumer {consumer.uuid}')
         for state in list(self.states.values()):
             parent = state.provider.parent_provider_uuid
             if parent in gone and parent not in self.states:
-                self._keep(parent, f'children: {state.name}')
+                self._keep_provider(parent, f'children: {state.name}')
 
-    def _keep(self, uuid: str, users: str) -> None:
+    def _keep_provider(self, uuid: str, users: str) -> None:
         state = self._live.providers[uuid]
-        self._leave(state, f'{state.name} has {users}')
+        self._leave_provider(state, f'{state.name} has {users}')
 
-    def _overused(self) -> None:
+    def _keep_used_inventories(self) -> None:
         """Refuse to shrink an inventory below a usage that has grown since the plan."""
         gains = self._gains()
         for uuid, state in self.states.items():
@@ -364,33 +364,22 @@ class _Merge:
             for name, was in live.inventories.items():
                 room = state.capacity(name)
                 if room < was.capacity and self._is_full(state, name, gains):
-                    used = f'{self._used(uuid, name, gains)} used'
-                    self._object(state, name, was.capacity, room, used)
+                    used = f'{self._amount_used(uuid, name, gains)} used'
+                    self._note_obstacle(state, name, was.capacity, room, used)
                     retained[name] = was
             if retained != state.inventories:
                 self.states[uuid] = replace(state, inventories=retained)
 
-    def _object(self, state: ProviderState, part: str, before: Any, after: Any, live: Any) -> None:
+    def _note_obstacle(
+        self, state: ProviderState, part: str, before: Any, after: Any, live: Any
+    ) -> None:
         """Note a live value that is on neither side of the change."""
         values = f'{shown(live)}, neither {shown(before)} nor {shown(after)}'
         self.obstacles.append(obstacle(state.name, f'{state.name}: {part} is {values}'))
 
-    def _object_for(self, consumer_uuid: str, message: str) -> None:
+    def _note_consumer(self, consumer_uuid: str, message: str) -> None:
         name = f'consumer {consumer_uuid}'
         self.obstacles.append(obstacle(name, f'{name}: {message}'))
-
-
-def _with_live_owner(
-    before: Consumer, after: Consumer, live: Consumer
-) -> tuple[Consumer, Consumer]:
-    """Return both sides of a consumer, with its live owner unless the change sets another one."""
-    if after.allocations:
-        # Placement lets no consumer lose its type.
-        after = replace(after, type=after.type or live.type)
-    if comparable(before)[1] != comparable(after)[1]:
-        return before, after
-    owner = {'project_id': live.project_id, 'user_id': live.user_id, 'type': live.type}
-    return replace(before, **owner), replace(after, **owner)
 
 
 def _gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping[str, Counter[str]]:

@@ -76,7 +76,9 @@ class _SetNames:
     after: frozenset[str]
 
 
-def onto(before: frozenset[str], after: frozenset[str], live: frozenset[str]) -> frozenset[str]:
+def merge_names(
+    before: frozenset[str], after: frozenset[str], live: frozenset[str]
+) -> frozenset[str]:
     """Apply the change of a set of names to ``live``; keep the changes of others."""
     return (live - (before - after)) | (after - before)
 

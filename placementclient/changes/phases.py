@@ -80,7 +80,7 @@ def is_untouched(tree: Change, live: Snapshot) -> bool:
     return phase_of(tree, live) in (Phase.BEFORE, None) or (bool(created) and are_empty)
 
 
-def is_taken_back(tree: Change, live: Snapshot) -> bool:
+def is_moved_back(tree: Change, live: Snapshot) -> bool:
     """Return whether the inventories are back that a change moves, with whatever other figures."""
     parts = list(moving_parts(tree, live))
     return bool(parts) and all(part.phase is Phase.BEFORE or part.has_old_total for part in parts)

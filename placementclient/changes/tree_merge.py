@@ -10,7 +10,7 @@ from placementclient.changes.operations import Operation
 from placementclient.changes.phases import (
     Phase,
     is_empty,
-    is_taken_back,
+    is_moved_back,
     phase_of,
     preparation,
 )
@@ -46,7 +46,7 @@ def merge_change(
 
 
 def _is_moved(change: Change, live: Snapshot, backward: bool) -> bool:
-    return is_taken_back(change, live) if backward else phase_of(change, live) is Phase.AFTER
+    return is_moved_back(change, live) if backward else phase_of(change, live) is Phase.AFTER
 
 
 def _preconditions(tree: Change, live: Snapshot) -> Iterator[Finding]:

@@ -68,7 +68,7 @@ class WrittenValues:
         return live
 
 
-def is_unmade(operation: ops.Operation, live: Snapshot) -> bool:
+def is_lost(operation: ops.Operation, live: Snapshot) -> bool:
     """Return whether a request was not carried out: one of its consumers is as it was before."""
     return isinstance(operation, ops.SetAllocations) and any(
         consumer.allocations

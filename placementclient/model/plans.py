@@ -5,7 +5,7 @@ import enum
 import functools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -180,6 +180,18 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
         """
         then, now = self.before.generation, live.generation if live else None
         return self.is_release and None not in (then, now) and then != now
+
+    def with_owner_of(self, live: Consumer) -> Self:
+        """Return the change with the live owner on both sides, unless it sets another owner."""
+        after = self.after
+        if after.allocations:
+            # Placement lets no consumer lose its type.
+            after = replace(after, type=after.type or live.type)
+        sides = [side.owner if side.allocations else None for side in (self.before, after)]
+        if sides[0] != sides[1]:
+            return replace(self, after=after)
+        owner = {'project_id': live.project_id, 'user_id': live.user_id, 'type': live.type}
+        return replace(self, before=replace(self.before, **owner), after=replace(after, **owner))
 
     def gains(self) -> Iterator[tuple[str, str, int]]:
         """Return how much more it has afterwards of each class of each provider."""

@@ -82,7 +82,7 @@ def apply(
                 again = run.look(tree, run.reader([tree]), backward=False)
                 if again.obstacle is not None:
                     queue.end(run.leave_alone(tree, again.obstacle))
-            queue.run(functools.partial(run.brought, backward=backward), workers)
+            queue.run(functools.partial(run.carry_tree, backward=backward), workers)
         return run.outcome(queue.outcome())
 
 
@@ -101,7 +101,7 @@ def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool
 
     def ended(tree: Change) -> TreeResult | None:
         try:
-            is_so = run.stands(tree, backward=backward)
+            is_so = run.is_unchanged(tree, backward=backward)
         except Differs as reason:
             return result_of(tree, State.LEFT_ALONE, reason)
         state = State.ALREADY_BACK if backward else State.ALREADY_APPLIED

@@ -47,14 +47,14 @@ class ReshapeCarrier(Carrier):
             except invariants.BadPlan as fault:
                 raise errors.BadFile(path, str(fault)) from None
 
-    def left(self, tree: Change) -> tuple[Snapshot, Sequence[Operation]]:
+    def read_rest(self, tree: Change) -> tuple[Snapshot, Sequence[Operation]]:
         """Read a tree, and return the remaining operations of its change.
 
         :raises PlannedAgain: if the tree has changed, and a new plan is noted
         :raises LeftAlone: if no new plan is the one that was reviewed
         """
         try:
-            return super().left(tree)
+            return super().read_rest(tree)
         except Obstructed as drift:
             if not drift.is_drift:
                 raise
