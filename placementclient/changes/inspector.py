@@ -76,7 +76,8 @@ class Inspector:
             # It may have made or deleted the providers of one side, or be half way between them.
             providers = {*providers, *tree.after.providers} if tree.after.providers else set()
         # The root of a tree that a reshape only adds to does not change.
-        providers.update(tree.roots.keys() - tree.after.providers.keys())
+        states = {*tree.before.providers, *tree.after.providers}
+        providers.update(tree.roots.keys() - states)
         return not providers.isdisjoint(reader.listed(tree)) if providers else None
 
     def reader(self, trees: Sequence[Change]) -> ScopeReader:
