@@ -261,48 +261,46 @@ def test_roles_decide_what_a_user_may_do(user):
     assert reshaper == [is_allowed, is_allowed]
 
 
-@pytest.mark.parametrize('user', ROLES)
-def test_the_user_of_a_nova_conf_is_checked_before_an_upgrade(tmp_path, user):
-    status, is_allowed = ROLES[user]
-    file = tmp_path / 'nova.conf'
-    settings.save(file, {'placement': {**settings.account(user), 'project_name': 'demo'}})
-    command = ('resource', 'api', 'check', '--for', '2026.1', '--service-conf', str(file))
+NEEDS = ('authentication', 'endpoint', 'version', 'read', 'reshape', 'clock')
+#: Files by name: the user and other values of [placement], how the checks end, and a word of them.
+CONFIGURED: dict[str, tuple[str, dict[str, str], dict[str, bool], str]] = {
+    **{
+        user: (
+            user,
+            {'project_name': 'demo'},
+            dict.fromkeys(NEEDS, True) | {'read': status == 0, 'reshape': is_allowed},
+            user,
+        )
+        for user, (status, is_allowed) in ROLES.items()
+    },
+    'wrong-password': ('nova', {'password': 'never-printed'}, {NEEDS[0]: False}, '401'),
+    'wrong-region': (
+        'nova', {'region_name': 'Elsewhere'}, {NEEDS[0]: True, NEEDS[1]: False}, 'Elsewhere'
+    ),
+    'wrong-interface': (
+        'nova',
+        {'region_name': layout.SHORT_REGION, 'valid_interfaces': 'admin'},
+        {NEEDS[0]: True, NEEDS[1]: False},
+        'endpoint',
+    ),
+}  # fmt: skip
 
-    results = both(*command, '-f', 'json', environment=variables())
 
-    for result in results:
-        rows = {row['need']: row for row in result.json(0 if is_allowed else 3)}
-        assert {need: row['is_met'] for need, row in rows.items()} == {
-            'authentication': True,
-            'endpoint': True,
-            'version': True,
-            'read': status == 0,
-            'reshape': is_allowed,
-            'clock': True,
-        }
-        assert user in rows['authentication']['has']
-        assert layout.url('placement') in rows['endpoint']['has']
-        assert layout.PASSWORD not in result.stdout + result.stderr
-
-
-@pytest.mark.parametrize(
-    ('values', 'need', 'reason'),
-    [
-        ({'password': 'never-printed'}, 'authentication', '401'),
-        ({'region_name': 'Elsewhere'}, 'endpoint', 'Elsewhere'),
-        ({'region_name': layout.SHORT_REGION, 'valid_interfaces': 'admin'}, 'endpoint', 'endpoint'),
-    ],
-)
-def test_a_nova_conf_that_does_not_find_placement_is_named(tmp_path, values, need, reason):
-    file = tmp_path / 'nova.conf'
-    settings.save(file, {'placement': {**settings.account('nova'), **values}})
-    command = ('resource', 'api', 'check', '--service-conf', str(file), '-f', 'json')
+def test_service_users_of_nova_confs_are_checked_before_an_upgrade(tmp_path):
+    files = {name: str(tmp_path / f'{name}.conf') for name in CONFIGURED}
+    for name, (user, values, *_) in CONFIGURED.items():
+        settings.save(files[name], {'placement': {**settings.account(user), **values}})
+    given = [word for path in files.values() for word in ('--service-conf', path)]
+    command = ('resource', 'api', 'check', '--for', '2026.1', *given, '-f', 'json')
 
     for result in both(*command, environment=variables()):
-        last = result.json(3)[-1]
-        assert (last['need'], last['is_met']) == (need, False)
-        assert reason in last['has']
-        assert 'never-printed' not in result.stdout + result.stderr
+        rows = result.json(3)
+        for name, (_, _, needs, reason) in CONFIGURED.items():
+            ours = [row for row in rows if row['file'] == files[name]]
+            assert {row['need']: row['is_met'] for row in ours} == needs, name
+            assert any(reason in row['has'] for row in ours), (name, ours)
+        for secret in (layout.PASSWORD, 'never-printed'):
+            assert secret not in result.stdout + result.stderr
 
 
 @pytest.mark.usefixtures('clouds')
