@@ -44,7 +44,7 @@ def of_servers(
         if migration.uuid and not migration.is_over:
             moving[migration.server_uuid].append(migration.uuid)
     for uuid, server in servers.items():
-        policy, source = _policy(server, path, images.of(server)[0])
+        policy, source = _policy(server, path, images.find(server)[0])
         consumers = [(uuid, source)]
         consumers += [(m, f'{source}, migration of server {uuid}') for m in moving[uuid]]
         for consumer_uuid, evidence in consumers:

@@ -9,7 +9,7 @@ from placementclient.model.consumers import Consumer, Resources, together
 from placementclient.model.servers import Flavor, Server
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_parts import Refusal
-from placementclient.nova.server_request import devices, resources
+from placementclient.nova.server_request import find_devices, sum_resources
 
 #: The classes that each server is compared in; other ones only where its flavor has them.
 _USUAL = frozenset({'VCPU', 'MEMORY_MB', 'DISK_GB'})
@@ -48,7 +48,7 @@ def amended(snapshot: Snapshot, server: Server, consumer: Consumer) -> Consumer:
     if host is None:
         raise UnknownAmounts(f'there is no resource provider {server.node}')
     requested = _requested(server)
-    if chosen := sorted(wrong.keys() & set(devices(_flavor(server)))):
+    if chosen := sorted(wrong.keys() & set(find_devices(_flavor(server)))):
         raise UnknownAmounts(f'which devices it has: {", ".join(chosen)}')
     allocations = {uuid: dict(amounts) for uuid, amounts in consumer.allocations.items()}
     for name, (_, amount) in wrong.items():
@@ -85,7 +85,7 @@ def _new_place(snapshot: Snapshot, host: ProviderState, resource_class: str) -> 
 
 def _requested(server: Server) -> Resources:
     try:
-        return resources(_flavor(server), boots_from_volume=server.boots_from_volume)
+        return sum_resources(_flavor(server), boots_from_volume=server.boots_from_volume)
     except Refusal as refusal:
         raise UnknownAmounts(f'Nova refuses its flavor: {refusal}') from None
 

@@ -14,7 +14,7 @@ from placementclient.model.consumers import Consumer, Resources, together
 from placementclient.model.servers import Server, ServerMigration, moment
 from placementclient.model.services import BaremetalNode, Hypervisor
 from placementclient.nova.server_parts import Refusal
-from placementclient.nova.server_request import resources
+from placementclient.nova.server_request import sum_resources
 from placementclient.placing.topology import Topology
 
 #: A time before all others: whoever changed then has not changed since anything.
@@ -312,6 +312,6 @@ def _asked(server: Server) -> Counter[str]:
     if not server.flavor:
         return Counter()
     try:
-        return _joined(resources(server.flavor, boots_from_volume=server.boots_from_volume))
+        return _joined(sum_resources(server.flavor, boots_from_volume=server.boots_from_volume))
     except Refusal:
         return Counter()

@@ -15,7 +15,7 @@ from placementclient.model.nova import INSTANCE
 from placementclient.model.servers import Server
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_parts import Refusal
-from placementclient.nova.server_request import devices, resources
+from placementclient.nova.server_request import find_devices, sum_resources
 from placementclient.placing.providers import is_sharing
 
 #: Why nothing is written.
@@ -179,7 +179,7 @@ def _judged(snapshot: Snapshot, server: Server, node: str) -> Heal:
     if not flavor:
         return unknown('its flavor with extra specs is not known')
     try:
-        chosen = devices(flavor)
+        chosen = find_devices(flavor)
     except Refusal as refusal:
         return unknown(f'Nova refuses its flavor: {refusal}')
     if chosen:
@@ -191,7 +191,7 @@ def _judged(snapshot: Snapshot, server: Server, node: str) -> Heal:
     if any(snapshot.unlisted(state.uuid) for state in tree):
         # Allocations from before consumers were recorded, which no request for them shows.
         return unknown(f'{node} has usage that no consumer answers for: it may be its')
-    amounts = resources(flavor, boots_from_volume=server.boots_from_volume)
+    amounts = sum_resources(flavor, boots_from_volume=server.boots_from_volume)
     if not amounts:
         return unknown('its flavor asks for nothing')
     for name in amounts:

@@ -29,7 +29,7 @@ class Images:
     reason: str = 'images not given'
     volume_reason: str = 'volumes not given'
 
-    def of(self, server: Server) -> tuple[Image | None, tuple[str, ...]]:
+    def find(self, server: Server) -> tuple[Image | None, tuple[str, ...]]:
         """Return the image of a server, and what is not known of it, each part with the reason.
 
         The API of Nova has standard properties of images alone, no traits.
@@ -46,14 +46,14 @@ class Images:
         return (None if properties is None else Image(properties)), unknown
 
 
-def images(document: Any, path: str, servers: Iterable[Server] = ()) -> Images:
+def read_images(document: Any, path: str, servers: Iterable[Server] = ()) -> Images:
     """Return the images of ``GET /v2/images``, and of the ``volumes`` of Cinder beside them.
 
     :param servers: of which the root volumes are wanted
     """
     by_id = {}
     for place in _places(document, path, 'images'):
-        by_id[str(place.fields.get('id')).lower()] = image(place.fields, path, place.name)
+        by_id[str(place.fields.get('id')).lower()] = read_image(place.fields, path, place.name)
     volumes: dict[str, list[Mapping[str, Any]]] = {}
     if isinstance(document, Mapping) and _VOLUMES in document:
         for place in _places(document, path, _VOLUMES):
@@ -66,7 +66,7 @@ def images(document: Any, path: str, servers: Iterable[Server] = ()) -> Images:
     return Images(by_id, of_servers, missing, missing)
 
 
-def image(document: Any, path: str, name: str = 'image') -> Image:
+def read_image(document: Any, path: str, name: str = 'image') -> Image:
     """Return an image: the answer to ``GET /v2/images/{id}``."""
     place = RecordPlace(path, name, document)
     if not isinstance(document, Mapping) or 'disk_format' not in document:

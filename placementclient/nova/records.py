@@ -148,7 +148,7 @@ def scheduled(document: Any, path: str, images: Callable[[Server], Images]) -> S
     [raw] = document
     if not server.flavor:
         raise RecordPlace(path, 'server', raw).error('its flavor with extra specs is not known')
-    image, unknown = images(server).of(server)
+    image, unknown = images(server).find(server)
     hints = raw.get('scheduler_hints') or raw.get('OS-SCH-HNT:scheduler_hints') or ()
     return ServerRequest(
         server.flavor,

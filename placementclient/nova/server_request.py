@@ -82,7 +82,7 @@ class NovaRequest(NamedTuple):
 _DEFAULTS, _NO_SOURCES = Settings(), Sources()
 
 
-def requested(
+def build_request(
     server: ServerRequest,
     settings: Settings = _DEFAULTS,
     sources: Sources = _NO_SOURCES,
@@ -92,11 +92,11 @@ def requested(
 
     :raises Refusal: if Nova refuses the server, with the reason
     """
-    draft = _drafted(server, settings, sources, rules)
+    draft = _write_draft(server, settings, sources, rules)
     second = None
     if draft.cpus.policy == 'dedicated' and not settings.disable_fallback_pcpu_query:
         others = [rule for rule in rules if rule is not pinned_cpus]
-        shared = _drafted(server, settings, sources, others)
+        shared = _write_draft(server, settings, sources, others)
         # A request filter has found them, once for both.
         shared.forbidden_member_of = draft.forbidden_member_of
         second = shared.request()
@@ -105,11 +105,11 @@ def requested(
         second,
         tuple(dict.fromkeys(draft.unknown)),
         tuple(scheduler_filters.decided(server, settings)),
-        tuple(_ignored(server.flavor)),
+        tuple(_find_ignored_specs(server.flavor)),
     )
 
 
-def _drafted(
+def _write_draft(
     server: ServerRequest, settings: Settings, sources: Sources, rules: Sequence[Rule]
 ) -> Draft:
     draft = Draft(server, settings, sources)
@@ -118,7 +118,7 @@ def _drafted(
     return draft
 
 
-def _ignored(flavor: Flavor) -> Iterator[str]:
+def _find_ignored_specs(flavor: Flavor) -> Iterator[str]:
     for key, value in flavor.extra_specs.items():
         match = EXTRA_SPEC.fullmatch(key)
         if match and match[1] == 'resources' and not OpenGroup().add('resources', match[3], value):
@@ -126,15 +126,15 @@ def _ignored(flavor: Flavor) -> Iterator[str]:
             yield f'{key}={value}{hint}'
 
 
-def resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, int]:
+def sum_resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, int]:
     """Return the resources of a server of this flavor if all are on its host.
 
     :raises Refusal: if Nova refuses the flavor
     """
-    return amounts(requested(ServerRequest(flavor, from_volume=boots_from_volume)).first)
+    return sum_amounts(build_request(ServerRequest(flavor, from_volume=boots_from_volume)).first)
 
 
-def amounts(request: CandidateRequest) -> dict[str, int]:
+def sum_amounts(request: CandidateRequest) -> dict[str, int]:
     """Return the sum of the amounts of all groups of a request."""
     return dict(together(group.resources for group in (request.common, *request.groups.values())))
 
@@ -150,26 +150,30 @@ class Scheduling:
     sources: Sources = _NO_SOURCES
     parts: Mapping[str, Any] = field(default_factory=dict)
 
-    def requested(self, flavor: Flavor, *, is_owned: bool | None = None) -> NovaRequest:
-        return self.of_server(ServerRequest(flavor), is_owned=is_owned)
+    def build_request(self, flavor: Flavor, *, is_owned: bool | None = None) -> NovaRequest:
+        return self.build_server_request(ServerRequest(flavor), is_owned=is_owned)
 
-    def accepted(self, flavors: Iterable[Flavor]) -> Iterator[tuple[Flavor, CandidateRequest]]:
+    def build_accepted_requests(
+        self, flavors: Iterable[Flavor]
+    ) -> Iterator[tuple[Flavor, CandidateRequest]]:
         """Return the request of each flavor that Nova does not refuse."""
         for flavor in flavors:
             try:
-                yield flavor, self.requested(flavor, is_owned=False).first
+                yield flavor, self.build_request(flavor, is_owned=False).first
             except Refusal:
                 continue
 
-    def of_server(self, server: ServerRequest, *, is_owned: bool | None = None) -> NovaRequest:
+    def build_server_request(
+        self, server: ServerRequest, *, is_owned: bool | None = None
+    ) -> NovaRequest:
         """Return the request for a server; the arguments override its values."""
         parts = {name: value for name, value in self.parts.items() if value}
         sources = replace(self.sources, is_owned=is_owned)
-        return requested(replace(server, **parts), self.settings, sources)
+        return build_request(replace(server, **parts), self.settings, sources)
 
 
-def devices(flavor: Flavor) -> list[str]:
+def find_devices(flavor: Flavor) -> list[str]:
     """Return the extra specs and classes of a flavor that a device of the host serves."""
-    classes = resources(flavor)
+    classes = sum_resources(flavor)
     specs = [key for key in (PROFILE, ALIAS) if flavor.extra_specs.get(key)]
     return specs + [name for name in _DEVICE_CLASSES if name in classes]

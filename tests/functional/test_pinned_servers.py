@@ -19,7 +19,7 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.servers import Flavor
 from placementclient.nova.server_parts import ServerRequest
-from placementclient.nova.server_request import requested
+from placementclient.nova.server_request import build_request
 from placementclient.placing.topology import Topology
 from placementclient.producers import inquiry
 from tests.functional import clouds, databases
@@ -92,7 +92,7 @@ def test_as_many_servers_with_dedicated_cpus_fit_as_can_be_claimed(client):
         database = database or Database(client)
         databases.clear(databases.sqlite_file(client.session))
         database.fill(random_world(chance))
-        nova = requested(ServerRequest(random_flavor(chance)))
+        nova = build_request(ServerRequest(random_flavor(chance)))
         snapshot = clouds.captured(client)
         counts = {row.name: row.count for row in fits.by_tree(Topology(snapshot), nova.first)}
 

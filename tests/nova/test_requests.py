@@ -62,7 +62,7 @@ def predicted(document, rules):
         ],
     )
     options = Settings(True, aliases=tuple(settings.pop('alias')), **settings)
-    request = server_request.requested(server, options, sources, rules)
+    request = server_request.build_request(server, options, sources, rules)
     if request.unknown:
         raise AssertionError(f'all is known, but not {request.unknown}')
     return [nova_requests.canonical(query.of_scheduler(record)) for record in request.requests]

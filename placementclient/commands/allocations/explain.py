@@ -253,7 +253,7 @@ class ExplainCandidate(DocumentCommand):
             )
             self._group = next(iter(document[0].get('server_groups') or ()), None)
             how = scheduling.read_scheduling(self, server)
-            nova_request = how.of_server(server, is_owned=is_owned)
+            nova_request = how.build_server_request(server, is_owned=is_owned)
         else:
             how = scheduling.read_scheduling(self)
             flavors = scheduling.read_flavors(self, self.args.flavors)
@@ -263,7 +263,7 @@ class ExplainCandidate(DocumentCommand):
                     f'No flavor is called {name!r}: see openstack flavor list --all'
                     f'{wording.suggestion(name, by_name)}'
                 )
-            nova_request = how.requested(by_name[name], is_owned=is_owned)
+            nova_request = how.build_request(by_name[name], is_owned=is_owned)
         self.aggregates = how.sources.aggregates or ()
         # The answer itself has the filters.
         uncounted = nova_request._replace(filters=()).uncounted

@@ -153,10 +153,10 @@ def _read_image(
     if image is None:
         return None
     if _ID.fullmatch(image) is None:
-        return images.image(disk.read_document(image), image)
+        return images.read_image(disk.read_document(image), image)
     if source in (None, GLANCE):
-        return images.image(service.image(command.client, image), image)
-    by_id = images.images(disk.read_document(source), source).by_id
+        return images.read_image(service.image(command.client, image), image)
+    by_id = images.read_images(disk.read_document(source), source).by_id
     if image.lower() not in by_id:
         raise errors.BadArgument(f'{source} has no image {image}')
     return by_id[image.lower()]
@@ -173,7 +173,7 @@ def read_images(
     from placementclient.nova import images, service
 
     if source not in (None, GLANCE):
-        return images.images(disk.read_document(source), source, servers)
+        return images.read_images(disk.read_document(source), source, servers)
     lists: dict[str, list[Any]] = {'images': [], 'volumes': []}
     reasons = {'images': 'Glance does not have it', 'volumes': 'Cinder does not have it'}
     for name, ask in (('images', service.images_of), ('volumes', service.volumes_of)):
@@ -183,7 +183,7 @@ def read_images(
             if source and name == 'images':
                 raise
             reasons[name] = str(failure)
-    known = images.images(lists, source or GLANCE, servers)
+    known = images.read_images(lists, source or GLANCE, servers)
     return replace(known, reason=reasons['images'], volume_reason=reasons['volumes'])
 
 
@@ -230,7 +230,7 @@ def make_requests(
     for flavor in flavors:
         subject = f'flavor {flavor.name}:'
         try:
-            request = how.requested(flavor, is_owned=is_owned)
+            request = how.build_request(flavor, is_owned=is_owned)
         except Refusal as reason:
             warn(f'{subject} Nova refuses it: {reason}')
             continue

@@ -56,7 +56,9 @@ def _facts(
     hosts: Sequence[ProviderIndex], names: Names, flavor: Flavor, scheduling: Scheduling
 ) -> dict[str, Any]:
     try:
-        sent = scheduling.of_server(ServerRequest(flavor, from_volume=True), is_owned=False)
+        sent = scheduling.build_server_request(
+            ServerRequest(flavor, from_volume=True), is_owned=False
+        )
     except Refusal as reason:
         return {'refused': str(reason)}
     if sent.ignored:
@@ -139,8 +141,8 @@ def limit_missing(cloud: Cloud) -> Iterator[Finding]:
 def _requested(scheduling: Scheduling, flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:
     """Return the classes that flavors ask for, with the names of these."""
     asking = defaultdict[str, list[str]](list)
-    for flavor, request in scheduling.accepted(flavors):
-        for name in server_request.amounts(request):
+    for flavor, request in scheduling.build_accepted_requests(flavors):
+        for name in server_request.sum_amounts(request):
             asking[name].append(flavor.name)
     return {name: {'flavors': sorted(names)} for name, names in sorted(asking.items())}
 

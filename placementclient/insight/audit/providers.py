@@ -115,7 +115,7 @@ def wide_tree(cloud: Cloud) -> Iterator[Finding]:
     wide = {root: many for root, tree in cloud.topology.trees.items() if (many := _crowds(tree))}
     if not wide:
         return
-    flavors = list(cloud.answers.scheduling.accepted(cloud.answers.flavors or ()))
+    flavors = list(cloud.answers.scheduling.build_accepted_requests(cloud.answers.flavors or ()))
     requests = [request for _, request in flavors]
     counters = [
         (flavor.name, request.limit, candidate_count.counter(cloud.topology, request))

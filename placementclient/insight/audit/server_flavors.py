@@ -10,7 +10,7 @@ from placementclient.model.findings import Finding
 from placementclient.model.servers import Flavor, Image, Server
 from placementclient.nova.drafts import EXTRA_SPEC
 from placementclient.nova.server_parts import Refusal, ServerRequest
-from placementclient.nova.server_request import amounts, devices, requested
+from placementclient.nova.server_request import build_request, find_devices, sum_amounts
 
 #: The classes that every server may ask for.
 _USUAL = frozenset({'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB'})
@@ -36,7 +36,7 @@ def class_without_flavor(cloud: Cloud) -> Iterator[Finding]:
         classes = {name for group in port.groups for name in group.resources}
         of_ports.setdefault(port.server_uuid, set()).update(classes)
     for server, flavor, consumer in _placed(cloud):
-        image, _ = cloud.answers.images.of(server)
+        image, _ = cloud.answers.images.find(server)
         explained = _USUAL | of_ports.get(server.uuid, set()) | (set() if image else _OF_IMAGES)
         surplus = {
             name: amount
@@ -52,7 +52,9 @@ def _requested(flavor: Flavor, image: Image | None, classes: Iterable[str]) -> s
     """Return those of some classes that flavor and image may ask for: all, if for devices."""
     try:
         return set(
-            classes if devices(flavor) else amounts(requested(ServerRequest(flavor, image)).first)
+            classes
+            if find_devices(flavor)
+            else sum_amounts(build_request(ServerRequest(flavor, image)).first)
         )
     except Refusal:
         return set(classes)
@@ -61,7 +63,7 @@ def _requested(flavor: Flavor, image: Image | None, classes: Iterable[str]) -> s
 def trait_mismatch(cloud: Cloud) -> Iterator[Finding]:
     """A server is on a host without a trait that it requires, or with one that it forbids."""
     for server, flavor, consumer in _placed(cloud):
-        rules = list(_trait_rules(flavor, cloud.answers.images.of(server)[0]))
+        rules = list(_trait_rules(flavor, cloud.answers.images.find(server)[0]))
         if wrong := _broken_rules(cloud, consumer, rules) if rules else {}:
             [root] = cloud.hosts_of(consumer)
             host = {'flavor': flavor.name, 'host': cloud.name(root)}

@@ -136,7 +136,7 @@ class _RequestReader:
             self._read(server)
 
     def _read(self, server: Server) -> None:
-        image, missing = self.images.of(server)
+        image, missing = self.images.find(server)
         asked = self._ask(server, image)
         if isinstance(asked, str):
             self._unknown[asked] += 1
@@ -172,21 +172,21 @@ class _RequestReader:
         is_booted = server.boots_from_volume
         parts = ServerRequest(server.flavor, image, None, server.project_id, from_volume=is_booted)
         try:
-            request = self.scheduling.of_server(parts, is_owned=self.is_owned)
+            request = self.scheduling.build_server_request(parts, is_owned=self.is_owned)
         except Refusal as reason:
             return f'Nova would refuse them: {reason}'
         self._filtered += request.has_filter(CAPABILITIES, METADATA)
         if request.unknown or request.ignored or request.has_filter(NUMA, PCI):
             return 'their flavor asks for devices or NUMA cells'
         allocations = self.snapshot.consumers[server.uuid].allocations
-        if server_request.amounts(request.first) != together(allocations.values()):
+        if server_request.sum_amounts(request.first) != together(allocations.values()):
             return 'they hold other amounts than their flavor says'
         return request.first
 
     def remarks(self) -> Iterator[str]:
         """Yield sentences about the parts of requests that are not known or not counted."""
         if self._imageless:
-            missing = (part for server in self._imageless for part in self.images.of(server)[1])
+            missing = (part for server in self._imageless for part in self.images.find(server)[1])
             yield (
                 f'Of {counted(len(self._imageless), "server")} the image is not known, so that the '
                 'new host needs all traits and aggregates of the old one (--images): '
@@ -222,7 +222,7 @@ def _restrictions(
             continue
         allocations = snapshot.consumers[server.uuid].allocations
         with contextlib.suppress(Refusal):
-            wishes = Wishes(server.flavor, images.of(server)[0])
+            wishes = Wishes(server.flavor, images.find(server)[0])
             yield server.uuid, restriction(snapshot, allocations, wishes, settings)
 
 

@@ -204,6 +204,6 @@ def _asks(
 
     def asks(snapshot: Snapshot) -> NovaRequest:
         is_owned = owners.is_owner_required(snapshot)
-        return sources.scheduling.requested(flavors[name], is_owned=is_owned)
+        return sources.scheduling.build_request(flavors[name], is_owned=is_owned)
 
     return asks

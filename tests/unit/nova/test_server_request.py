@@ -8,7 +8,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor, HostAggregate, Image
 from placementclient.model.services import Hypervisor, HypervisorService
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
-from placementclient.nova.server_request import requested
+from placementclient.nova.server_request import build_request
 from placementclient.nova.settings import Settings
 
 MEMORY = {'MEMORY_MB': 2048}
@@ -22,7 +22,7 @@ def flavor(**specs):
 
 
 def predicted(flavor, *, is_owned=False, **parts):
-    return requested(ServerRequest(flavor, **parts), sources=Sources(is_owned))
+    return build_request(ServerRequest(flavor, **parts), sources=Sources(is_owned))
 
 
 def test_a_plain_flavor_asks_for_cpus_memory_and_disk():
@@ -183,7 +183,7 @@ def test_dedicated_cpus_are_asked_for_twice():
     )
     once = Settings(disable_fallback_pcpu_query=True)
     pinned = ServerRequest(flavor(**{'hw:cpu_policy': 'dedicated'}))
-    assert requested(pinned, once).second is None
+    assert build_request(pinned, once).second is None
     assert predicted(flavor(**{'resources:PCPU': '4'})).second is None
 
 
@@ -236,21 +236,21 @@ def test_an_image_that_is_not_known_may_say_more():
 def test_an_alias_asks_for_a_group_for_each_device():
     alias = '{"name": "gpu", "resource_class": "pgpu", "traits": "CUSTOM_A100"}'
     server = ServerRequest(flavor(**{'pci_passthrough:alias': 'gpu:2'}))
-    result = requested(server, Settings(True, None, True, (alias,)), Sources(True))
+    result = build_request(server, Settings(True, None, True, (alias,)), Sources(True))
     group = Filter({'PGPU': 1}, ('CUSTOM_A100', 'OWNER_NOVA'))
     assert result.first.groups == {'pci_request_0-0': group, 'pci_request_0-1': group}
     assert (result.first.group_policy, result.unknown, result.filters) == ('none', (), ())
     elsewhere = alias.replace('"resource_class": "pgpu"', '"vendor_id": "10de", "product_id": "1"')
     with pytest.raises(Refusal, match='vendor_id'):
-        requested(server, Settings(True, None, False, (elsewhere,)))
+        build_request(server, Settings(True, None, False, (elsewhere,)))
     with pytest.raises(Refusal, match='no PCI alias is called gpu'):
-        requested(server, Settings(True))
+        build_request(server, Settings(True))
 
 
 def test_what_a_source_is_missing_for_is_named():
     server = ServerRequest(flavor(), zone='az1:h1', project='p')
     settings = Settings(True, limit_tenants_to_placement_aggregate=True)
-    assert requested(server, settings).unknown == (
+    assert build_request(server, settings).unknown == (
         'aggregates of the project (aggregates not given)',
         'availability zone az1 (aggregates not given)',
         'chosen host h1 (hypervisors not given)',
@@ -267,7 +267,7 @@ def test_zones_and_projects_become_aggregates():
         True, limit_tenants_to_placement_aggregate=True, enable_isolated_aggregate_filtering=True
     )
     server = ServerRequest(flavor(), zone='az1', project='p')
-    result = requested(server, settings, Sources(aggregates=aggregates)).first.common
+    result = build_request(server, settings, Sources(aggregates=aggregates)).first.common
     assert (result.member_of, result.forbidden_member_of) == (('a1', 'a2'), ('a3',))
 
 
@@ -284,9 +284,9 @@ def test_zones_and_projects_become_aggregates():
 )  # fmt: skip
 def test_filters_by_the_image(filter, image, traits):
     settings = Settings(True, **{filter: True})
-    request = requested(ServerRequest(flavor(), image), settings).first
+    request = build_request(ServerRequest(flavor(), image), settings).first
     assert sorted(request.root_required) == traits.split()
-    unknown = requested(ServerRequest(flavor()), settings).unknown
+    unknown = build_request(ServerRequest(flavor()), settings).unknown
     assert [text.endswith('of the image (image not given)') for text in unknown] == [True]
 
 
@@ -302,7 +302,7 @@ NODES = [
 )
 def test_a_chosen_host_is_a_tree_and_one_with_many_nodes_has_no_limit(zone, tree, limit):
     sources = Sources(hypervisors=NODES)
-    request = requested(ServerRequest(flavor(), zone=zone), sources=sources).first
+    request = build_request(ServerRequest(flavor(), zone=zone), sources=sources).first
     assert (request.common.in_tree, request.limit) == (tree, limit)
 
 
@@ -327,4 +327,4 @@ def test_nova_finds_no_host(parts, reason):
     )
     sources = Sources(aggregates=[], segments={'net': [['a'], []]}, hypervisors=NODES)
     with pytest.raises(Refusal, match=reason):
-        requested(ServerRequest(flavor(), **parts), settings, sources)
+        build_request(ServerRequest(flavor(), **parts), settings, sources)
