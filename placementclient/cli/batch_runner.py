@@ -36,10 +36,10 @@ class BatchRunner:
         actions = command_help.actions(shell.parser)
         self._options = {_option(text) for action in actions for text in action.option_strings}
         self._is_for_terminal = not is_data and program.stdout.isatty()
-        self._stdout, self._stderr = _OfThread(sys.stdout), _OfThread(sys.stderr)
+        self._stdout, self._stderr = _ThreadStream(sys.stdout), _ThreadStream(sys.stderr)
         shell.stdin, shell.stdout, shell.stderr = sys.stdin, self._stdout, self._stderr
         shell.parser.set_defaults(**vars(program.options))
-        self._as_the_program()
+        self._restore_program()
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -53,11 +53,11 @@ class BatchRunner:
     def run(self, words: Sequence[str]) -> CommandOutput:
         """Run a command line after the name of the program, without authentication."""
         try:
-            return self._output_of(lambda: self._shell.run(list(words)))
+            return self._capture_output(lambda: self._shell.run(list(words)))
         finally:
-            self._as_the_program()
+            self._restore_program()
 
-    def only_reads(self, words: Sequence[str]) -> bool:
+    def is_read_only(self, words: Sequence[str]) -> bool:
         """Return whether a command only reads, has no options of the program, and is not the first.
 
         Such commands can run beside others.
@@ -83,16 +83,16 @@ class BatchRunner:
         shell.client_manager = self._program.client_manager.beside(
             shell.options.os_placement_api_version
         )
-        return self._output_of(lambda: shell.run_subcommand(list(words)))
+        return self._capture_output(lambda: shell.run_subcommand(list(words)))
 
-    def _output_of(self, run: Callable[[], int]) -> CommandOutput:
+    def _capture_output(self, run: Callable[[], int]) -> CommandOutput:
         stdout = _Captured(is_for_terminal=self._is_for_terminal)
         stderr = _Captured(is_for_terminal=False)
         with self._stdout.redirected(stdout), self._stderr.redirected(stderr):
-            status = _status_of(run)
+            status = _run_for_status(run)
         return CommandOutput(status, stdout.text(), stderr.text())
 
-    def _as_the_program(self) -> None:
+    def _restore_program(self) -> None:
         """Restore the options of the program after those of one command."""
         self._shell.options = self._program.options
         self._shell.configure_logging()
@@ -115,7 +115,7 @@ class _Captured(io.TextIOWrapper):
         return content.decode(errors='backslashreplace')
 
 
-class _OfThread:
+class _ThreadStream:
     """A stream that a thread can redirect."""
 
     def __init__(self, otherwise: Any) -> None:
@@ -134,7 +134,7 @@ class _OfThread:
         return getattr(getattr(self._redirected, 'stream', self._otherwise), name)
 
 
-def _status_of(run: Callable[[], int]) -> int:
+def _run_for_status(run: Callable[[], int]) -> int:
     """Return the exit status of a command, however it ends."""
     try:
         return int(run())

@@ -67,7 +67,7 @@ def actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
     return collected
 
 
-def meant(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
+def suggest_options(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
     """Return suggestions for a mistyped option, to follow an error of argparse."""
     if not message.startswith('unrecognized arguments: '):
         return ''
@@ -81,17 +81,19 @@ def meant(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
     return f'. {did_you_mean(f"--{option}" for option in near)}' if near else ''
 
 
-def near(words: Sequence[str], commands: Iterable[str]) -> list[str]:
+def suggest_commands(words: Sequence[str], commands: Iterable[str]) -> list[str]:
     """Return the commands, or the group of commands, that an unknown one may mean."""
     names, least = sorted(commands), min(DEPTH, len(words))
     return (
-        _containing(words, range(len(words), least - 1, -1), names)
-        or _alike(words, names)
-        or _containing(words, range(least - 1, 0, -1), names)
+        _find_containing(words, range(len(words), least - 1, -1), names)
+        or _find_alike(words, names)
+        or _find_containing(words, range(least - 1, 0, -1), names)
     )
 
 
-def _containing(words: Sequence[str], lengths: Iterable[int], names: Sequence[str]) -> list[str]:
+def _find_containing(
+    words: Sequence[str], lengths: Iterable[int], names: Sequence[str]
+) -> list[str]:
     """Return the few commands that have the first words in them, or the group that ends so."""
     for length in lengths:
         typed = f' {" ".join(words[:length])} '
@@ -104,7 +106,7 @@ def _containing(words: Sequence[str], lengths: Iterable[int], names: Sequence[st
     return []
 
 
-def _alike(words: Sequence[str], names: Sequence[str]) -> list[str]:
+def _find_alike(words: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the command that is spelled most like the words, if any is."""
     from difflib import SequenceMatcher
 

@@ -16,6 +16,6 @@ PROGRAM = 'placementclient.program'
 
 
 @functools.cache
-def of(group: str) -> tuple[metadata.EntryPoint, ...]:
+def find(group: str) -> tuple[metadata.EntryPoint, ...]:
     """Return the entry points of this distribution in a group."""
     return tuple(metadata.distribution(DISTRIBUTION).entry_points.select(group=group))

@@ -33,15 +33,15 @@ class HelpFormatter(argparse.HelpFormatter):
 
     def add_usage(self, usage: str | None, actions: Iterable[argparse.Action], *_: object) -> None:
         """Add one sentence of usage: the arguments, and the options that are required."""
-        words = usage % {'prog': self._name} if usage else usage_of(self._name, actions)
-        self._parts += [*wrapped(f'usage: {words}', self._width, ' ' * 7), '']
+        words = usage % {'prog': self._name} if usage else summarize_usage(self._name, actions)
+        self._parts += [*wrap(f'usage: {words}', self._width, ' ' * 7), '']
 
     def add_text(self, text: str | None) -> None:
         if not text or text == argparse.SUPPRESS:
             return
         if self._heading is None:
             self._close_groups()
-            self._parts += [*reflowed(text, self._width), '']
+            self._parts += [*reflow(text, self._width), '']
         elif self._heading != OUTPUT:
             self._groups[self._heading].append(text)
 
@@ -65,18 +65,18 @@ class HelpFormatter(argparse.HelpFormatter):
         for heading in sorted(self._groups, key=OUTPUT.__eq__):
             shown = [part for part in self._groups[heading] if _is_shown(part)]
             if shown:
-                lines = (line for part in shown for line in self._lines_of(part))
+                lines = (line for part in shown for line in self._lay_out(part))
                 self._parts += [f'{heading}:', *lines, '']
         self._groups = {}
 
-    def _lines_of(self, part: argparse.Action | str) -> Iterator[str]:
+    def _lay_out(self, part: argparse.Action | str) -> Iterator[str]:
         """Yield the lines of an option, or of the text of a group."""
         if isinstance(part, str):
-            yield from (*(f'  {line}' for line in wrapped(part, self._width - 2)), '')
+            yield from (*(f'  {line}' for line in wrap(part, self._width - 2)), '')
             return
         head = f'  {_invocation(part)}'
         help = (part.help or '') % {**vars(part), 'prog': self._name}
-        body = wrapped(help, self._width - _COLUMN)
+        body = wrap(help, self._width - _COLUMN)
         if len(head) > _COLUMN - 2:
             yield head
         elif body:
@@ -89,7 +89,7 @@ def line_width() -> int:
     return min(_WIDEST, shutil.get_terminal_size().columns)
 
 
-def usage_of(program: str, actions: Iterable[argparse.Action]) -> str:
+def summarize_usage(program: str, actions: Iterable[argparse.Action]) -> str:
     """Return a command with its arguments and required options; ``[options]`` are the others."""
     listed = list(actions)
     arguments = [_argument(action) for action in listed if not action.option_strings]
@@ -101,28 +101,28 @@ def usage_of(program: str, actions: Iterable[argparse.Action]) -> str:
     return ' '.join([program, *arguments, *required, '[options]'])
 
 
-def reflowed(text: str, width: int) -> Iterator[str]:
+def reflow(text: str, width: int) -> Iterator[str]:
     """Yield the lines of a text: paragraphs and items are wrapped, long commands get a ``\\``."""
     lines: list[str] = []
     for line in re.sub(r'\n{3,}', '\n\n', text.strip('\n')).split('\n'):
-        if lines and _goes_on(lines[-1], line):
+        if lines and _is_continued(lines[-1], line):
             lines[-1] += f' {line.strip()}'
         else:
             lines.append(line)
     for line in lines:
         item = _ITEM.match(line)
         if item or not line.startswith(' '):
-            yield from wrapped(line, width, ' ' * (item.end() if item else 0)) or ['']
+            yield from wrap(line, width, ' ' * (item.end() if item else 0)) or ['']
         elif len(line) <= width:
             yield line
         else:
             whole = _QUOTED.sub(lambda quoted: quoted[0].replace(' ', '\0'), line)
-            *broken, last = (part.replace('\0', ' ') for part in wrapped(whole, width - 2, '    '))
+            *broken, last = (part.replace('\0', ' ') for part in wrap(whole, width - 2, '    '))
             yield from (f'{part} \\' for part in broken)
             yield last
 
 
-def _goes_on(before: str, line: str) -> bool:
+def _is_continued(before: str, line: str) -> bool:
     """Return whether a line belongs to the paragraph or the item before it."""
     if not before or not line or _ITEM.match(line):
         return False
@@ -130,7 +130,7 @@ def _goes_on(before: str, line: str) -> bool:
     return line.startswith('    ') if is_item else not (line + before).startswith(' ')
 
 
-def wrapped(text: str, width: int, indent: str = '') -> list[str]:
+def wrap(text: str, width: int, indent: str = '') -> list[str]:
     """Return the lines of a text; no word is broken, so that options can be copied."""
     return textwrap.wrap(
         text,

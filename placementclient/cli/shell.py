@@ -23,7 +23,7 @@ from placementclient.basis.printable import excerpt, printable
 from placementclient.basis.wording import did_you_mean, without_credentials
 from placementclient.cli import command_help, connection, entry_points, plugin
 from placementclient.cli.entry_points import COMMANDS
-from placementclient.cli.help_formatter import HelpFormatter, line_width, wrapped
+from placementclient.cli.help_formatter import HelpFormatter, line_width, wrap
 
 #: The status that a shell gives a program whose output is not read on.
 BROKEN_PIPE = 141
@@ -48,13 +48,13 @@ class _LogFormatter(logging.Formatter):
         text = printable(without_credentials(super().format(record)))
         if self._width is None or record.levelno < logging.WARNING:
             return text
-        return '\n'.join(_wrapped_message(line, self._width) for line in text.splitlines())
+        return '\n'.join(_wrap_message(line, self._width) for line in text.splitlines())
 
 
-def _wrapped_message(line: str, width: int) -> str:
+def _wrap_message(line: str, width: int) -> str:
     """Return a line of a message with line ends; a command stays, so that it can be copied."""
     has_command = _COMMAND.search(line) is not None
-    return line if has_command or len(line) <= width else '\n'.join(wrapped(line, width))
+    return line if has_command or len(line) <= width else '\n'.join(wrap(line, width))
 
 
 class _LogFile(logging.FileHandler):
@@ -73,7 +73,7 @@ class CommandManager(commandmanager.CommandManager):
 
     def load_commands(self, namespace: str) -> None:
         self.group_list.append(namespace)
-        for point in entry_points.of(namespace):
+        for point in entry_points.find(namespace):
             self.commands[point.name.replace('_', ' ')] = point
 
     def find_command(self, argv: list[str]) -> tuple[Any, str, list[str]]:
@@ -198,11 +198,11 @@ class Shell(app.App):
         if group:
             print(f'{name!r} is a group of commands:', *group, sep='\n', file=self.stderr)
             return errors.ExitStatus.USAGE
-        near = did_you_mean(command_help.near(words, commands))
+        near = did_you_mean(command_help.suggest_commands(words, commands))
         refusal = f'{name!r} is not a command' + (f'. {near}' if near else '.')
         if not words:
             refusal = f'unrecognized arguments: {name}'
-            refusal += command_help.meant(refusal, [self.parser]) or '.'
+            refusal += command_help.suggest_options(refusal, [self.parser]) or '.'
         print(f'{refusal} See {self.NAME} --help', file=self.stderr)
         return errors.ExitStatus.USAGE
 

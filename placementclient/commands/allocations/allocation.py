@@ -65,7 +65,7 @@ class ShowAllocation(base.Lister):
     )
 
     def execute(self) -> columns.Output:
-        return _table(self, api.allocation.show(self.client, self.args.consumer))
+        return _make_table(self, api.allocation.show(self.client, self.args.consumer))
 
 
 class SetAllocation(base.Lister):
@@ -93,8 +93,8 @@ class SetAllocation(base.Lister):
     )
 
     def execute(self) -> columns.Output:
-        allocations = _parsed(self.client, self.args.allocation)
-        mappings = _mappings(self.client, self.args.mapping)
+        allocations = _parse_allocations(self.client, self.args.allocation)
+        mappings = _parse_mappings(self.client, self.args.mapping)
 
         expected = self.args.generation
 
@@ -112,7 +112,7 @@ class SetAllocation(base.Lister):
             api.allocation.set(self.client, consumer, mappings=mappings, replaces_owner=True)
 
         attempts.retried(self.client, write, expected)
-        return _table(self, api.allocation.show(self.client, self.args.consumer))
+        return _make_table(self, api.allocation.show(self.client, self.args.consumer))
 
 
 class UnsetAllocation(base.Lister):
@@ -137,7 +137,7 @@ class UnsetAllocation(base.Lister):
 
         def read() -> tuple[Consumer, Consumer]:
             consumer = api.allocation.show(self.client, self.args.consumer).value
-            return consumer, _without(consumer, providers, classes)
+            return consumer, _remove_part(consumer, providers, classes)
 
         def write() -> None:
             consumer, rest = read()
@@ -157,7 +157,7 @@ class UnsetAllocation(base.Lister):
             return rest.allocations == consumer.allocations
 
         attempts.confirmed(self.client, write, is_done, generation)
-        return _table(self, api.allocation.show(self.client, self.args.consumer))
+        return _make_table(self, api.allocation.show(self.client, self.args.consumer))
 
 
 class DeleteAllocation(base.PlacementCommand):
@@ -219,7 +219,7 @@ def _send_file(
     attempts.retried(command.client, lambda: send(command.client, body), body)
 
 
-def _table(command: base.Lister, shown: Read[Consumer]) -> columns.Output:
+def _make_table(command: base.Lister, shown: Read[Consumer]) -> columns.Output:
     """Return the allocations of a consumer, with the names of providers where they are asked for.
 
     :param shown: what Placement has of it
@@ -230,12 +230,12 @@ def _table(command: base.Lister, shown: Read[Consumer]) -> columns.Output:
         command.version,
     )
     if 'long' in command.args:
-        output = command.dated(output, shown)
+        output = command.add_date(output, shown)
     names = functools.partial(api.resource_provider.names, command.client, consumer.allocations)
-    return command.named(output, names)
+    return command.add_names(output, names)
 
 
-def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:
+def _parse_allocations(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:
     """``['rp=compute1,VCPU=2']`` as amounts by provider UUID and class."""
     allocations: dict[str, dict[str, int]] = {}
     for argument in arguments:
@@ -257,7 +257,7 @@ def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int
     return allocations
 
 
-def _mappings(client: Client, arguments: Iterable[str]) -> dict[str, list[str]]:
+def _parse_mappings(client: Client, arguments: Iterable[str]) -> dict[str, list[str]]:
     """``['_NET=nic1']`` as provider UUIDs by request group; ``=nic1`` is of the unnamed one."""
     mappings: dict[str, list[str]] = {}
     for argument in arguments:
@@ -268,7 +268,7 @@ def _mappings(client: Client, arguments: Iterable[str]) -> dict[str, list[str]]:
     return mappings
 
 
-def _without(consumer: Consumer, providers: set[str], classes: set[str]) -> Consumer:
+def _remove_part(consumer: Consumer, providers: set[str], classes: set[str]) -> Consumer:
     """Return the remaining allocations of a consumer; an empty set of classes means all."""
     rest = {}
     for uuid, resources in consumer.allocations.items():

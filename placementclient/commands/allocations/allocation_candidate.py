@@ -40,16 +40,16 @@ class _InGroup(argparse.Action):
         setattr(namespace, self.dest, values)
         if self.dest == 'group':
             # If two groups have the same name, the last one counts.
-            _groups(namespace)[str(values)] = {}
+            _read_groups(namespace)[str(values)] = {}
             return
-        group = _groups(namespace).setdefault(namespace.group or _COMMON, {})
+        group = _read_groups(namespace).setdefault(namespace.group or _COMMON, {})
         if self.dest == 'in_tree':
             group[self.dest] = values
         else:
             group.setdefault(self.dest, []).append(values)
 
 
-def _groups(namespace: argparse.Namespace) -> dict[str, dict[str, Any]]:
+def _read_groups(namespace: argparse.Namespace) -> dict[str, dict[str, Any]]:
     groups: dict[str, dict[str, Any]] = vars(namespace).setdefault(_GROUPS, {})
     return groups
 
@@ -108,17 +108,17 @@ class ListCandidate(base.Lister):
 
     def execute(self) -> columns.Output:
         candidates, summaries = api.allocation_candidate.list(
-            self.client, requested(self.client, self.args)
+            self.client, parse_request(self.client, self.args)
         )
         output = columns.candidates(
             candidates, summaries, self.client.microversion, long=self.args.long
         )
         uuids = {uuid for candidate in candidates for uuid in candidate.allocations}
         names = functools.partial(api.resource_provider.names, self.client, uuids)
-        return self.named(output, names, position=2)
+        return self.add_names(output, names, position=2)
 
 
-def requested(
+def parse_request(
     client: Client,
     args: argparse.Namespace,
     find: Callable[[str], str] | None = None,
@@ -126,7 +126,7 @@ def requested(
     is_whole: bool = True,
 ) -> CandidateRequest:
     """Return the request of the options; ``find`` turns the name of a provider into its UUID."""
-    by_group = _groups(args)
+    by_group = _read_groups(args)
     groups = {
         suffix: filters.parse_filter(client, options, find) for suffix, options in by_group.items()
     }

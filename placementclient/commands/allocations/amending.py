@@ -160,7 +160,7 @@ class ResizeAllocation(Changing):
         """Return the consumer with the amounts; refuse a class that it does not hold, or 0."""
         allocations = {uuid: dict(part) for uuid, part in consumer.allocations.items()}
         for name, amount in self._amounts.items():
-            allocations[self._holding(consumer, name, amount)][name] = amount
+            allocations[self._find_holder(consumer, name, amount)][name] = amount
         after = replace(consumer, allocations=allocations)
         generation = self.args.generation
         if generation in (None, consumer.generation) or (is_sent and after == consumer):
@@ -168,7 +168,7 @@ class ResizeAllocation(Changing):
         wrong = f'The generation is {consumer.generation}, not {generation}'
         raise errors.PlacementError(f'{wrong}: read again what is there')
 
-    def _holding(self, consumer: Consumer, name: str, amount: int) -> str:
+    def _find_holder(self, consumer: Consumer, name: str, amount: int) -> str:
         """Return the UUID of the one provider on which a consumer holds a class."""
         command = f'{self.program} resource provider allocation'
         holding = [

@@ -13,7 +13,7 @@ from placementclient.basis.wording import counted
 from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.commands.allocations.allocation import OWNER
-from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
+from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, parse_request
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Option
 from placementclient.model.consumers import Candidate, Consumer, ProviderSummary, together
@@ -53,7 +53,7 @@ class ClaimAllocation(base.Lister):
     )
 
     def execute(self) -> columns.Output:
-        request = requested(self.client, self.args)
+        request = parse_request(self.client, self.args)
         candidates, summaries = api.allocation_candidate.list(self.client, request)
         pending = iter(candidates)
         try:
@@ -73,7 +73,7 @@ class ClaimAllocation(base.Lister):
                 place = provider.parent_provider_uuid, provider.root_provider_uuid
                 summaries[uuid] = ProviderSummary({}, (), *place)
         # An alternate on the same host is of no use if the host fails.
-        alternates = _of_other_trees(claimed, pending, summaries)
+        alternates = _skip_known_trees(claimed, pending, summaries)
         shown = [claimed, *itertools.islice(alternates, max(self.args.alternates, 0))]
         uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
         names = api.resource_provider.names(self.client, uuids)
@@ -134,7 +134,7 @@ class ClaimAllocation(base.Lister):
         )
 
 
-def _of_other_trees(
+def _skip_known_trees(
     claimed: Candidate, candidates: Iterable[Candidate], summaries: Mapping[str, ProviderSummary]
 ) -> Iterator[Candidate]:
     """Yield the first candidate of each tree."""

@@ -13,7 +13,7 @@ from placementclient.basis.errors import BadArgument, ExitStatus, UsageError
 from placementclient.client import errors, microversion
 from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations import server_group
-from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
+from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, parse_request
 from placementclient.commands.framework import reading, scheduling
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
@@ -98,9 +98,9 @@ class ExplainCandidate(DocumentCommand):
 
         self._check_combination()
         if self.args.print_request:
-            return self._printed()
+            return self._print_request()
         is_calculated = self.args.snapshot or self.args.assume
-        explained = self._of_snapshot if is_calculated else self._of_service
+        explained = self._explain_snapshot if is_calculated else self._explain_live
         try:
             explanation, nova_request, fallback = explained()
         except BadArgument as wrong:
@@ -154,7 +154,7 @@ class ExplainCandidate(DocumentCommand):
             if option.is_set(self.args) and not self._is_server:
                 raise UsageError(f'{option.flags[-1]} is for --flavor and --server')
 
-    def _of_service(self) -> _Explained:
+    def _explain_live(self) -> _Explained:
         from placementclient.insight.candidates.explanation import explain
         from placementclient.producers import inquiry
         from placementclient.render import explanations
@@ -171,7 +171,7 @@ class ExplainCandidate(DocumentCommand):
             except errors.BadRequest:  # a service that does not know the trait
                 return False
 
-        requests, nova_request = self._requests(self.client, is_owned)
+        requests, nova_request = self._make_requests(self.client, is_owned)
         first, *others = requests
 
         def explained(unknown: inquiry.Unknown) -> Explanation:
@@ -193,7 +193,7 @@ class ExplainCandidate(DocumentCommand):
             fallback = inquiry.without_pcpu(self.client, others[0])
         return explanation, nova_request, fallback
 
-    def _of_snapshot(self) -> _Explained:
+    def _explain_snapshot(self) -> _Explained:
         from placementclient.client.http import Client
         from placementclient.insight import owners, unknown_names
         from placementclient.insight.candidates import explanation, matching, service_faults
@@ -202,7 +202,7 @@ class ExplainCandidate(DocumentCommand):
         snapshot = reading.read_cloud(self).snapshot
         # Nothing is sent: it only knows what each option needs.
         nobody = Client(None, microversion.HIGHEST)
-        requests, nova_request = self._requests(
+        requests, nova_request = self._make_requests(
             nobody,
             lambda: owners.is_owner_required(snapshot),
             lambda name: snapshot.existing(name).uuid,
@@ -219,24 +219,24 @@ class ExplainCandidate(DocumentCommand):
         offers = (explanation.without_pcpu(second, index) for second in others)
         return result, nova_request, None if result.is_met else next(offers, None)
 
-    def _requests(
+    def _make_requests(
         self,
         client: Client,
         is_owned: Callable[[], bool],
         find: Callable[[str], str] | None = None,
     ) -> tuple[Sequence[CandidateRequest], NovaRequest | None]:
         """Return the requests of the options, and Nova's request."""
-        request = requested(client, self.args, find, is_whole=not self._is_server)
+        request = parse_request(client, self.args, find, is_whole=not self._is_server)
         if not self._is_server:
             return [request], None
         if request.groups or request.common.resources:
             raise UsageError('--flavor says what is asked for: leave out --resource, --group')
-        nova_request = self._nova_request(is_owned())
+        nova_request = self._make_nova_request(is_owned())
         if nova_request.impossible:
             raise BadArgument(f'Placement refuses the request: {nova_request.impossible}')
         return [part.restricted(request) for part in nova_request.requests], nova_request
 
-    def _nova_request(self, is_owned: bool | None) -> NovaRequest:
+    def _make_nova_request(self, is_owned: bool | None) -> NovaRequest:
         """Return Nova's request for a server of the flavor, or for the server; log the rest."""
         from placementclient.nova import records, service
 
@@ -274,7 +274,7 @@ class ExplainCandidate(DocumentCommand):
             self.log.warning(f'{subject}: not counted: {", ".join(uncounted)}')
         return nova_request
 
-    def _printed(self) -> Text:
+    def _print_request(self) -> Text:
         from placementclient.api import query
         from placementclient.nova.server_request import MICROVERSION
 
@@ -283,7 +283,7 @@ class ExplainCandidate(DocumentCommand):
             from placementclient.insight import owners
 
             is_owned = owners.is_owner_required(reading.read_cloud(self).snapshot)
-        nova_request = self._nova_request(is_owned)
+        nova_request = self._make_nova_request(is_owned)
         if nova_request.impossible:
             self.log.warning(f'Placement refuses the request: {nova_request.impossible}')
         paths = [query.of_scheduler(request) for request in nova_request.requests]

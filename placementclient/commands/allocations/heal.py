@@ -67,17 +67,17 @@ class HealAllocation(Changing):
         from placementclient.nova import records, service
         from placementclient.producers.heal import Healing
 
-        flavors = self._flavors()
+        flavors = self._read_flavors()
         parse = partial(records.server_details, flavors=flavors)
-        source = compute.Source(NOVA, service.servers, parse, _joined)
+        source = compute.Source(NOVA, service.servers, parse, _join_servers)
         moving = self.args.migrations or (None if self.args.servers else NOVA)
         with compute.name_alternative('--servers'):
             servers = source.read(self, *(self.args.servers or [NOVA]))
             migrations = compute.read_records(self, 'migrations', moving) or ()
-        chosen = _chosen(servers, self.args.server)
+        chosen = _choose_servers(servers, self.args.server)
         if self.args.amounts:
             _check_flavors(chosen)
-        shared, notes = self._shared_names()
+        shared, notes = self._read_shared_names()
         is_live = shared is not None or bool(notes)
         if is_live and not self.args.server:
             notes += compute.note_cells_down(self)
@@ -87,14 +87,14 @@ class HealAllocation(Changing):
             {migration.server_uuid for migration in migrations if not migration.is_over},
             is_chosen=bool(self.args.server),
             is_current=partial(self._is_current, flavors) if is_live else None,
-            ports=self._ports(),
+            ports=self._read_ports(),
             amounts=self.args.amounts,
             shared_names=shared or (),
             notes=notes,
         )
         return self.change(healing)
 
-    def _shared_names(self) -> tuple[set[str] | None, list[Finding]]:
+    def _read_shared_names(self) -> tuple[set[str] | None, list[Finding]]:
         """Return the names that several hosts of Nova have, and a note if Nova does not say it.
 
         Neither, if the servers are from files and Nova does not answer.
@@ -116,7 +116,7 @@ class HealAllocation(Changing):
                 )
             return None, []
 
-    def _ports(self) -> list[Port]:
+    def _read_ports(self) -> list[Port]:
         """Return the ports that ask for something; none without --ports."""
         ports: list[Port] = compute.read_records(self, 'ports', self.args.ports) or []
         for port in ports:
@@ -127,7 +127,7 @@ class HealAllocation(Changing):
                 )
         return ports
 
-    def _flavors(self) -> dict[str, Flavor]:
+    def _read_flavors(self) -> dict[str, Flavor]:
         from placementclient.files import disk
         from placementclient.nova import records
 
@@ -140,7 +140,7 @@ class HealAllocation(Changing):
 
         document = service.server(self.client, server.uuid)
         live = records.server_details(document, COMPUTE_SERVICE, flavors)
-        return list(map(_deciding, live)) == [_deciding(server)]
+        return list(map(_select_deciding_facts, live)) == [_select_deciding_facts(server)]
 
 
 def _check_flavors(servers: list[Server]) -> None:
@@ -152,7 +152,7 @@ def _check_flavors(servers: list[Server]) -> None:
         )
 
 
-def _deciding(server: Server) -> tuple[object, ...]:
+def _select_deciding_facts(server: Server) -> tuple[object, ...]:
     """Return what decides the allocations of a server, which lists of any version have."""
     flavor = server.flavor and replace(server.flavor, name='', id=None, is_public=True)
     owner = server.project_id, server.user_id
@@ -164,13 +164,13 @@ def _is_old(path: str) -> bool:
     return os.path.isfile(path) and time.time() - os.path.getmtime(path) > _OLD
 
 
-def _joined(lists: list[list[Server]]) -> list[Server]:
+def _join_servers(lists: list[list[Server]]) -> list[Server]:
     from placementclient.model.servers import join_servers
 
     return list(join_servers({s.uuid: s for s in servers} for servers in lists).values())
 
 
-def _chosen(servers: list[Server], chosen: list[str]) -> list[Server]:
+def _choose_servers(servers: list[Server], chosen: list[str]) -> list[Server]:
     by_uuid = {server.uuid: server for server in servers}
     for uuid in chosen:
         if uuid not in by_uuid:

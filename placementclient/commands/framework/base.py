@@ -116,13 +116,13 @@ class Lister(PlacementCommand, command.Lister):
             self.args.max_width = fitting.UNLIMITED
         return _fit(self, formatter, hides=not self.args.columns)
 
-    def dated(self, output: Output, read: Read[Any]) -> Output:
+    def add_date(self, output: Output, read: Read[Any]) -> Output:
         """Return the table; with ``--long``, ``last_modified`` is its last column."""
         if not self.args.long:
             return output
-        return with_column(output, 'last_modified', lambda row: read.last_modified)
+        return add_column(output, 'last_modified', lambda row: read.last_modified)
 
-    def named(
+    def add_names(
         self, output: Output, names: Callable[[], Mapping[str, str]], position: int = 0
     ) -> Output:
         """Return the table; with ``--long`` or ``-c``, ``name`` is its last column.
@@ -133,7 +133,7 @@ class Lister(PlacementCommand, command.Lister):
         if not is_long and 'name' not in map(str.lower, self.args.columns):
             return output
         name_of = names()
-        return with_column(output, 'name', lambda row: name_of.get(row[position].lower(), ''))
+        return add_column(output, 'name', lambda row: name_of.get(row[position].lower(), ''))
 
 
 class ShowOne(PlacementCommand, command.ShowOne):
@@ -148,7 +148,7 @@ class ShowOne(PlacementCommand, command.ShowOne):
             status: int = super().produce_output(parsed_args, names, values)
         return status
 
-    def dated(self, output: Output, read: Read[Any]) -> Output:
+    def add_date(self, output: Output, read: Read[Any]) -> Output:
         """Return the fields; with --long, ``last_modified`` is the last."""
         names, values = output
         if not self.args.long:
@@ -192,7 +192,7 @@ def _shown_number(cell: Any) -> Any:
     return shown(number(cell))
 
 
-def with_column(output: Output, name: str, value: Callable[[Any], Any]) -> Output:
+def add_column(output: Output, name: str, value: Callable[[Any], Any]) -> Output:
     """Return a table with one more column, of which ``value`` returns the cell of a row."""
     names, rows = output
     return (*names, name), [(*row, value(row)) for row in rows]

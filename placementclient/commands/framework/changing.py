@@ -17,9 +17,9 @@ from placementclient.basis.errors import (
     UsageError,
 )
 from placementclient.basis.wording import counted
+from placementclient.cli.help_formatter import line_width
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, progress
-from placementclient.commands.framework.document import width
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Changing(base.Lister):
         elif plan.changes or producer.is_undone:
             self.ending = summary(plan.changes) if plan.changes else ''
             self.exit_status = ExitStatus.DIFFERS
-        return changes.planned(_rows(plan), producer.notes if producer.has_notes else None)
+        return changes.planned(_list_rows(plan), producer.notes if producer.has_notes else None)
 
     def _apply(self, plan: Plan, producer: Producer) -> base.Output:
         from placementclient.render import changes
@@ -121,8 +121,8 @@ class Changing(base.Lister):
         from placementclient.changes.summary import summary
         from placementclient.render import changes
 
-        parts = _rows(plan)
-        shown = '\n'.join(changes.planned_lines(parts[:_SHOWN], width()))
+        parts = _list_rows(plan)
+        shown = '\n'.join(changes.planned_lines(parts[:_SHOWN], line_width()))
         if len(parts) > _SHOWN:
             shown += f'\nand {counted(len(parts) - _SHOWN, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{summary(plan.changes)}. Go on?')
@@ -142,21 +142,21 @@ class Changing(base.Lister):
             if isinstance(result.error, Interrupted):
                 self.log_interruption()
             elif result.error is not None:
-                self.log_failure(_with_names(tree, result.error))
+                self.log_failure(_add_names(tree, result.error))
             elif result.reason:
                 self.log.warning(f'{tree.root_provider_name}: {result.reason}')
         self.exit_status = outcome.exit_status
         return outcome.trees
 
 
-def _rows(plan: Plan) -> list[ChangeRow]:
+def _list_rows(plan: Plan) -> list[ChangeRow]:
     """Return the parts of a plan that change."""
     from placementclient.changes.summary import rows
 
     return [row for tree in plan.changes for row in rows(tree.before, tree.after)]
 
 
-def _with_names(tree: Change, error: PlacementError) -> PlacementError:
+def _add_names(tree: Change, error: PlacementError) -> PlacementError:
     """Return the error of a tree, with the names of providers beside their UUIDs."""
     if not isinstance(error, errors.HTTPError):
         return error
@@ -164,27 +164,27 @@ def _with_names(tree: Change, error: PlacementError) -> PlacementError:
     return error.with_names({s.uuid: s.name for side in sides for s in side.walked()})
 
 
-def journal_of(path: str) -> str:
+def name_journal(path: str) -> str:
     return f'{path}.journal'
 
 
 def check_free(path: str, overwrite: bool) -> None:
     """Raise an error if a file would overwrite a plan that was applied, unless it should."""
-    journal_path = journal_of(path)
+    journal_path = name_journal(path)
     if not overwrite and os.path.exists(journal_path):
         files = ' '.join(map(shlex.quote, (path, journal_path)))
         raise BadFile(
             path,
             f'was applied, as {journal_path} says, and status and rollback need both: write the '
-            f'new plan to {free_name(path)}, or, if all trees are rolled back, begin with: '
+            f'new plan to {find_free_name(path)}, or, if all trees are rolled back, begin with: '
             f'rm {files}',
         )
 
 
-def free_name(path: str) -> str:
+def find_free_name(path: str) -> str:
     """Return the first free name for a file with the next plan."""
     stem, end = os.path.splitext(path)
     names = (f'{stem}-{number}{end}' for number in itertools.count(2))
     return next(
-        name for name in names if not (os.path.exists(name) or os.path.exists(journal_of(name)))
+        name for name in names if not (os.path.exists(name) or os.path.exists(name_journal(name)))
     )

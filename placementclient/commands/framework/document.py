@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import abc
 import argparse
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from cliff.formatters.base import ListFormatter, SingleFormatter
 
 from placementclient.basis.printable import printable, shown, unbroken
+from placementclient.cli.help_formatter import line_width
 from placementclient.commands.framework import base
 from placementclient.render.style import painted
-
-#: The longest line of a text for people, in characters, also on a wider terminal.
-_WIDEST = 100
 
 
 class Text(NamedTuple):
@@ -44,7 +41,7 @@ class TextFormatter(SingleFormatter, ListFormatter):
         self, column_names: Sequence[str], data: Any, stdout: TextIO, parsed_args: Any
     ) -> None:
         rows = (tuple(map(shown, row)) for row in data)
-        lines = parsed_args.lines(column_names, rows, width())
+        lines = parsed_args.lines(column_names, rows, line_width())
         stdout.writelines(f'{line}\n' for line in lines)
 
 
@@ -63,8 +60,3 @@ class DocumentCommand(base.ShowOne):
     @abc.abstractmethod
     def text(self) -> Text:
         """Return the text to print."""
-
-
-def width() -> int:
-    """Return the line length of this terminal, in characters."""
-    return min(_WIDEST, shutil.get_terminal_size().columns)

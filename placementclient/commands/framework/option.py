@@ -133,13 +133,13 @@ def workers_option(what: str) -> Option:
     """Return the option for the number of concurrent workers, such as of ``'trees to read'``."""
     return Option(
         '--workers <number>',
-        type=_number_of_workers,
+        type=_parse_workers,
         default=WORKERS,
         help=f'Number of {what} at the same time, or auto: two for each processor of this machine',
     )
 
 
-def _number_of_workers(text: str) -> int:
+def _parse_workers(text: str) -> int:
     """Return the number of workers of the option: a worker mostly waits for answers."""
     return 2 * (os.cpu_count() or 1) if text == 'auto' else whole(text, most=MOST_WORKERS)
 

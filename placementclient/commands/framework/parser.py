@@ -9,7 +9,7 @@ from typing import NoReturn
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import excerpt, printable
 from placementclient.cli import command_help
-from placementclient.cli.help_formatter import HelpFormatter, usage_of
+from placementclient.cli.help_formatter import HelpFormatter, summarize_usage
 
 #: How many characters of the words that a command refuses are shown.
 _SHOWN = 1000
@@ -38,13 +38,13 @@ def catch_mistakes(
         refuse, parsers = functools.partial(_refuse, parser), [parser, program]
     # An error repeats unknown words as they were typed: maybe a name of another user.
     vars(parser)['error'] = lambda message: refuse(
-        f'{excerpt(message, _SHOWN)}{printable(command_help.meant(message, parsers))}'
+        f'{excerpt(message, _SHOWN)}{printable(command_help.suggest_options(message, parsers))}'
     )
 
 
 def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     """Exit for wrong usage: the message first, then one line of usage."""
-    usage = usage_of(parser.prog, command_help.actions(parser))
+    usage = summarize_usage(parser.prog, command_help.actions(parser))
     parser.exit(
         ExitStatus.USAGE,
         f'{parser.prog}: error: {message}\nusage: {usage} (see {parser.prog} --help)\n',

@@ -116,11 +116,11 @@ class AuditProvider(Changing):
         return audit_checks.COLUMNS if self.args.explain else super().printed()
 
     @property
-    def _mends(self) -> bool:
+    def _is_fixing(self) -> bool:
         return bool(self.args.fix or self.args.plan or self.args.dry_run)
 
     def _check(self) -> None:
-        if self.args.assume and self._mends:
+        if self.args.assume and self._is_fixing:
             raise errors.UsageError(
                 '--assume is to look only: leave out --fix, --dry-run and --plan'
             )
@@ -139,28 +139,28 @@ class AuditProvider(Changing):
         by_id = {check.id: check for check in checks.CHECKS}
         self._check_ids(by_id)
         if self.args.explain:
-            return self._explained(by_id[self.args.explain])
+            return self._explain(by_id[self.args.explain])
         chosen = set(self.args.id or by_id).difference(self.args.ignore)
         ignored = by_id.keys() - chosen
 
         def roots(cloud: Cloud) -> set[str]:
             return set(cloud.snapshot.root_uuids(selectors.select_trees(self, cloud.snapshot)))
 
-        def judged(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
+        def judge(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
             return checks.audit(cloud, earlier, roots(cloud), ignored, self.args.subject)
 
         if not self.args.dry_run:
             self.args.lines = tables.paragraphs
-        told = self._told()
-        is_steady = self._mends
-        cloud, audit, lists = examination.examine(self, judged, chosen, told, is_steady=is_steady)
+        told = self._read_word()
+        is_steady = self._is_fixing
+        cloud, audit, lists = examination.examine(self, judge, chosen, told, is_steady=is_steady)
         self.nothing = tables.nothing(len(chosen) - len(audit.left_out), cloud, roots(cloud))
         self._name_gaps(cloud, audit, lists, len(chosen))
         findings = audit.findings
         self._check_subjects(cloud, findings)
         done, proof = None, None
-        if self._mends:
-            proof = self._proof(cloud, told)
+        if self._is_fixing:
+            proof = self._make_proof(cloud, told)
             findings, unproved = self._prove(proof, cloud, findings)
             safe = {n: finding.repair for n, finding in enumerate(findings) if finding.repair}
             repairing = repair.Repairing(
@@ -174,12 +174,12 @@ class AuditProvider(Changing):
         is_unasked = bool(
             lists.refused or cloud.hosts_of_cells_down or (proof and proof.is_unasked)
         )
-        self._end(findings, done, is_unasked=is_unasked)
+        self._set_status(findings, done, is_unasked=is_unasked)
         if 'servers' in lists.absent:
             self.next_steps = (_NOT_LOOKED_FOR,)
-        return tables.rows(findings, invocation(self, cloud.servers), done)
+        return tables.rows(findings, make_invocation(self, cloud.servers), done)
 
-    def _end(
+    def _set_status(
         self, findings: Sequence[Finding], done: Mapping[int, str] | None, *, is_unasked: bool
     ) -> None:
         """Set the exit status: 0 if nothing is wrong, or all was fixed.
@@ -201,7 +201,7 @@ class AuditProvider(Changing):
         elif is_wrong:
             self.exit_status = errors.ExitStatus.DIFFERS
 
-    def _told(self) -> examination.Told:
+    def _read_word(self) -> examination.Told:
         """Return what the operator says of consumers, and whether there is a Nova to ask."""
         from placementclient.nova import service
 
@@ -209,10 +209,10 @@ class AuditProvider(Changing):
         ignored = consumers.read_uuids(consumers.IGNORED, self.args.ignore_consumer)
         if both := sorted(gone & ignored):
             raise errors.UsageError(f'--gone and --ignore-consumer both name {both[0]}')
-        is_nova_asked = self._mends and service.has_nova(self.client)
-        return examination.Told(gone, ignored, is_nova_asked, self._ratios())
+        is_nova_asked = self._is_fixing and service.has_nova(self.client)
+        return examination.Told(gone, ignored, is_nova_asked, self._read_ratios())
 
-    def _ratios(self) -> dict[str, dict[str, ConfiguredRatio]]:
+    def _read_ratios(self) -> dict[str, dict[str, ConfiguredRatio]]:
         """Return the ratios of the files of ``--compute-conf``, by host and class."""
         from placementclient.files import disk
         from placementclient.nova import ratios
@@ -227,7 +227,7 @@ class AuditProvider(Changing):
             files[host] = path
         return {host: ratios.ratios(disk.read_text(path), path) for host, path in files.items()}
 
-    def _proof(self, cloud: Cloud, told: examination.Told) -> Proof:
+    def _make_proof(self, cloud: Cloud, told: examination.Told) -> Proof:
         """Return the proof of what may be freed; refuse consumers that are not gone."""
         from placementclient.producers.proof import Proof
 
@@ -258,7 +258,7 @@ class AuditProvider(Changing):
                 near = suggestion(id, ids) or f', but {", ".join(ids)}'
                 raise errors.UsageError(f'There is no check {id!r}{near}')
 
-    def _explained(self, check: Check) -> base.Output:
+    def _explain(self, check: Check) -> base.Output:
         from placementclient.render import audit_checks
 
         self.args.lines = lambda names, rows, width: audit_checks.lines(check, width)
@@ -323,7 +323,7 @@ class AuditProvider(Changing):
         return repairing.ends(plan.changes, results)
 
 
-def invocation(command: base.PlacementCommand, servers: Mapping[str, Server]) -> Invocation:
+def make_invocation(command: base.PlacementCommand, servers: Mapping[str, Server]) -> Invocation:
     """Return the options of the running audit that commands which fix something need too."""
     from placementclient.render.repairs import Invocation
 

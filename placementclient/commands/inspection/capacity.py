@@ -102,7 +102,7 @@ class ShowCapacity(base.Lister):
         before = reading.read_snapshot(self, self.args.snapshot)
         after = reading.assume(self, before).snapshot
         is_of_servers = self.args.fits is not None or self.args.flavors
-        output = (self._fits if is_of_servers else self._totals)(before, after)
+        output = (self._show_fits if is_of_servers else self._show_totals)(before, after)
         if self.args.by != 'aggregate' or not self.args.aggregates:
             return output
         from placementclient.render import capacity as tables
@@ -110,7 +110,7 @@ class ShowCapacity(base.Lister):
         aggregates = compute.read_records(self, 'aggregates', self.args.aggregates)
         return tables.named_aggregates(output, {item.uuid: item.name for item in aggregates})
 
-    def _totals(self, before: Snapshot, after: Snapshot) -> base.Output:
+    def _show_totals(self, before: Snapshot, after: Snapshot) -> base.Output:
         from placementclient.insight.capacity import totals
         from placementclient.render import capacity as tables
 
@@ -126,7 +126,7 @@ class ShowCapacity(base.Lister):
             return tables.changed_lines(totals.GROUPED[by](before), lines, by)
         return tables.lines(lines, by)
 
-    def _fits(self, before: Snapshot, after: Snapshot) -> base.Output:
+    def _show_fits(self, before: Snapshot, after: Snapshot) -> base.Output:
         from placementclient.render import capacity as tables
 
         by = self.args.by
@@ -147,10 +147,10 @@ class ShowCapacity(base.Lister):
         from placementclient.render import capacity as tables
 
         by = self.args.by
-        shape = None if self.args.fits is None else _shape(self.args.fits)
+        shape = None if self.args.fits is None else _parse_shape(self.args.fits)
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(self.args.tree) or None
-        request = self._restricted(CandidateRequest(Filter(shape or {})))
+        request = self._restrict(CandidateRequest(Filter(shape or {})))
         absent = [*unknown_names.absent(unknown_names.Names.of(snapshot), request)]
         if wrong := [unknown_names.sentence(name) for name in absent if name.is_wrong]:
             raise errors.BadArgument('; '.join(wrong))
@@ -160,15 +160,15 @@ class ShowCapacity(base.Lister):
             return [(None, fits.GROUPED[by](topology, request, trees))]
         lines: list[tuple[str | None, Sequence[Fits]]] = []
         for flavor, nova in scheduling.make_requests(self, snapshot, chosen, warn):
-            items = fits.GROUPED[by](topology, self._restricted(nova.first), trees)
+            items = fits.GROUPED[by](topology, self._restrict(nova.first), trees)
             lines.append((flavor.name, items))
             if nova.second is not None:
-                more = fits.by_fallback(topology, self._restricted(nova.second), trees)
+                more = fits.by_fallback(topology, self._restrict(nova.second), trees)
                 for sentence in tables.fallback(flavor, more):
                     warn(sentence)
         return lines
 
-    def _restricted(self, request: CandidateRequest) -> CandidateRequest:
+    def _restrict(self, request: CandidateRequest) -> CandidateRequest:
         from placementclient.commands.framework.filters import join_aggregates
 
         client = None if self.args.snapshot else self.client
@@ -199,7 +199,7 @@ class ShowCapacity(base.Lister):
             raise errors.UsageError('--diff needs --assume: it prints what the assumptions change')
 
 
-def _shape(text: str) -> dict[str, int]:
+def _parse_shape(text: str) -> dict[str, int]:
     """``'VCPU=4,MEMORY_MB=8192'`` as amounts by class."""
     shape: dict[str, int] = {}
     for part in text.split(','):

@@ -139,7 +139,7 @@ class _Reading:
         return client
 
 
-def _lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
+def _read_lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
     """Read the lists of the options; without options or a snapshot, ask for those needed."""
     options = {name: compute.list_places(getattr(command.args, name)) for name in _NAMES}
     # The services tell which cells do not answer: other lists do not.
@@ -155,7 +155,7 @@ def _lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
 
 def examine(
     command: base.PlacementCommand,
-    judged: Callable[[Cloud, Cloud | None], Audit],
+    judge: Callable[[Cloud, Cloud | None], Audit],
     ids: Collection[str] = (),
     told: Told | None = None,
     *,
@@ -163,19 +163,19 @@ def examine(
 ) -> tuple[Cloud, Audit, Lists]:
     """Read and audit the cloud; read it again if answers from different moments may contradict.
 
-    :param judged: audits a cloud, with an earlier reading of it
+    :param judge: audits a cloud, with an earlier reading of it
     :param ids: of the checks that will be made; none: all
     :param is_steady: whether a tree that is not steady is refused, as a fix would rest on it
     """
     read = functools.partial(_read, command, ids, told or Told(), is_steady=is_steady)
     cloud, lists = read()
-    audit = judged(cloud, None)
+    audit = judge(cloud, None)
     places = {place for n in _NAMES for place in compute.list_places(getattr(command.args, n))}
     is_live = not places or not places.isdisjoint((NOVA, KEYSTONE, IRONIC, NEUTRON))
     if audit.has_suspects and is_live and not command.args.snapshot:
         earlier = cloud
         cloud, lists = read(is_reversed=True)
-        audit = judged(cloud, earlier)
+        audit = judge(cloud, earlier)
     return cloud, audit, lists
 
 
@@ -197,12 +197,12 @@ def _read(
     if command.args.assume:
         # The other services know the real hosts, not the assumed ones.
         needed &= {'flavors', 'limits'}
-    lists = _lists(command, needed) if is_reversed else None
+    lists = _read_lists(command, needed) if is_reversed else None
     assumption = reading.read_cloud(command, is_steady=is_steady)
-    lists = lists or _lists(command, needed)
+    lists = lists or _read_lists(command, needed)
     servers = lists.records.get('servers')
     _read_images(command, lists, assumption.snapshot)
-    unsettled = _unsettled(assumption.snapshot, servers or {})
+    unsettled = _find_unsettled(assumption.snapshot, servers or {})
     if servers is not None:
         # Nova does not know the former, and has the latter where they are no more.
         assumed_servers = assumption.placed | (assumption.lost & servers.keys())
@@ -212,7 +212,7 @@ def _read(
         scheduling=scheduling.read_scheduling(command),
         gone=told.gone,
         ignored=told.ignored,
-        ratios=_by_root(assumption.snapshot, told.ratios),
+        ratios=_group_by_root(assumption.snapshot, told.ratios),
         is_nova_asked=told.is_nova_asked or _is_live(command, lists),
     )
     return Cloud(assumption.snapshot, answers, unsettled), lists
@@ -237,28 +237,28 @@ def _read_images(command: base.PlacementCommand, lists: Lists, snapshot: Snapsho
         lists.refused.add('images')
 
 
-def _by_root(
+def _group_by_root(
     snapshot: Snapshot, ratios: Mapping[str, Mapping[str, ConfiguredRatio]]
 ) -> dict[str, Mapping[str, ConfiguredRatio]]:
     """Return the ratios by the UUIDs of the roots; a host may have the name of any in its tree."""
     return {snapshot.existing(h).provider.root_uuid: named for h, named in ratios.items()}
 
 
-def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server]) -> set[str]:
+def _find_unsettled(snapshot: Snapshot, servers: Mapping[str, Server]) -> set[str]:
     """The servers that Nova has changed since the snapshot, or just before: some are new."""
     from placementclient.producers import repair
 
-    captured = _moment(snapshot.origin.captured_at if snapshot.origin else None)
+    captured = _parse_moment(snapshot.origin.captured_at if snapshot.origin else None)
     if captured is None:
         return set()
     return {
         server.uuid
         for server in servers.values()
-        if (changed := _moment(server.updated)) and changed > captured - repair.MARGIN
+        if (changed := _parse_moment(server.updated)) and changed > captured - repair.MARGIN
     }
 
 
-def _moment(text: str | None) -> datetime | None:
+def _parse_moment(text: str | None) -> datetime | None:
     """Return the time of a text in ISO 8601, in UTC; ``None`` if it is none."""
     try:
         moment = datetime.fromisoformat(text or '')

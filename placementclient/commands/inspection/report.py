@@ -88,7 +88,7 @@ class ReportProvider(base.PlacementCommand):
             os.path.basename(self.args.snapshot or ''),
             made_at=datetime.now(UTC).isoformat(timespec='seconds'),
             made_by=program(),
-            invocation=audit.invocation(self, cloud.servers),
+            invocation=audit.make_invocation(self, cloud.servers),
             assuming=tuple(map(os.path.basename, self.args.assume)),
             drain=drain,
             title=self.args.title,

@@ -83,10 +83,10 @@ class Batch(base.PlacementCommand):
         ahead = 0 if path == '-' else self.args.workers - 1
         worst, done, failed = 0, 0, list[str]()
         with (
-            _opened(path, self.app.stdin) as file,
-            _nothing_to_read(),
+            _open_commands(path, self.app.stdin) as file,
+            _close_stdin(),
             runner.running(),
-            contextlib.closing(_results(runner, read_lines(file, path), ahead)) as lines,
+            contextlib.closing(_run_lines(runner, read_lines(file, path), ahead)) as lines,
         ):
             for command, output in lines:
                 line, status = f'line {command.line}', output.status
@@ -114,8 +114,8 @@ class Batch(base.PlacementCommand):
         text = excerpt(command.text, _SHOWN)
         head = f'# line {command.line}, exit status {output.status}: {text}\n'
         for stream, text in (
-            (self.app.stdout, head + _distinct(output.stdout)),
-            (self.app.stderr, _distinct(output.stderr)),
+            (self.app.stdout, head + _escape_heads(output.stdout)),
+            (self.app.stderr, _escape_heads(output.stderr)),
         ):
             stream.write(printable(text) if stream.isatty() else text)
             stream.flush()
@@ -126,7 +126,7 @@ class Batch(base.PlacementCommand):
         self.app.stdout.flush()
 
 
-def _results(
+def _run_lines(
     runner: BatchRunner, commands: Iterable[CommandLine], ahead: int
 ) -> Generator[tuple[CommandLine, CommandOutput]]:
     """Run the commands in order; consecutive read-only commands run in parallel."""
@@ -134,9 +134,9 @@ def _results(
     pool = ThreadPoolExecutor(ahead + 1)
     try:
         for command in commands:
-            reads = ahead and not command.refusal and runner.only_reads(command.words)
+            reads = ahead and not command.refusal and runner.is_read_only(command.words)
             while len(running) > (ahead if reads else 0):
-                yield _ended(*running.popleft())
+                yield _wait_for(*running.popleft())
             if reads:
                 running.append((command, pool.submit(runner.read, command.words)))
             elif command.refusal:
@@ -144,12 +144,12 @@ def _results(
             else:
                 yield command, runner.run(command.words)
         while running:
-            yield _ended(*running.popleft())
+            yield _wait_for(*running.popleft())
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _ended(
+def _wait_for(
     command: CommandLine, running: Future[CommandOutput]
 ) -> tuple[CommandLine, CommandOutput]:
     try:
@@ -158,7 +158,7 @@ def _ended(
         return command, CommandOutput(ExitStatus.INTERRUPTED, '', '')
 
 
-def _distinct(printed: str) -> str:
+def _escape_heads(printed: str) -> str:
     """Return the output of a command, with a space before lines that look like a head."""
     if printed and not printed.endswith('\n'):
         printed += '\n'
@@ -170,7 +170,7 @@ def _badness(status: int) -> int:
 
 
 @contextlib.contextmanager
-def _nothing_to_read() -> Iterator[None]:
+def _close_stdin() -> Iterator[None]:
     """Keep a command from reading the rest of a batch that comes from stdin."""
     stdin = sys.stdin
     with open(os.devnull, encoding='utf-8') as nothing:
@@ -198,7 +198,7 @@ def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
             content = content.removeprefix(codecs.BOM_UTF8)
         text, words, refusal = content.decode(errors='backslashreplace').strip(' \t'), [], ''
         try:
-            words = _words(content)
+            words = _split_words(content)
         except ValueError as reason:
             text = text if len(content) <= LONGEST else f'{text[:60]}…'
             refusal = f'{errors.BadFile(path, str(reason), number)}\n'
@@ -206,7 +206,7 @@ def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
             yield CommandLine(number, text, words, refusal)
 
 
-def _words(content: bytes) -> list[str]:
+def _split_words(content: bytes) -> list[str]:
     """Return the words of a line, as a shell splits them, without the program's name."""
     if len(content) > LONGEST:
         raise ValueError(f'the line is longer than {LONGEST >> 10} KiB')
@@ -228,7 +228,7 @@ def _words(content: bytes) -> list[str]:
     return words[1:] if words and words[0] in _PROGRAMS else words
 
 
-def _opened(path: str, stdin: Any) -> contextlib.AbstractContextManager[BinaryIO]:
+def _open_commands(path: str, stdin: Any) -> contextlib.AbstractContextManager[BinaryIO]:
     """Open a file of commands; ``-`` is standard input."""
     if path == '-':
         return contextlib.nullcontext(stdin.buffer)

@@ -42,7 +42,7 @@ class ListAggregate(base.Lister):
 
     def execute(self) -> columns.Output:
         output = columns.UUID.rows(api.aggregate.list(self.client, self.provider_uuid).value)
-        return self.named(output, self._names)
+        return self.add_names(output, self._names)
 
     def _names(self) -> dict[str, str]:
         from placementclient.producers.names import aggregates_of_nova

@@ -85,7 +85,7 @@ class ShowInventory(base.ShowOne):
         shown = api.inventory.show(self.client, self.provider_uuid, name)
         used = api.usage.of_provider(self.client, self.provider_uuid).value
         output = columns.USED_INVENTORY.fields({'used': used.get(name), **shown.value.as_fields()})
-        return self.dated(output, shown)
+        return self.add_date(output, shown)
 
 
 class CreateInventory(base.ShowOne):
@@ -225,7 +225,7 @@ class ReplaceInventories(Changing):
         if is_many and (provider is not None or is_aggregate):
             raise errors.UsageError('Selectors stand instead of the provider and of --aggregate')
         editing.check_number(self, [changing.PLAN])
-        fields = _parsed(self.args.resource)
+        fields = _parse_fields(self.args.resource)
         if is_many:
             from placementclient.producers.edited import InventoryEdit
 
@@ -233,7 +233,7 @@ class ReplaceInventories(Changing):
             return editing.edit_selected(self, 'resource provider inventory set', edit)
         if not is_aggregate:
             uuid = self.provider_uuid
-            return columns.INVENTORY_OF_CLASS.rows(_rows(uuid, self._set(uuid, fields)))
+            return columns.INVENTORY_OF_CLASS.rows(_make_rows(uuid, self._set(uuid, fields)))
         if self.args.generation is not None:
             raise errors.UsageError("--generation is one provider's, and --aggregate has several")
         return self._set_members(fields)
@@ -250,7 +250,7 @@ class ReplaceInventories(Changing):
         failed = 0
         for member in members:
             try:
-                rows += _rows(member.uuid, self._set(member.uuid, fields))
+                rows += _make_rows(member.uuid, self._set(member.uuid, fields))
             except errors.PlacementError as failure:
                 failed += 1
                 self.log.error(
@@ -261,12 +261,12 @@ class ReplaceInventories(Changing):
                 f'Failed to set inventory for {failed} of {len(members)} resource providers.'
             )
         output = columns.INVENTORY_OF_PROVIDER.rows(rows)
-        return self.named(output, lambda: {member.uuid: member.name for member in members})
+        return self.add_names(output, lambda: {member.uuid: member.name for member in members})
 
     def _set(self, uuid: str, fields: Mapping[str, Fields]) -> Mapping[str, Fields]:
         def attempt() -> Mapping[str, Fields]:
             current = api.inventory.list(self.client, uuid)
-            present = _fields(current.value)
+            present = _list_fields(current.value)
             desired = fields
             if self.args.amend:
                 amended = {name: {**present.get(name, {}), **fields[name]} for name in fields}
@@ -276,12 +276,12 @@ class ReplaceInventories(Changing):
             generation = self.args.generation
             if generation is None:
                 generation = current.generation
-            return _fields(api.inventory.set_all(self.client, uuid, desired, generation).value)
+            return _list_fields(api.inventory.set_all(self.client, uuid, desired, generation).value)
 
         return attempts.retried(self.client, attempt, self.args.generation)
 
 
-def _parsed(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
+def _parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
     """``['VCPU=16', 'VCPU:reserved=2']`` as fields by class."""
     inventories: dict[str, dict[str, int | float]] = {}
     for argument in arguments:
@@ -296,11 +296,11 @@ def _parsed(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
             raise errors.BadArgument('Name, field and value must be not empty')
         if field not in FIELDS:
             raise errors.BadArgument(f'Unknown inventory field {field}{suggestion(field, FIELDS)}')
-        inventories.setdefault(name, {})[field] = _field_value(name, field, parts[1])
+        inventories.setdefault(name, {})[field] = _parse_value(name, field, parts[1])
     return inventories
 
 
-def _field_value(name: str, field: str, text: str) -> int | float:
+def _parse_value(name: str, field: str, text: str) -> int | float:
     if field != 'allocation_ratio':
         return filters.parse_whole_number(text, f'{name}:{field}')
     try:
@@ -309,12 +309,12 @@ def _field_value(name: str, field: str, text: str) -> int | float:
         raise errors.BadArgument(f'{name}:{field}: {text!r} is not a number') from None
 
 
-def _rows(provider_uuid: str, inventories: Mapping[str, Fields]) -> list[dict[str, Any]]:
+def _make_rows(provider_uuid: str, inventories: Mapping[str, Fields]) -> list[dict[str, Any]]:
     return [
         {'resource_provider': provider_uuid, 'resource_class': name, **fields}
         for name, fields in inventories.items()
     ]
 
 
-def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, int | float]]:
+def _list_fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, int | float]]:
     return {name: item.as_fields() for name, item in inventories.items()}

@@ -49,7 +49,7 @@ class PurgeProvider(Changing):
         purging = Purging(
             self.client,
             self.args.provider,
-            self._proofs(),
+            self._make_proofs(),
             force=self.args.force,
             is_dry_run=self.args.dry_run,
         )
@@ -65,17 +65,17 @@ class PurgeProvider(Changing):
             self.exit_status = purging.refusal.exit_status
         return shown
 
-    def _proofs(self) -> Callable[[Topology], Proof]:
+    def _make_proofs(self) -> Callable[[Topology], Proof]:
         """Return the function that makes the proof of what may be freed, from lists and Nova."""
         from placementclient.insight.evidence import Records
         from placementclient.nova import service
         from placementclient.producers.proof import Proof
 
         is_nova_asked = service.has_nova(self.client)
-        servers = self._servers()
+        servers = self._read_servers()
         gone = consumers.read_uuids(consumers.GONE, self.args.gone)
         migrations, hypervisors, nodes = (
-            self._listed(name, is_nova_asked) for name in ('migrations', 'hypervisors', 'nodes')
+            self._read_list(name, is_nova_asked) for name in ('migrations', 'hypervisors', 'nodes')
         )
         if self.args.force and migrations is None:
             self.log.warning(
@@ -91,7 +91,7 @@ class PurgeProvider(Changing):
 
         return proof_on
 
-    def _servers(self) -> Mapping[str, Server]:
+    def _read_servers(self) -> Mapping[str, Server]:
         """Return the servers of the lists, with their flavors as far as these are known."""
         from placementclient.files import disk
         from placementclient.nova import records
@@ -105,7 +105,7 @@ class PurgeProvider(Changing):
         servers: Mapping[str, Server] = source.read(self, *self.args.servers)
         return servers
 
-    def _listed(self, name: str, is_catalog: bool) -> Any:
+    def _read_list(self, name: str, is_catalog: bool) -> Any:
         """Return a list; ``None`` if there is no file, and the catalog's service gives none.
 
         :param is_catalog: whether there is a catalog, whose services are asked without a file

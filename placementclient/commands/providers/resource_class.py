@@ -67,7 +67,7 @@ class ShowClass(base.ShowOne):
 
     def execute(self) -> columns.Output:
         shown = api.resource_class.show(self.client, self.args.name)
-        return self.dated(columns.NAME.fields(shown.value), shown)
+        return self.add_date(columns.NAME.fields(shown.value), shown)
 
 
 class SetClass(base.PlacementCommand):

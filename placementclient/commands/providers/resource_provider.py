@@ -116,7 +116,7 @@ class ShowResourceProvider(base.ShowOne):
             holdings = api.allocation.list_of_provider(self.client, self.provider_uuid).value
             names, values = output
             output = (*names, 'allocations'), (*values, columns.by_consumer(holdings))
-        return self.dated(output, shown)
+        return self.add_date(output, shown)
 
 
 class SetResourceProvider(base.ShowOne):

@@ -70,9 +70,9 @@ class CheckApi(base.Lister):
         return ('file', *self.prints) if self.args.service_conf else self.prints
 
     def execute(self) -> base.Output:
-        need = _need(self.args.release)
+        need = _find_need(self.args.release)
         if not self.args.service_conf:
-            return self.prints, self._rows(self.client, *need)
+            return self.prints, self._check_needs(self.client, *need)
         from placementclient.commands.providers.service_checks import ServiceChecks
         from placementclient.files import disk
         from placementclient.nova.service_user import service_user
@@ -85,7 +85,7 @@ class CheckApi(base.Lister):
             self.exit_status = errors.ExitStatus.DIFFERS
         return self.printed(), rows
 
-    def _rows(self, client: Client, need: str, needed: Microversion) -> list[Row]:
+    def _check_needs(self, client: Client, need: str, needed: Microversion) -> list[Row]:
         _, highest = api.root.show(client)
         needs = {need: needed, **_WISHES}
         rows = [(name, str(since), str(highest), highest >= since) for name, since in needs.items()]
@@ -102,7 +102,7 @@ class CheckApi(base.Lister):
         return rows
 
 
-def _need(release: str | None) -> tuple[str, Microversion]:
+def _find_need(release: str | None) -> tuple[str, Microversion]:
     """Return the name of the need of a release, and the microversion that it needs."""
     from placementclient.nova.releases import NEEDED, NUMBERS, name_of
 

@@ -44,12 +44,12 @@ class ServiceChecks:
         selection = self._user.selection
         where = f'{", ".join(selection["interface"])} in {selection["region_name"] or "any region"}'
         steps: tuple[tuple[str, str, Callable[[], tuple[str, bool]]], ...] = (
-            ('authentication', 'token', self._authenticated),
-            ('endpoint', where, self._located),
-            ('version', str(self._needed), self._versioned),
+            ('authentication', 'token', self._authenticate),
+            ('endpoint', where, self._locate),
+            ('version', str(self._needed), self._compare_version),
             ('read', 'GET /resource_providers', self._read),
-            ('reshape', f'role {endpoints.RESHAPE.roles}', self._reshaped),
-            ('clock', f'less than {_LARGEST_SKEW} s apart', self._timed),
+            ('reshape', f'role {endpoints.RESHAPE.roles}', self._try_reshape),
+            ('clock', f'less than {_LARGEST_SKEW} s apart', self._compare_clock),
         )
         for need, needs, step in steps:
             try:
@@ -63,17 +63,17 @@ class ServiceChecks:
     def _note_date(self, answer: Any, **_: Any) -> None:
         self._date = answer.headers.get('Date')
 
-    def _authenticated(self) -> tuple[str, bool]:
+    def _authenticate(self) -> tuple[str, bool]:
         session = self._client.session
         with keystone.translated(session):
             session.get_auth_headers()
             return keystone.caller(session) or 'no Keystone', True
 
-    def _located(self) -> tuple[str, bool]:
+    def _locate(self) -> tuple[str, bool]:
         url = self._client.url
         return without_credentials(url or 'none'), url is not None
 
-    def _versioned(self) -> tuple[str, bool]:
+    def _compare_version(self) -> tuple[str, bool]:
         _, highest = api.root.show(self._client)
         return str(highest), highest >= self._needed
 
@@ -81,12 +81,12 @@ class ServiceChecks:
         api.resource_provider.list(self._client, uuid=_NOBODY)
         return 'yes', True
 
-    def _timed(self) -> tuple[str, bool]:
+    def _compare_clock(self) -> tuple[str, bool]:
         if self._date is None:
             return 'not known: no answer has a date', True
         apart = abs(email.utils.parsedate_to_datetime(self._date).timestamp() - time.time())
         return f'{apart:.0f} s', apart < _LARGEST_SKEW
 
-    def _reshaped(self) -> tuple[str, bool]:
+    def _try_reshape(self) -> tuple[str, bool]:
         is_allowed = api.reshaper.allowed(self._client)
         return f'role {endpoints.RESHAPE.roles}' if is_allowed else 'no', is_allowed

@@ -76,7 +76,7 @@ class ShowTrait(base.ShowOne):
 
     def execute(self) -> columns.Output:
         shown = api.trait.show(self.client, self.args.name)
-        return self.dated(columns.NAME.fields(shown.value), shown)
+        return self.add_date(columns.NAME.fields(shown.value), shown)
 
 
 class CreateTrait(base.NameCommand):

@@ -21,7 +21,7 @@ class ShowProviderUsage(base.Lister):
 
     def execute(self) -> columns.Output:
         used = api.usage.of_provider(self.client, self.provider_uuid)
-        return self.dated(columns.USAGE.rows(used.value.items()), used)
+        return self.add_date(columns.USAGE.rows(used.value.items()), used)
 
 
 class ShowUsage(base.Lister):
@@ -57,13 +57,15 @@ class ShowUsage(base.Lister):
         if typed:
             output = columns.usage_by_type(used.value)
         elif version >= TYPED:
-            output = columns.USAGE.rows((kind.consumer_type, _as_sent(kind)) for kind in used.value)
+            output = columns.USAGE.rows(
+                (kind.consumer_type, _order_as_sent(kind)) for kind in used.value
+            )
         else:
             output = columns.USAGE.rows(used.value[0].resources.items())
-        return self.dated(output, used)
+        return self.add_date(output, used)
 
 
-def _as_sent(usage: Usage) -> dict[str, int | None]:
+def _order_as_sent(usage: Usage) -> dict[str, int | None]:
     """The usage of a type in the order in which the service sends it."""
     amounts = iter(usage.resources.items())
     return dict([*itertools.islice(amounts, 1), ('consumer_count', usage.consumer_count), *amounts])

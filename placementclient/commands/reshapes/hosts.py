@@ -94,7 +94,9 @@ class AssignmentsReshape(base.Lister):
         if self.args.pinned and not self.args.snapshot:
             raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
         snapshot = _read_snapshot(self)
-        results, scope = self._pinned(snapshot) if self.args.pinned else self._of_hosts(snapshot)
+        results, scope = (
+            self._find_pinned(snapshot) if self.args.pinned else self._read_hosts(snapshot)
+        )
         if snapshot is None:
             rows, misfits = assignments.divided(results)
         else:
@@ -103,7 +105,7 @@ class AssignmentsReshape(base.Lister):
         disk.write_text(self.args.output, assignments.written(rows))
         return _report_misfits(self, misfits)
 
-    def _of_hosts(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
+    def _read_hosts(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
         from placementclient.hosts import archive, assignments
         from placementclient.hosts.balance import Scope
 
@@ -118,7 +120,7 @@ class AssignmentsReshape(base.Lister):
         scope = Scope({default, *by_type.values()}, names)
         return assignments.of_mediated_devices(hosts, snapshot, by_type, default), scope
 
-    def _pinned(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
+    def _find_pinned(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
         from placementclient.hosts import pinned
         from placementclient.hosts.balance import Scope
         from placementclient.nova.images import Images

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 T = TypeVar('T')
 
 
-def still_up(hosts: Sequence[str]) -> str:
+def describe_computes(hosts: Sequence[str]) -> str:
     return (
         f'nova-compute is up on {listed(hosts, 5)}: it writes its inventory again and again, and '
         'puts back what a reshape has moved. Stop it'
     )
 
 
-def computes_up(command: base.PlacementCommand, trees: Iterable[Change]) -> list[str]:
+def find_running_computes(command: base.PlacementCommand, trees: Iterable[Change]) -> list[str]:
     """Return the hosts of some trees whose nova-compute is up; none if that is unknown."""
     from placementclient.nova import service
 
@@ -145,8 +145,8 @@ class PlanReshape(base.ShowOne):
             raise errors.PlacementError('\n'.join([*warnings, 'No plan was written']))
         storage.write_plan(self.args.output, replace(plan, origin=origin))
         self.warn((plans.extent(plan.changes) if plan.changes else NOTHING, *warnings))
-        if self.args.snapshot is None and (hosts := computes_up(self, plan.changes)):
-            self.log.warning(f'{still_up(hosts)} before the plan is applied')
+        if self.args.snapshot is None and (hosts := find_running_computes(self, plan.changes)):
+            self.log.warning(f'{describe_computes(hosts)} before the plan is applied')
         fields = {'plan': self.args.output, **plans.summary(plan)}
         return tuple(fields), tuple(fields.values())
 
@@ -223,15 +223,15 @@ class RehearseReshape(base.Lister):
         plan = storage.read_plan(self.args.plan)
         snapshot = disk.read_snapshot(self.args.snapshot)
         trees = selectors.select_planned_trees(plan, self, snapshot)
-        rehearsed = functools.partial(_rehearsed, plan, snapshot, trees)
+        rehearsed = functools.partial(_rehearse, plan, snapshot, trees)
         if plugin.is_running():
             # The commands of a batch before this one have a database open.
-            rehearsed = functools.partial(_in_child, rehearsed)
+            rehearsed = functools.partial(_run_in_child, rehearsed)
         self.exit_status, self.ending, output = rehearsed()
         return output
 
 
-def _in_child(function: Callable[[], T]) -> T:
+def _run_in_child(function: Callable[[], T]) -> T:
     """Call a function in a process of its own, which may run a service beside this one's."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -240,9 +240,7 @@ def _in_child(function: Callable[[], T]) -> T:
         return child.submit(function).result()
 
 
-def _rehearsed(
-    plan: Plan, snapshot: Snapshot, trees: Sequence[str]
-) -> tuple[int, str, base.Output]:
+def _rehearse(plan: Plan, snapshot: Snapshot, trees: Sequence[str]) -> tuple[int, str, base.Output]:
     """Rehearse a plan; return the exit status, the ending and the rows."""
     from placementclient.render import runs
     from placementclient.runs import rehearse

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING
 from placementclient.basis import errors
 from placementclient.basis.wording import tally
 from placementclient.commands.framework import base, option, progress, selectors
-from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, free_name, journal_of
+from placementclient.commands.framework.changing import (
+    NOTHING,
+    PLAN_FILE,
+    find_free_name,
+    name_journal,
+)
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.reshapes.reshape import computes_up, still_up
+from placementclient.commands.reshapes.reshape import describe_computes, find_running_computes
 
 if TYPE_CHECKING:
     from placementclient.model.outcomes import Outcome, TreeResult, TreeStatus
@@ -88,13 +93,13 @@ class ApplyReshape(base.Lister):
 
     def _check_computes(self, trees: Sequence[Change]) -> None:
         """Refuse, unless the operator agrees, where nova-compute would undo the plan."""
-        hosts = [] if self.args.compute_is_up else computes_up(self, trees)
+        hosts = [] if self.args.compute_is_up else find_running_computes(self, trees)
         if not hosts:
             return
         if not self.app.stdin.isatty():
-            raise errors.UsageError(f'{still_up(hosts)} there, or give --compute-is-up')
+            raise errors.UsageError(f'{describe_computes(hosts)} there, or give --compute-is-up')
         # --yes is an answer to another question.
-        self.confirm(f'{still_up(hosts)} there. Apply all the same?')
+        self.confirm(f'{describe_computes(hosts)} there. Apply all the same?')
 
 
 class RollbackReshape(base.Lister):
@@ -186,7 +191,7 @@ def _journal_path(command: base.Lister) -> str:
     """Return the path of the journal of the plan."""
     if command.args.plan == '-':
         raise errors.UsageError('The plan has to be in a file: its journal is kept beside it')
-    return journal_of(command.args.plan)
+    return name_journal(command.args.plan)
 
 
 def _read_plan(command: base.Lister) -> Plan:
@@ -254,6 +259,6 @@ def advise(command: base.Lister, plan: Plan, left_alone: Sequence[TreeResult | T
     if left_alone:
         path = command.args.plan
         command.next_steps = [
-            *runs.planning_anew(plan, path, left_alone, free_name(path), command.program),
+            *runs.planning_anew(plan, path, left_alone, find_free_name(path), command.program),
             *([f'If rows are undecided then, {failures.DECIDE}'] if plan.recipe else []),
         ]

@@ -178,7 +178,7 @@ class RestoreSnapshot(Changing):
             missing=self.args.missing,
             trees=roots,
             is_allocations=self.args.allocations,
-            servers=self._servers(snapshot.only(roots)),
+            servers=self._read_servers(snapshot.only(roots)),
         )
         self._check_service(snapshot)
         if restoring.untyped:
@@ -194,7 +194,7 @@ class RestoreSnapshot(Changing):
     def ask(self, plan: Plan) -> None:
         """Ask nothing: the command only creates objects."""
 
-    def _servers(self, snapshot: Snapshot) -> Mapping[str, Server] | None:
+    def _read_servers(self, snapshot: Snapshot) -> Mapping[str, Server] | None:
         """Return the servers of the lists; Nova is asked for each consumer that its list lacks."""
         from placementclient.api.parallel import parallel
         from placementclient.nova import service

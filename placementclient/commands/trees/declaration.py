@@ -9,7 +9,7 @@ from placementclient.basis import errors
 from placementclient.commands.framework import base, changing, compute, option, reading, selectors
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.reshapes.reshape import computes_up, still_up
+from placementclient.commands.reshapes.reshape import describe_computes, find_running_computes
 
 if TYPE_CHECKING:
     from placementclient.model.specifications import Spec
@@ -86,9 +86,9 @@ class ApplyTree(Changing):
         plan = self.plan(reshaping)
         self.warn(plans.warnings(plan.changes))
         is_applied = plan.changes and not (self.args.plan or self.args.dry_run)
-        if is_applied and (hosts := computes_up(self, plan.changes)):
+        if is_applied and (hosts := find_running_computes(self, plan.changes)):
             raise errors.PlacementError(
-                f'{still_up(hosts)} there, or write a plan with --plan, and apply it with '
+                f'{describe_computes(hosts)} there, or write a plan with --plan, and apply it with '
                 '"resource provider reshape apply --compute-is-up"'
             )
         return self.finish(plan, reshaping)

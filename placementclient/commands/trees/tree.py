@@ -41,7 +41,7 @@ class ShowTree(DocumentCommand):
     def text(self) -> Text:
         from placementclient.render import trees as render
 
-        trees = list(_trees_to_show(self))
+        trees = list(_read_shown(self))
         if not trees:
             raise errors.NoSuchProvider(f'{self.args.provider} has gone meanwhile')
         if len(trees) > 1:
@@ -49,7 +49,7 @@ class ShowTree(DocumentCommand):
                 f'{self.args.provider} matches {len(trees)} trees: '
                 '"resource provider tree list --tree" shows several'
             )
-        return _drawing(self, trees, render.data(trees[0], allocations=self.args.allocations))
+        return _draw(self, trees, render.data(trees[0], allocations=self.args.allocations))
 
 
 class ListTree(DocumentCommand):
@@ -63,17 +63,17 @@ class ListTree(DocumentCommand):
         from placementclient.render import trees as render
 
         if self.args.formatter == self.formatter_default:
-            return _drawing(self, _trees_to_show(self), {})
+            return _draw(self, _read_shown(self), {})
         shown = {'allocations': self.args.allocations}
-        return Text({'trees': [render.data(tree, **shown) for tree in _trees_to_show(self)]}, ())
+        return Text({'trees': [render.data(tree, **shown) for tree in _read_shown(self)]}, ())
 
 
-def _trees_to_show(command: DocumentCommand) -> Iterator[Tree]:
+def _read_shown(command: DocumentCommand) -> Iterator[Tree]:
     """Return the trees of the options, each as soon as it is known; data always has traits."""
     return _read(command, traits=command.args.formatter != command.formatter_default)
 
 
-def _drawing(command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, Any]) -> Text:
+def _draw(command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, Any]) -> Text:
     """Return trees as text: with bars and colours on a terminal, plain in a pipe."""
     from placementclient.render import trees as render
 
@@ -114,13 +114,13 @@ class GraphTree(base.PlacementCommand):
             raise errors.UsageError(f'{self.args.output}: no .dot, .gv or .svg: give its --format')
         shown = {'traits': self.args.traits, 'allocations': self.args.allocations}
         if self.args.plan:
-            picture = graphs.of_plan(self._planned(), **shown)
+            picture = graphs.of_plan(self._read_planned(), **shown)
         else:
             picture = graphs.of_trees(list(_read(self)), self.args.assume, **shown)
         text = {'dot': graphs.dot, 'svg': pictures.svg}[kind](picture)
         disk.write_text(self.args.output, text)
 
-    def _planned(self) -> Sequence[Change]:
+    def _read_planned(self) -> Sequence[Change]:
         """Return the trees of the plan that the options select."""
         from placementclient.runs import storage
 
@@ -133,12 +133,12 @@ class GraphTree(base.PlacementCommand):
 def _read(command: base.PlacementCommand, *, traits: bool = False) -> Iterator[Tree]:
     """Return the trees as the options say, on demand with the traits."""
     if command.args.snapshot or command.args.assume:
-        return _of_file(command)
+        return _read_file(command)
     from placementclient.reading import capture, tree_reader
 
-    client, names = command.client, _selected(command)
+    client, names = command.client, _select(command)
     if not names and client.snapshot_reader and client.microversion >= capture.SINCE:
-        return _of_snapshot(capture.capture(client))
+        return _take_trees(capture.capture(client))
     return tree_reader.read_trees(
         client,
         names,
@@ -148,25 +148,25 @@ def _read(command: base.PlacementCommand, *, traits: bool = False) -> Iterator[T
     )
 
 
-def _selected(command: base.PlacementCommand, snapshot: Snapshot | None = None) -> Sequence[str]:
+def _select(command: base.PlacementCommand, snapshot: Snapshot | None = None) -> Sequence[str]:
     """Return the trees that the options select; see selectors.trees."""
     if 'provider' in command.args:
         return [command.args.provider]
     return selectors.select_trees(command, snapshot)
 
 
-def _of_file(command: base.PlacementCommand) -> Iterator[Tree]:
+def _read_file(command: base.PlacementCommand) -> Iterator[Tree]:
     """The trees of a snapshot file or of the live cloud, under the assumptions."""
     snapshot = reading.read_cloud(command).snapshot
     try:
-        roots = snapshot.root_uuids(_selected(command, snapshot))
+        roots = snapshot.root_uuids(_select(command, snapshot))
     except errors.NoSuchProvider as reason:
         path = command.args.snapshot or ', '.join(command.args.assume)
         raise errors.NoSuchProvider(f'{path}: {reason}') from reason
-    return _of_snapshot(snapshot, roots)
+    return _take_trees(snapshot, roots)
 
 
-def _of_snapshot(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
+def _take_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
     """The trees of a snapshot, those with some roots or all."""
     from placementclient.model.trees import Tree
     from placementclient.placing.topology import Topology

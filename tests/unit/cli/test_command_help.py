@@ -49,7 +49,7 @@ def test_a_command_has_a_subject(command, subject):
     ],
 )
 def test_a_mistyped_command_has_suggestions(typed, meant):
-    assert command_help.near(typed.split(), NAMES) == meant
+    assert command_help.suggest_commands(typed.split(), NAMES) == meant
 
 
 def test_commands_are_listed_by_subject(placement):

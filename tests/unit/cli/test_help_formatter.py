@@ -5,7 +5,7 @@ import argparse
 
 import pytest
 
-from placementclient.cli.help_formatter import HelpFormatter, reflowed
+from placementclient.cli.help_formatter import HelpFormatter, reflow
 from tests.unit.commands.test_registry import every_command, parser_of
 
 
@@ -91,4 +91,4 @@ output:
     ],
 )
 def test_paragraphs_and_items_are_wrapped_and_commands_stay_commands(text, lines):
-    assert list(reflowed(text, 24)) == lines
+    assert list(reflow(text, 24)) == lines

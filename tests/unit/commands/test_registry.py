@@ -23,7 +23,7 @@ POINTS = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMAN
 #: How a third person's verb, or what is none, begins where an imperative should stand.
 NOT_IMPERATIVE = re.compile(r'(\w+[^s]s|The|An?|This|It|To|\w+ing)\b')
 #: The types of options that take a number, and the units that their help texts have.
-NUMBERS = (int, float, ratio, whole, framework_option._number_of_workers)
+NUMBERS = (int, float, ratio, whole, framework_option._parse_workers)
 UNIT = re.compile(
     r'seconds|days|percent|number|units of the class|ratio|generation|so many|candidates'
 )
