@@ -179,14 +179,6 @@ def test_purge_keeps_the_host_where_a_doubled_server_really_is(client, placement
     assert content(clouds.captured(client)) == before
 
 
-def test_purge_frees_all_of_a_server_that_is_deleted(client, placement, tmp_path):
-    build(client, SERVER)
-    options = lists(tmp_path, uuids=[SERVER.uuid], server_status='DELETED')
-    assert placement(f'{PURGE} {options} --yes').status == 0
-    # Nothing of it stays on the pool.
-    assert not allocation.show(client, SERVER.uuid).value.allocations
-
-
 @pytest.mark.parametrize('is_live', [False, True])
 def test_purge_keeps_a_deleted_server_that_a_node_of_ironic_still_has(
     client, placement, tmp_path, monkeypatch, is_live

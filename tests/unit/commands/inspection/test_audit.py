@@ -114,16 +114,6 @@ def test_audit_prints_findings_as_data(audit, tmp_path):
     ]
 
 
-def test_a_list_that_lacks_a_server_frees_nothing(audit):
-    for options in ('-f json', '--fix --yes -f json'):
-        result = audit(options, servers=[], migrations=[])
-        [row] = rows(result)
-        assert (row['id'], row['command'], result.status) == ('orphan', '', 3)
-        assert row['reason'].startswith('no list has a record of it: give the deleted servers as ')
-        assert row['reason'].endswith(': resource provider audit --fix --gone s')
-        assert row.get('fix', 'left to you') == 'left to you'
-
-
 def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(audit, tmp_path):
     os.mkfifo(tmp_path / 'pipe')
     writer = threading.Thread(target=(tmp_path / 'pipe').write_text, args=[json.dumps(DELETED)])
