@@ -2,6 +2,7 @@
 """The services that own providers, and the trait that marks Nova's own."""
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA, OWNER_PREFIX
@@ -20,6 +21,17 @@ class Owner(NamedTuple):
     name: re.Pattern[str] = re.compile('(?!)')
     classes: tuple[str, ...] = ()
     traits: tuple[str, ...] = ()
+
+    def reports(self, state: ProviderState, classes: Collection[str]) -> bool:
+        """Return True if the service has created a provider.
+
+        :param classes: those of the provider and of all below it
+        """
+        return bool(
+            self.name.fullmatch(state.name)
+            or any(trait.startswith(self.traits) for trait in state.traits)
+            or (classes and all(name.startswith(self.classes) for name in classes))
+        )
 
 
 #: The names of the providers of Neutron's agents, and of their devices.
@@ -43,12 +55,7 @@ def is_foreign(snapshot: Snapshot, state: ProviderState) -> bool:
     if any(trait.startswith(OWNER_PREFIX) and trait != OWNER_NOVA for trait in state.traits):
         return True
     classes = {name for below in snapshot.tree(state.uuid) for name in below.inventories}
-    return any(
-        owner.name.fullmatch(state.name)
-        or any(trait.startswith(owner.traits) for trait in state.traits)
-        or (classes and all(name.startswith(owner.classes) for name in classes))
-        for owner in OTHERS
-    )
+    return any(owner.reports(state, classes) for owner in OTHERS)
 
 
 def is_owner_required(snapshot: Snapshot) -> bool:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
 
 from os_resource_classes import STANDARDS
@@ -64,17 +64,28 @@ def absent(reported: Names, request: CandidateRequest) -> Iterator[Finding]:
     It is an error only if no service knows the name, or if it is not the UUID of an aggregate.
     """
     filters = (request.common, *request.groups.values())
-    for name in sorted({name for group in filters for name in group.resources} - reported.classes):
+    yield from _absent_classes(reported, {name for group in filters for name in group.resources})
+    required = [*request.root_required, *(name for group in filters for name in group.required)]
+    yield from _absent_traits(reported, required)
+    yield from _absent_aggregates(reported, [n for group in filters for n in group.member_of])
+
+
+def _absent_classes(reported: Names, requested: Set[str]) -> Iterator[Finding]:
+    for name in sorted(requested - reported.classes):
         hint = '' if name in STANDARDS else suggestion(name, {*reported.classes, *STANDARDS})
         severity = Severity.INFO if name in STANDARDS else Severity.ERROR
         yield Finding('class', name, {'hint': hint}, severity=severity)
-    required = [*request.root_required, *(name for group in filters for name in group.required)]
+
+
+def _absent_traits(reported: Names, required: Iterable[str]) -> Iterator[Finding]:
     for names in _missing(required, reported.traits):
         possible = {*reported.traits, *_standard_traits()}
         hint = suggestion((name for name in names if name not in possible), possible)
         severity = Severity.INFO if possible.issuperset(names) else Severity.ERROR
         yield Finding('trait', ','.join(names), {'hint': hint}, severity=severity)
-    requested = [name for group in filters for name in group.member_of]
+
+
+def _absent_aggregates(reported: Names, requested: Iterable[str]) -> Iterator[Finding]:
     for names in _missing(requested, reported.aggregates):
         wrong = ', '.join(name for name in names if not is_uuid(name))
         if wrong:

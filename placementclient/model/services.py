@@ -112,6 +112,10 @@ class Hypervisor(ListRecord, frozen=True):
         return {'up': True, 'down': False}.get(self.state or '')
 
     @property
+    def is_of_ironic(self) -> bool:
+        return (self.type or '').lower() == 'ironic'
+
+    @property
     def host(self) -> str | None:
         """Return the host of its nova-compute."""
         return self.service.host

@@ -3,7 +3,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import os_resource_classes
 
@@ -59,23 +58,29 @@ def _is_unusable(node: BaremetalNode) -> bool:
 
 def _state(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
     holding = [consumer.uuid for consumer in cloud.snapshot.consumers_on(root.uuid)]
+    is_free = node.instance_uuid is None
     if holding:
-        if node.state == 'available' and node.instance_uuid is None:
+        if is_free and node.state == 'available':
             building = _UNKNOWN
             if cloud.has('servers'):
                 building = next(filter(None, map(cloud.passed_over, holding)), '')
             yield cloud.finding(root, {'holds': holding}, None, _HOLDER, building)
-    elif node.instance_uuid is None and _is_unusable(node):
+    elif is_free and _is_unusable(node):
         yield from _offered(cloud, node, root)
-    elif node.instance_uuid is None and node.state == 'available':
+    elif is_free and node.state == 'available':
         yield from _reserved(cloud, root)
     elif node.state == 'active':
-        server = node.instance_uuid or ''
-        if any(inventory.capacity > 0 for inventory in root.inventories.values()):
-            facts: dict[str, Any] = {'holds': [], 'instance_uuid': node.instance_uuid}
-            reason = by_hand(cloud, server) if server in cloud.servers else _NO_SERVER
-            remedy = None if reason else HealServer(server)
-            yield cloud.finding(root, facts, remedy, reason, cloud.passed_over(server))
+        yield from _unallocated(cloud, node.instance_uuid, root)
+
+
+def _unallocated(cloud: Cloud, server_uuid: str | None, root: ProviderState) -> Iterator[Finding]:
+    """Return that Placement offers a node on which a server is."""
+    server = server_uuid or ''
+    if any(inventory.capacity > 0 for inventory in root.inventories.values()):
+        facts: dict[str, object] = {'holds': [], 'instance_uuid': server_uuid}
+        reason = by_hand(cloud, server) if server in cloud.servers else _NO_SERVER
+        remedy = None if reason else HealServer(server)
+        yield cloud.finding(root, facts, remedy, reason, cloud.passed_over(server))
 
 
 def _reserved(cloud: Cloud, root: ProviderState) -> Iterator[Finding]:

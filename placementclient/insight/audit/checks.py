@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All checks of an audit."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -133,24 +133,26 @@ def audit(
     :param subjects: only what is found of these; none: all
     """
     findings, passed_over, left_out = [], {}, {}
-    for check in CHECKS:
-        if check.id in ignored:
-            continue
-        lacking = tuple(name for name in check.needs if not cloud.has(name))
-        if check.id == 'orphan' and cloud.answers.gone:
-            lacking = ()  # the word of the operator needs no list
-        confirmed, unmade = ([], ()) if lacking else _confirmed(check, cloud, earlier)
-        if lacking or unmade:
-            left_out[check.id] = lacking or unmade
-        for finding in confirmed:
-            is_chosen = not roots or set(finding.roots) & set(roots)
-            if not is_chosen or (subjects and finding.subject not in subjects):
-                continue
+    for check in (check for check in CHECKS if check.id not in ignored):
+        confirmed, lacking = _confirmed(check, cloud, earlier)
+        if lacking:
+            left_out[check.id] = lacking
+        for finding in _chosen(confirmed, set(roots), subjects):
             if finding.passed_over:
                 passed_over[finding.subject] = finding.passed_over
             else:
                 findings.append(replace(finding, kind=check.id, severity=check.severity))
     return Audit(findings, passed_over, left_out)
+
+
+def _chosen(
+    findings: Iterable[Finding], roots: Set[str], subjects: Collection[str]
+) -> Iterator[Finding]:
+    """Return the findings that concern some trees, and some subjects; none: all."""
+    for finding in findings:
+        is_of_trees = not roots or not roots.isdisjoint(finding.roots)
+        if is_of_trees and (not subjects or finding.subject in subjects):
+            yield finding
 
 
 def _is_of_moments(check: Check) -> bool:
@@ -164,6 +166,10 @@ def _confirmed(
 
     A check of one answer looks at the last reading alone.
     """
+    # The word of the operator that consumers are gone needs no list.
+    needs = () if check.id == 'orphan' and cloud.answers.gone else check.needs
+    if missing := tuple(name for name in needs if not cloud.has(name)):
+        return [], missing
     findings, lacking = _found(check, cloud)
     if earlier is None or not _is_of_moments(check):
         return findings, lacking

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of hosts, compared with nova-compute and its hypervisors."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
 from placementclient.model.findings import Finding
@@ -67,45 +67,70 @@ def inventory_drift(cloud: Cloud) -> Iterator[Finding]:
     for hypervisor in hypervisors:
         root = _root(cloud, hypervisor)
         # Ironic's nodes have no such amounts.
-        if root is not None and (hypervisor.type or '').lower() != 'ironic':
+        if root is not None and not hypervisor.is_of_ironic:
             yield from _compared(cloud, hypervisor, root)
 
 
 def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iterator[Finding]:
-    tree, used = cloud.topology.trees[root.provider.root_uuid], hypervisor.used
+    tree = cloud.topology.trees[root.provider.root_uuid]
     having = {name: [state for state in tree if name in state.inventories] for name in _COMPARED}
-    reserved = {
-        name: sum(state.inventories[name].reserved for state in states)
-        for name, states in having.items()
-    }
-    # Nova counts what an evacuation has claimed, and not the server; no record says how old it is.
-    counts_a_server = all(used.get(name, 0) > reserved[name] for name in ('VCPU', 'MEMORY_MB'))
-    is_empty = (
-        hypervisor.running_vms == 0
-        and not counts_a_server
-        and not any(cloud.snapshot.consumers_on(s.uuid) for s in tree if not is_sharing(s))
-    )
+    is_empty = _is_empty(cloud, hypervisor, tree)
     for name, reported in sorted(hypervisor.totals.items()):
         inventories = [state.inventories[name] for state in having[name]]
         if inventories and all(i.reserved >= i.total for i in inventories):
             continue
-        total = sum(i.total for i in inventories)
-        differences = []
-        if total != reported and not _is_explained(cloud, root, name, reported - total):
-            differences.append(('total', total, reported))
-        # Nova rounds MiB of disk down to GiB, and up for Placement.
-        same = (reserved[name], reserved[name] - (name == 'DISK_GB'))
-        counted = used.get(name, same[0])
-        # Below zero Nova has subtracted a server twice, and the figure says nothing.
-        if is_empty and inventories and counted >= 0 and counted not in same:
-            differences.append(('reserved', reserved[name], counted))
-        for field, recorded, present in differences:
-            facts = {'resource_class': name, field: recorded, 'hypervisor': present}
-            remedy, reason = None, _CAUSE
-            if len(inventories) == 1:
-                remedy = amending(having[name][0].reference, name, {field: present})
-                reason = f'{_CAUSE}. If the host is as Nova says'
-            yield fault(root.name, facts, (root.uuid,), remedy, reason)
+        differences = _total(cloud, root, name, sum(i.total for i in inventories), reported)
+        if is_empty and inventories:
+            differences |= _reserved(hypervisor, name, sum(i.reserved for i in inventories))
+        yield from _drifted(root, name, having[name], differences)
+
+
+def _total(
+    cloud: Cloud, root: ProviderState, name: str, total: int, reported: int
+) -> dict[str, tuple[int, int]]:
+    """Return the total of a class, and that of Nova, if they differ without a reason."""
+    is_same = total == reported or _is_explained(cloud, root, name, reported - total)
+    return {} if is_same else {'total': (total, reported)}
+
+
+def _drifted(
+    root: ProviderState,
+    name: str,
+    having: Sequence[ProviderState],
+    differences: Mapping[str, tuple[int, int]],
+) -> Iterator[Finding]:
+    """Return the fields of a class that differ: in Placement, and in the list of hypervisors."""
+    for field, (recorded, present) in differences.items():
+        facts = {'resource_class': name, field: recorded, 'hypervisor': present}
+        remedy, reason = None, _CAUSE
+        if len(having) == 1:
+            remedy = amending(having[0].reference, name, {field: present})
+            reason = f'{_CAUSE}. If the host is as Nova says'
+        yield fault(root.name, facts, (root.uuid,), remedy, reason)
+
+
+def _is_empty(cloud: Cloud, hypervisor: Hypervisor, tree: Iterable[ProviderState]) -> bool:
+    """Return True if neither Nova nor Placement has a server on a host.
+
+    Nova counts what an evacuation has claimed, and not the server; no record says how old it is.
+    """
+    local = [state for state in tree if not is_sharing(state)]
+    if hypervisor.running_vms != 0 or any(cloud.snapshot.consumers_on(s.uuid) for s in local):
+        return False
+    return any(
+        hypervisor.used.get(name, 0)
+        <= sum(s.inventories[name].reserved for s in local if name in s.inventories)
+        for name in ('VCPU', 'MEMORY_MB')
+    )
+
+
+def _reserved(hypervisor: Hypervisor, name: str, reserved: int) -> dict[str, tuple[int, int]]:
+    """Return the reserved amount of an empty host, and that of Nova, if they differ."""
+    # Nova rounds MiB of disk down to GiB, and up for Placement.
+    same = (reserved, reserved - (name == 'DISK_GB'))
+    counted = hypervisor.used.get(name, reserved)
+    # Below zero Nova has subtracted a server twice, and the figure says nothing.
+    return {'reserved': (reserved, counted)} if counted >= 0 and counted not in same else {}
 
 
 def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) -> bool:

@@ -90,18 +90,14 @@ def identities(
 
     :raises MissingFields: if no hypervisor has a UUID
     """
-    hypervisors = with_uuids(cloud)
-    down = {service.host for service in cloud.answers.services or () if not service.is_up}
-    nodes = [node for node in hypervisors if node.host not in down and node.is_up is not False]
+    hypervisors, nodes = with_uuids(cloud), _live_nodes(cloud)
     if not nodes:
         # Every root is looked at below.
         return
     names = {node.node for node in nodes}
     own = {node.uuid: (node.node, node.host) for node in hypervisors}
     by_short, by_node = _other_roots(cloud, hypervisors, {node.uuid for node in nodes})
-    for node in nodes:
-        if (node.type or '').lower() == 'ironic':
-            continue
+    for node in (node for node in nodes if not node.is_of_ironic):
         dead = [
             root
             for root in by_short[node.node.partition('.')[0]]
@@ -110,6 +106,13 @@ def identities(
         ]
         by_servers = [root for root in by_node[node.node] if root not in dead]
         yield node, cloud.snapshot.providers.get(str(node.uuid)), dead, by_servers
+
+
+def _live_nodes(cloud: Cloud) -> list[Hypervisor]:
+    """Return the hypervisors whose nova-compute is not known to be down."""
+    down = {service.host for service in cloud.answers.services or () if not service.is_up}
+    nodes = with_uuids(cloud)
+    return [node for node in nodes if node.host not in down and node.is_up is not False]
 
 
 def _other_roots(

@@ -49,18 +49,22 @@ def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
             roots = tuple(root.uuid for root in cloud.snapshot.roots() if _is_of(agent, root.name))
             subject = f'{agent.host}:{agent.type}'
             yield fault(subject, {'resources_synced': False}, roots, None, _SYNC)
-        for (hypervisor, device), amounts in (agent.bandwidths or {}).items():
-            name = f'{hypervisor}:{agent.type}:{device}'
-            host, state = cloud.snapshot.named(hypervisor), cloud.snapshot.named(name)
-            totals = {
-                resource_class: inventory.total
-                for resource_class, inventory in (state.inventories if state else {}).items()
-                if resource_class.startswith(_BANDWIDTH)
-            }
-            if totals != amounts:
-                roots = (host.uuid,) if host else ()
-                facts = {'configured': dict(amounts), 'inventory': totals}
-                yield fault(name, facts, roots, None, _SYNC)
+        yield from _devices(cloud, agent)
+
+
+def _devices(cloud: Cloud, agent: NetworkAgent) -> Iterator[Finding]:
+    """Return the devices of an agent whose bandwidth in Placement differs."""
+    for (hypervisor, device), amounts in (agent.bandwidths or {}).items():
+        name = f'{hypervisor}:{agent.type}:{device}'
+        host, state = cloud.snapshot.named(hypervisor), cloud.snapshot.named(name)
+        totals = {
+            resource_class: inventory.total
+            for resource_class, inventory in (state.inventories if state else {}).items()
+            if resource_class.startswith(_BANDWIDTH)
+        }
+        if totals != amounts:
+            facts = {'configured': dict(amounts), 'inventory': totals}
+            yield fault(name, facts, (host.uuid,) if host else (), None, _SYNC)
 
 
 def agent_gone(cloud: Cloud) -> Iterator[Finding]:
@@ -135,15 +139,16 @@ def segment_addresses(cloud: Cloud) -> Iterator[Finding]:
     segments = cloud.answers.subnets or {}
     hosts = [state for state in cloud.snapshot.roots() if not state.name.startswith(_NAME)]
     for uuid, addresses in sorted(segments.items()):
+        facts = {'addresses': addresses, 'inventory': 0, 'hosts_in_aggregate': 0}
         state = cloud.snapshot.providers.get(uuid)
-        inventory = state.inventories.get(_IPV4) if state else None
-        aggregates = state.aggregates if state else ()
-        members = sum(not host.aggregates.isdisjoint(aggregates) for host in hosts)
-        total = inventory.total if inventory else 0
+        if state is None:
+            yield fault(f'{_NAME}{uuid}', facts, (), None, _WRITTEN)
+            continue
+        members = sum(not host.aggregates.isdisjoint(state.aggregates) for host in hosts)
+        total = state.inventories[_IPV4].total if _IPV4 in state.inventories else 0
         if total != addresses or not members:
-            facts = {'addresses': addresses, 'inventory': total, 'hosts_in_aggregate': members}
-            roots = (uuid,) if state else ()
-            yield fault(state.name if state else f'{_NAME}{uuid}', facts, roots, None, _WRITTEN)
+            facts |= {'inventory': total, 'hosts_in_aggregate': members}
+            yield fault(state.name, facts, (uuid,), None, _WRITTEN)
     for state in cloud.snapshot.roots():
         if state.name.startswith(_NAME) and state.uuid not in segments:
             yield cloud.finding(state, {'addresses': 0}, None, _GONE)

@@ -2,7 +2,7 @@
 """Faults of providers: of their names, traits, aggregates and trees."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from placementclient.insight import owners
 from placementclient.insight.audit import identities
@@ -12,6 +12,7 @@ from placementclient.model.findings import Finding
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
 from placementclient.model.repairs import AddTrait, advice
 from placementclient.model.requests import CandidateRequest
+from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing import candidate_count
 from placementclient.placing.providers import is_sharing
@@ -115,24 +116,30 @@ def wide_tree(cloud: Cloud) -> Iterator[Finding]:
     wide = {root: many for root, tree in cloud.topology.trees.items() if (many := _crowds(tree))}
     if not wide:
         return
-    flavors = list(cloud.answers.scheduling.build_accepted_requests(cloud.answers.flavors or ()))
-    requests = [request for _, request in flavors]
-    counters = [
-        (flavor.name, request.limit, candidate_count.counter(cloud.topology, request))
-        for flavor, request in flavors
-        if request.limit is not None
-    ]
+    scheduling, flavors = cloud.answers.scheduling, cloud.answers.flavors
+    requests = list(scheduling.build_accepted_requests(flavors or ()))
+    counts = _counters(cloud, requests)
     for root, many in wide.items():
         tree = cloud.topology.trees[root]
-        using = {name: _together(cloud, tree, name, requests) for name in many}
-        counts = ((name, limit, count(root).count) for name, limit, count in counters)
-        facts = {
-            'providers': many,
-            'together': {name: number for name, number in using.items() if number > 1},
-            'candidates': {name: number for name, limit, number in counts if number > limit},
-        }
-        present = {name: numbers for name, numbers in facts.items() if numbers}
-        yield cloud.finding(tree[0], present, None, _WIDE)
+        facts = {'providers': many}
+        together = {name: _together(cloud, tree, name, requests) for name in many}
+        if together := {name: number for name, number in together.items() if number > 1}:
+            facts['together'] = together
+        numbers = {name: (count(root).count, limit) for name, limit, count in counts}
+        if above := {name: n for name, (n, limit) in numbers.items() if n > limit}:
+            facts['candidates'] = above
+        yield cloud.finding(tree[0], facts, None, _WIDE)
+
+
+def _counters(
+    cloud: Cloud, requests: Iterable[tuple[Flavor, CandidateRequest]]
+) -> list[tuple[str, int, Callable[[str], candidate_count.TreeCandidates]]]:
+    """Return the functions that count the candidates of flavors on a tree, and the limits."""
+    return [
+        (flavor.name, request.limit, candidate_count.counter(cloud.topology, request))
+        for flavor, request in requests
+        if request.limit is not None
+    ]
 
 
 def _crowds(tree: Sequence[ProviderState]) -> dict[str, int]:
@@ -145,7 +152,7 @@ def _together(
     cloud: Cloud,
     tree: Sequence[ProviderState],
     resource_class: str,
-    requests: Iterable[CandidateRequest],
+    requests: Iterable[tuple[Flavor, CandidateRequest]],
 ) -> int:
     """Return how many providers of a tree one consumer or request uses for a class, at most."""
     using = Counter(
@@ -156,7 +163,7 @@ def _together(
     )
     asking = (
         sum(resource_class in group.resources for group in request.groups.values())
-        for request in requests
+        for _, request in requests
     )
     return max((*using.values(), *asking), default=0)
 

@@ -91,8 +91,7 @@ def _hypervisors_without_root(cloud: Cloud) -> Iterator[Hypervisor]:
         has_root = hypervisor.uuid in cloud.snapshot.providers or (
             named and named.uuid not in known
         )
-        is_ironic = (hypervisor.type or '').lower() == 'ironic'
-        if is_up and not (has_root or is_ironic or hypervisor.uuid in reported):
+        if is_up and not (has_root or hypervisor.is_of_ironic or hypervisor.uuid in reported):
             yield hypervisor
 
 
