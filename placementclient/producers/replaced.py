@@ -46,12 +46,13 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> Sna
 
 
 def check_compute_nodes(
-    nodes: Iterable[Hypervisor], old_uuid: str, new_uuid: str, name: str
+    nodes: Iterable[Hypervisor], old_uuid: str, new_uuid: str, name: str, *, is_merge: bool = False
 ) -> None:
     """Refuse to join two hosts of Nova, and a UUID with which nova-compute would not start.
 
     :param nodes: all compute nodes of Nova
     :param name: that the new provider gets
+    :param is_merge: whether both may be in use, so that Nova has to know the new one
     :raises Irreplaceable: if the compute nodes do not prove that the two are one host
     """
     by_uuid = {node.uuid: node for node in nodes}
@@ -62,6 +63,11 @@ def check_compute_nodes(
             '-f json")'
         )
     old, new = by_uuid.get(old_uuid), by_uuid.get(new_uuid)
+    if is_merge and not (old or new):
+        raise Irreplaceable(
+            f'Nova has no compute node with the UUID {old_uuid} or {new_uuid}: nothing shows that '
+            'both are the same host. --compute-node-exists merges them all the same'
+        )
     if old and not new:
         raise Irreplaceable(
             f'Nova has the compute node {old.node} with the UUID {old_uuid}: nova-compute does not '

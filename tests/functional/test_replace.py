@@ -185,6 +185,21 @@ def test_replace_joins_no_two_hosts_of_nova(
     assert placement(f'{REPLACE} --uuid {NEW} --yes {listed} --compute-node-exists').status == 0
 
 
+@pytest.mark.parametrize('nodes', [[], [node(uuid_of('other'), name='other')]])
+def test_replace_merges_no_hosts_of_which_nova_knows_neither(
+    client, placement, tmp_path, monkeypatch, nodes
+):
+    """It may be the Nova of another region: both hosts may be up."""
+    build(client, SERVER, LIVE)
+    before = content(clouds.captured(client))
+    listed = _listed(monkeypatch, tmp_path / 'hypervisors.json', 'nova', *nodes)
+    merging = f'{REPLACE} --with compute1 --name compute1 --merge --yes {listed}'
+    refused = placement(merging)
+    assert (refused.status, 'nothing shows that both are the same' in refused.stderr) == (1, True)
+    assert content(clouds.captured(client)) == before
+    assert placement(f'{merging} --compute-node-exists').status == 0
+
+
 @pytest.mark.parametrize(
     ('source', 'nodes'),
     [

@@ -120,4 +120,10 @@ class ReplaceProvider(Changing):
                 f'{reason}. Give the list with --hypervisors FILE; --compute-node-exists goes on '
                 'without it'
             ) from None
-        check_compute_nodes(nodes, replacing.old_uuid, replacing.new_uuid, replacing.name)
+        check_compute_nodes(
+            nodes,
+            replacing.old_uuid,
+            replacing.new_uuid,
+            replacing.name,
+            is_merge=self.args.merge,
+        )
