@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 #: The states of which a tally prints the first names; they come last.
 _NAMED = ('left alone', 'done in part', 'not known', 'failed', 'differs')
 
+#: The beginning of a UUID, from the length on at which it is no word.
+_PART_OF_UUID = re.compile('[0-9a-fA-F-]{4,35}')
+
 
 def suggestion(unknown: str | Iterable[str], words: Iterable[str]) -> str:
     """Return ``. Did you mean …?`` for one or several mistyped words, or nothing."""
@@ -21,9 +24,25 @@ def closest(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
     candidates, near = list(words), dict[str, None]()
     for word in unknown:
         # Letters that are transposed are likelier than others.
-        matches = get_close_matches(word, candidates, 5)
+        matches = get_close_matches(word, candidates, 5) or _continued(word, candidates)
         near |= dict.fromkeys(sorted(matches, key=lambda m: sorted(m) != sorted(word))[:1])
     return list(near)
+
+
+def _continued(word: str, candidates: Iterable[str]) -> list[str]:
+    """Return the words that begin with the first part of a name: ``MEMORY_MB`` for ``MEM``."""
+    return sorted(name for name in candidates if len(word) > 2 and name.startswith(word))
+
+
+def uuids_suggestion(beginning: str, names: Mapping[str, str]) -> str:
+    """Return a sentence with the UUIDs that begin so, and their names; empty if there are none.
+
+    :param names: the name of each UUID
+    """
+    if not _PART_OF_UUID.fullmatch(beginning):
+        return ''
+    matches = [f'{u} ({n})' for u, n in names.items() if u.startswith(beginning.lower())]
+    return f'. UUIDs that begin so: {listed(matches, 3)}' if matches else ''
 
 
 def did_you_mean(words: Iterable[str]) -> str:

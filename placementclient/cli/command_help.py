@@ -19,6 +19,13 @@ SUGGESTIONS, ALIKE = 3, 0.75
 #: The option that a word probably means where a command has no such option, but that one.
 _SYNONYMS = {'trait': 'required', 'with-trait': 'required'}
 
+#: The command that takes arguments which one of OpenStack's older commands does not.
+_OTHER_FORMS = {
+    'inventory set': 'resource provider inventory class set PROVIDER CLASS --total N',
+    'inventory delete': 'resource provider inventory delete PROVIDER --resource-class CLASS',
+    'aggregate set': 'resource provider aggregate set PROVIDER --aggregate AGGREGATE',
+}
+
 
 def subject(command: str) -> str:
     """Return ``'resource provider'`` of ``'resource provider list'``."""
@@ -78,7 +85,19 @@ def suggest_options(message: str, parsers: Iterable[argparse.ArgumentParser]) ->
     near = closest(words, options) or [
         _SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options
     ]
-    return f'. {did_you_mean(f"--{option}" for option in near)}' if near else ''
+    form = _other_form(message, parsers)
+    return form or (f'. {did_you_mean(f"--{option}" for option in near)}' if near else '')
+
+
+def _other_form(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
+    """Return the form of a command that takes the argument which is one too many."""
+    argument = message.removeprefix('unrecognized arguments: ')
+    commands = [str(parser.prog) for parser in parsers]
+    if argument.startswith('-'):
+        return ''
+    forms = (form for end, form in _OTHER_FORMS.items() for c in commands if c.endswith(end))
+    form = next(forms, '')
+    return f'. Type: {form}' if form else ''
 
 
 def suggest_commands(words: Sequence[str], commands: Iterable[str]) -> list[str]:

@@ -124,6 +124,8 @@ def _explained(where: str, url: str = '') -> Iterator[None]:
         stack = ''.join(traceback.format_tb(error.__traceback__))
         LOG.debug('%s:\n%s', type(error).__name__, stack)
         reason = database_url.reason(error, url)
+        if where == database_url.UNREADABLE:
+            raise errors.DirectError(f'Cannot parse the database URL: {reason}') from None
         raise errors.DirectError(f'No embedded Placement on {where}: {reason}') from None
 
 

@@ -342,5 +342,9 @@ def _problem_of(reason: yaml.MarkedYAMLError) -> tuple[str, Any]:
     """Return the fault and its mark: an unclosed quote or bracket counts where it opens."""
     problem = reason.problem or 'neither YAML nor JSON'
     is_open = reason.context_mark and 'stream' in problem
+    if "'\\t'" in problem:
+        problem = f'a tab indents the line, and YAML takes spaces only ({problem})'
+    elif problem.startswith('expected <block end>'):
+        problem = f'the indentation does not fit the lines above ({problem})'
     message = f'{reason.context}: {problem}' if reason.context else problem
     return message, reason.context_mark if is_open else reason.problem_mark

@@ -65,7 +65,15 @@ def as_text(content: bytes, path: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise errors.BadFile(path, 'not UTF-8 text') from None
+        raise errors.BadFile(path, _encoding_fault(content)) from None
+
+
+def _encoding_fault(content: bytes) -> str:
+    """Return what is wrong with a text that is not UTF-8, and the command that converts it."""
+    is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    encoding = 'UTF-16' if is_wide else 'ISO-8859-1'
+    what = 'UTF-16 text, not UTF-8' if is_wide else 'not UTF-8 text, perhaps Latin-1'
+    return f'{what}. To convert it: iconv -f {encoding} -t UTF-8 FILE > NEW'
 
 
 def write_text(path: str, text: str, mode: int = _PRIVATE) -> None:

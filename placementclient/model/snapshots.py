@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.wording import suggestion
+from placementclient.basis.wording import suggestion, uuids_suggestion
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
@@ -142,7 +142,8 @@ class Snapshot:
     def existing(self, name_or_uuid: str) -> ProviderState:
         """Return the provider of this UUID or name, or raise :class:`errors.NoSuchProvider`."""
         if (state := self.find(name_or_uuid)) is None:
-            near = suggestion(name_or_uuid, self._by_name)
+            names = {uuid: state.name for uuid, state in self.providers.items()}
+            near = uuids_suggestion(name_or_uuid, names) or suggestion(name_or_uuid, self._by_name)
             raise errors.NoSuchProvider(
                 f'No resource provider has the name or UUID {name_or_uuid!r}{near}'
             )

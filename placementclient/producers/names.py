@@ -37,8 +37,9 @@ def suggestion(client: Client, refusal: PlacementError) -> str:
     """
     try:
         if isinstance(refusal, NoSuchProvider) and refusal.name:
-            providers = resource_provider.list(client)
-            return wording.suggestion(refusal.name, {provider.name for provider in providers})
+            providers = {p.uuid: p.name for p in resource_provider.list(client)}
+            beginning = wording.uuids_suggestion(refusal.name, providers)
+            return beginning or wording.suggestion(refusal.name, set(providers.values()))
         if isinstance(refusal, errors.BadRequest | errors.NotFound):
             for beginning, listed, command in _UNKNOWN_NAMES:
                 match = re.search(beginning, refusal.sentence)

@@ -18,7 +18,7 @@ from placementclient.commands.framework import base, option
 from placementclient.commands.framework.filters import parse_whole_number
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.consumers import Consumer
-from placementclient.model.providers import normalized_body
+from placementclient.model.providers import is_uuid, normalized_body
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -65,7 +65,10 @@ class ShowAllocation(base.Lister):
     )
 
     def execute(self) -> columns.Output:
-        return _make_table(self, api.allocation.show(self.client, self.args.consumer))
+        shown = api.allocation.show(self.client, self.args.consumer)
+        if not (shown.value.allocations or is_uuid(self.args.consumer)):
+            self.hint(f'{self.args.consumer} is not a whole UUID, and consumers have no names')
+        return _make_table(self, shown)
 
 
 class SetAllocation(base.Lister):

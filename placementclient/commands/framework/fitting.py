@@ -90,7 +90,7 @@ class Fitted:
         listed = [tuple(row) for row in rows]
         cells = zip(*listed, strict=True) if listed else ((),) * len(names)
         columns = [_Column(name, of_rows) for name, of_rows in zip(names, cells, strict=True)]
-        shown = self._fitting(columns) if self._hides else columns
+        shown = self._fitting(columns) if self._hides and listed else columns
         widths = self._widths([column.longest for column in shown], [c.least for c in shown])
         wrapped = [
             [self._wrapped(column, cell, width) for cell in column.cells]

@@ -70,7 +70,10 @@ class SetAggregate(base.Lister):
     def execute(self) -> columns.Output:
         generation = self.args.generation
         if generation is None and self.client.microversion >= api.aggregate.GUARDED:
-            raise errors.BadArgument('A generation must be specified.')
+            raise errors.BadArgument(
+                'A generation must be specified. "resource provider aggregate add '
+                f'{self.args.provider} AGGREGATE" needs none'
+            )
         aggregates = filters.find_aggregates(self.client, self.args.aggregate, is_checked=False)
         uuid = self.provider_uuid
         written = attempts.retried(

@@ -10,6 +10,7 @@ from placementclient.api import attempts
 from placementclient.basis import errors
 from placementclient.basis.wording import suggestion
 from placementclient.client import endpoints
+from placementclient.client.errors import InventoryInUse
 from placementclient.commands.framework import (
     base,
     changing,
@@ -233,7 +234,14 @@ class ReplaceInventories(Changing):
             return editing.edit_selected(self, 'resource provider inventory set', edit)
         if not is_aggregate:
             uuid = self.provider_uuid
-            return columns.INVENTORY_OF_CLASS.rows(_make_rows(uuid, self._set(uuid, fields)))
+            try:
+                return columns.INVENTORY_OF_CLASS.rows(_make_rows(uuid, self._set(uuid, fields)))
+            except InventoryInUse:
+                if not self.args.amend:
+                    self.log.warning(
+                        'The command replaces all inventories; --amend keeps the other classes'
+                    )
+                raise
         if self.args.generation is not None:
             raise errors.UsageError("--generation is one provider's, and --aggregate has several")
         return self._set_members(fields)

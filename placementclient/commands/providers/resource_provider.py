@@ -191,6 +191,12 @@ class DeleteResourceProvider(base.NameCommand):
     def execute(self) -> None:
         try:
             super().execute()
+        except errors.CannotDeleteParent:
+            self.log.warning(
+                f'"resource provider purge {self.args.provider} --dry-run" shows what would be '
+                'deleted with the children; without --dry-run it deletes them'
+            )
+            raise
         except errors.ProviderInUse:
             self.log.warning(
                 'Evacuate or migrate the servers first. Then "resource provider purge '

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Typical mistakes: each message says what to type next."""
+
+import pytest
+
+from tests.unit.commands.clouds import save, small
+from tests.unit.dialogue import CONSUMER, RP, Exchange, fault, get, provider, put
+
+PROVIDERS = {'resource_providers': [provider(RP, 'compute1')]}
+CLASSES = {'resource_classes': [{'name': name} for name in ('VCPU', 'MEMORY_MB')]}
+
+
+@pytest.mark.parametrize('beginning', [RP[:8], RP[:8].upper(), RP[:35]])
+def test_a_part_of_a_uuid_is_answered_with_the_uuids_that_begin_so(
+    placement, service, beginning, tmp_path
+):
+    service.answer(
+        get(f'/resource_providers?name={beginning}', {'resource_providers': []}),
+        get('/resource_providers', PROVIDERS),
+    )
+    sentence = f'UUIDs that begin so: {RP} (compute1)'
+    assert sentence in placement(f'resource provider show {beginning}').stderr
+
+
+def test_a_part_of_a_consumer_is_no_consumer(placement, service):
+    service.answer(get(f'/allocations/{CONSUMER[:8]}', {'allocations': {}}))
+    result = placement(f'resource provider allocation show {CONSUMER[:8]}')
+    assert f'{CONSUMER[:8]} is not a whole UUID' in result.stderr
+
+
+@pytest.mark.parametrize(
+    ('content', 'message'),
+    [
+        ('trees: {}'.encode('utf-16'), 'UTF-16 text, not UTF-8. To convert it: iconv -f UTF-16'),
+        ('name: h\xf6st'.encode('latin-1'), 'perhaps Latin-1. To convert it: iconv -f ISO-8859-1'),
+        (b'name: a\nchildren:\n\t- b\n', 'a tab indents the line, and YAML takes spaces only'),
+        (b'name: a\n  traits: []\n b: c\n', 'yaml:2: '),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told_with_the_way_to_correct_it(
+    placement, tmp_path, content, message
+):
+    (tmp_path / 'tree.yaml').write_bytes(content)
+    result = placement(f'resource provider tree apply {tmp_path}/tree.yaml --dry-run')
+    assert (result.status, message in result.stderr) == (1, True), result.stderr
+
+
+def test_an_indentation_that_fits_no_line_is_told_so(placement, tmp_path):
+    (tmp_path / 'tree.yaml').write_text('name: a\ntraits:\n    - A\n  - B\n')
+    result = placement(f'resource provider tree apply {tmp_path}/tree.yaml --dry-run')
+    assert 'the indentation does not fit the lines above' in result.stderr
+
+
+def test_the_beginning_of_a_class_is_answered_with_the_class(placement, service, tmp_path):
+    refusal = fault(
+        400, 'Invalid resource class in resources parameter: No such resource class MEM.'
+    )
+    service.answer(
+        Exchange('GET /resource_providers?resources=MEM:4', refusal),
+        get('/resource_classes', CLASSES),
+    )
+    refused = placement('resource provider list --resource MEM=4').stderr
+    assert 'Did you mean "MEMORY_MB"?' in refused
+
+
+def test_a_parent_that_is_deleted_is_answered_with_purge(placement, service):
+    refusal = fault(409, 'It has children.', 'placement.resource_provider.cannot_delete_parent')
+    service.answer(Exchange(f'DELETE /resource_providers/{RP}', refusal))
+    result = placement(f'resource provider delete {RP}')
+    assert f'"resource provider purge {RP} --dry-run"' in result.stderr
+
+
+@pytest.mark.parametrize('options', ['', ' --amend'])
+def test_inventories_that_would_go_while_in_use_are_answered_with_amend(
+    placement, service, options
+):
+    inventories = {'inventories': {}, 'resource_provider_generation': 1}
+    refusal = fault(409, 'Inventory in use.', 'placement.inventory.inuse')
+    path = f'/resource_providers/{RP}/inventories'
+    body = {'inventories': {'VCPU': {'total': 64}}, 'resource_provider_generation': 1}
+    service.answer(get(path, inventories), put(path, body, refusal))
+    result = placement(f'resource provider inventory set {RP} --resource VCPU=64{options}')
+    assert ('--amend keeps the other classes' in result.stderr) is not bool(options)
+
+
+@pytest.mark.parametrize(
+    ('command', 'form'),
+    [
+        ('inventory set {} VCPU --total 64', 'inventory class set PROVIDER CLASS --total N'),
+        ('inventory delete {} VCPU', 'inventory delete PROVIDER --resource-class CLASS'),
+        ('aggregate set {} rack1', 'aggregate set PROVIDER --aggregate AGGREGATE'),
+    ],
+)
+def test_an_argument_too_many_is_answered_with_the_form_that_takes_it(placement, command, form):
+    result = placement(f'resource provider {command.format(RP)}')
+    assert (result.status, f'Type: resource provider {form}' in result.stderr) == (2, True)
+
+
+def test_aggregates_without_a_generation_are_answered_with_add(placement, service):
+    result = placement(f'resource provider aggregate set {RP} --aggregate {RP}', version='1.39')
+    assert f'"resource provider aggregate add {RP} AGGREGATE" needs none' in result.stderr
+
+
+def test_the_beginning_of_a_uuid_of_a_snapshot_is_answered_too(placement, tmp_path):
+    live = small()
+    file = save(tmp_path, 'cloud.json', live)
+    result = placement(f'resource provider tree show hos --snapshot {file}')
+    assert 'Did you mean "host' in result.stderr
