@@ -4,6 +4,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from placementclient.insight.drain.groups import Group, Piece, add_options
@@ -12,6 +13,9 @@ from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.problem import Problem
 from placementclient.model.consumers import Allocations
 from placementclient.placing.requests import Pool
+
+#: Up to how many servers that leave a host are counted.
+MOST_LEAVING = 4
 
 
 class Resident(NamedTuple):
@@ -71,6 +75,44 @@ class Room:
                     alike[host, kind, local, shared].append(server)
         for (host, kind, local, shared), servers in alike.items():
             yield Resident(host, kind, local, shared, servers)
+
+    def count_fewest(self) -> int:
+        """Return a lower bound for the moves: what each host needs, wherever the servers go."""
+        fewest, on = {0: 0}, defaultdict[int, list[Resident]](list)
+        for resident in self.residents:
+            on[resident.host].append(resident)
+        for number in self.chosen:
+            stairs, before = (0, *self._find_stairs(number, on[number])), fewest
+            fewest = {}
+            for new, moves in before.items():
+                for more, leaving in enumerate(stairs):
+                    total = min(new + more, self.number)
+                    fewest[total] = min(fewest.get(total, moves + leaving), moves + leaving)
+        return fewest.get(self.number, 0)
+
+    def _find_stairs(self, number: int, residents: Iterable[Resident]) -> list[int]:
+        """Return how many servers have to leave a host before one new server fits, two and so on.
+
+        The list ends where no number is enough. The numbers are lower bounds: where the servers go
+        does not count.
+        """
+        group, room = self.hosts[number]
+        fit = self.problem.fit(self.new, group.shape)
+        pooled = self.problem.shapes[group.shape].pooled
+        needs = [(at, n) for at, n in fit.fixed.items() if at not in pooled] if fit else []
+        frees = [
+            tuple(dict(resident.local).get(at, 0) for at, _ in needs)
+            for resident in residents
+            for _ in resident.servers
+        ]
+        stairs: list[int] = []
+        for new in range(1, self.number + 1):
+            lacking = tuple(max(0, new * n - room[at]) for at, n in needs)
+            fewest = _count_fewest(lacking, sorted(frees, reverse=True))
+            if fewest is None:
+                break
+            stairs.append(fewest)
+        return stairs
 
     def groups(self, kind: int | None) -> Sequence[str]:
         """Return the server groups of a kind."""
@@ -156,3 +198,30 @@ class Room:
         group = self.hosts[number][0]
         pooled = self.problem.shapes[group.shape].pooled
         return ((at, n) for at, n in group.options[piece].local if at not in pooled)
+
+
+def _count_fewest(lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]) -> int | None:
+    """Return how many of some servers free the amounts that are lacking, at least."""
+    alone = [sorted((freed[at] for freed in frees), reverse=True) for at in range(len(lacking))]
+    if any(sum(amounts) < n for n, amounts in zip(lacking, alone, strict=True)):
+        return None
+    level = {(lacking, 0)}
+    for number in range(min(len(frees), MOST_LEAVING) + 1):
+        if any(not any(left) for left, _ in level):
+            return number
+        level = {
+            (tuple(max(0, n - freed) for n, freed in zip(left, frees[at], strict=True)), at + 1)
+            for left, first in level
+            for at in range(first, len(frees))
+            if at == first or frees[at] != frees[at - 1]
+        }
+    # Those that free most of one class are not fewer.
+    return max(
+        MOST_LEAVING + 1,
+        *(
+            next(
+                number for number, total in enumerate(accumulate(amounts, initial=0)) if total >= n
+            )
+            for n, amounts in zip(lacking, alone, strict=True)
+        ),
+    )

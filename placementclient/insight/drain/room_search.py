@@ -8,6 +8,7 @@ fewest moves without an order in mind are a lower bound.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from typing import Any, NamedTuple
 
 from placementclient.insight.drain.groups import Piece
@@ -90,16 +91,20 @@ class RoomSearch:
         return self._find_fewest(cpsat.Budget(effort))[0]
 
     def _find_fewest(self, budget: cpsat.Budget) -> tuple[RoomResult, Change | None]:
-        self._build()
-        if len(self._leave) + len(self._come) + len(self._add) > LARGEST:
+        size = len(self._room.residents) + sum(len(group.options) for group, _ in self._room.hosts)
+        if size > LARGEST:
             return RoomResult(None, 0), None
+        least = self._room.count_fewest()
+        self._build()
+        self._model.add(sum(self._leave) >= least)
         self._model.minimize(sum(self._leave))
         solved = budget.solve(self._model)
         if not solved.is_feasible:
-            return RoomResult(None, None if solved.status == 'INFEASIBLE' else 0), None
+            return RoomResult(None, None if solved.status == 'INFEASIBLE' else least), None
         change = self._read(solved.solver)
         leaving = [server for _, server in self._leaving(change)]
-        return RoomResult(None, round(solved.solver.best_objective_bound), leaving), change
+        bound = ceil(solved.solver.best_objective_bound - 1e-6)
+        return RoomResult(None, max(least, bound), leaving), change
 
     def _find_ordered(
         self, number: int, snapshot: Snapshot, pace: Pace, budget: cpsat.Budget
