@@ -22,6 +22,7 @@ STATUSES = {
     'resource provider drain': 5,
     'resource provider purge': 1,
     'resource provider allocation heal': 3,
+    'resource provider allocation resize': 3,
     'resource provider inventory set': 3,
     'resource provider replace': 3,
     'resource provider snapshot diff': 3,
@@ -52,7 +53,7 @@ def test_the_picture_of_the_readme_shows_the_demo(placement):
 @pytest.mark.usefixtures('demo_folder')
 def test_each_row_works_in_the_cloud_that_the_demo_leaves(capsys):
     rows = ROW.findall(README)
-    assert len(rows) == 18
+    assert len(rows) == 20
     run = program(None, capsys)
     for page, command in rows:
         status = next((end for start, end in STATUSES.items() if command.startswith(start)), 0)
