@@ -78,8 +78,7 @@ def suggest_options(message: str, parsers: Iterable[argparse.ArgumentParser]) ->
     """Return suggestions for a mistyped option, to follow an error of argparse."""
     if not message.startswith('unrecognized arguments: '):
         return ''
-    shown = [action for p in parsers for action in actions(p) if action.help != argparse.SUPPRESS]
-    options = [option.lstrip('-') for action in shown for option in action.option_strings]
+    options = _documented_options(parsers)
     typed = [word.partition('=')[0] for word in message.split() if word.startswith('--')]
     words = [word.lstrip('-') for word in typed]
     near = closest(words, options) or [
@@ -87,6 +86,12 @@ def suggest_options(message: str, parsers: Iterable[argparse.ArgumentParser]) ->
     ]
     form = _other_form(message, parsers)
     return form or (f'. {did_you_mean(f"--{option}" for option in near)}' if near else '')
+
+
+def _documented_options(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:
+    """Return the names of all options that the help shows, without their dashes."""
+    shown = [action for p in parsers for action in actions(p) if action.help != argparse.SUPPRESS]
+    return [option.lstrip('-') for action in shown for option in action.option_strings]
 
 
 def _other_form(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:

@@ -55,13 +55,7 @@ def check_compute_nodes(
     :param is_merge: whether both may be in use, so that Nova has to know the new one
     :raises Irreplaceable: if the compute nodes do not prove that the two are one host
     """
-    by_uuid = {node.uuid: node for node in nodes}
-    if None in by_uuid:
-        raise Irreplaceable(
-            'The IDs of the hypervisors are numbers, which do not tell hosts apart: list them at '
-            'compute API 2.53 or above ("openstack --os-compute-api-version 2.53 hypervisor list '
-            '-f json")'
-        )
+    by_uuid = _nodes_by_uuid(nodes)
     old, new = by_uuid.get(old_uuid), by_uuid.get(new_uuid)
     if is_merge and not (old or new):
         raise Irreplaceable(
@@ -94,6 +88,17 @@ def check_compute_nodes(
             'as each cell may have one of this name. If one of them is gone, delete its compute '
             'service first: openstack compute service delete'
         )
+
+
+def _nodes_by_uuid(nodes: Iterable[Hypervisor]) -> dict[str | None, Hypervisor]:
+    by_uuid = {node.uuid: node for node in nodes}
+    if None in by_uuid:
+        raise Irreplaceable(
+            'The IDs of the hypervisors are numbers, which do not tell hosts apart: list them at '
+            'compute API 2.53 or above ("openstack --os-compute-api-version 2.53 hypervisor list '
+            '-f json")'
+        )
+    return by_uuid
 
 
 def check_related(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> None:

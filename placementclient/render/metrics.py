@@ -115,23 +115,8 @@ def capacity(
     """
     samples: dict[str, Samples] = {
         'openstack_project_usage': _by_project(snapshot, projects),
-        'openstack_project_quota': [
-            ((project, projects.get(project, ''), name), limit)
-            for project, limits in sorted(quotas.items())
-            for name, limit in limits.items()
-        ],
-        'openstack_free_capacity_by_flavor_total': [
-            ((flavor.name, str(flavor.is_public)), item.count)
-            for flavor, items in fits
-            for item in items
-            if item.name == ALL
-        ],
-        'openstack_free_capacity_hypervisor_by_flavor': [
-            ((item.name, flavor.name, *_labels(snapshot, item.name, aggregates)), item.count)
-            for flavor, items in fits
-            for item in items
-            if item.name != ALL
-        ],
+        'openstack_project_quota': _by_quota(quotas, projects),
+        **_by_flavor(snapshot, fits, aggregates),
         'openstack_project_filter_aggregate': [
             ((project, aggregate.name), 1)
             for aggregate in aggregates
@@ -145,14 +130,50 @@ def capacity(
     if assuming:
         samples['openstack_placement_assuming'] = [((path,), 1) for path in assuming]
     if traits:
-        samples['openstack_placement_resource_provider_trait'] = [
-            ((snapshot.providers[root].name, trait, state.name), 1)
-            for root, states in Topology(snapshot).trees.items()
-            for state in states
-            for trait in sorted(state.traits)
-            if any(fnmatchcase(trait, pattern) for pattern in traits)
-        ]
+        samples['openstack_placement_resource_provider_trait'] = _by_trait(snapshot, traits)
     return _families(_by_provider(snapshot) | samples)
+
+
+def _by_quota(quotas: Mapping[str, Mapping[str, int]], projects: Mapping[str, str]) -> Samples:
+    """Return the limits of projects by their UUIDs and names, and by resource."""
+    return [
+        ((project, projects.get(project, ''), name), limit)
+        for project, limits in sorted(quotas.items())
+        for name, limit in limits.items()
+    ]
+
+
+def _by_flavor(
+    snapshot: Snapshot,
+    fits: Sequence[tuple[Flavor, Sequence[Fits]]],
+    aggregates: Sequence[HostAggregate],
+) -> dict[str, Samples]:
+    """Return how many servers of each flavor fit, in all and on each host."""
+    return {
+        'openstack_free_capacity_by_flavor_total': [
+            ((flavor.name, str(flavor.is_public)), item.count)
+            for flavor, items in fits
+            for item in items
+            if item.name == ALL
+        ],
+        'openstack_free_capacity_hypervisor_by_flavor': [
+            ((item.name, flavor.name, *_labels(snapshot, item.name, aggregates)), item.count)
+            for flavor, items in fits
+            for item in items
+            if item.name != ALL
+        ],
+    }
+
+
+def _by_trait(snapshot: Snapshot, patterns: Sequence[str]) -> Samples:
+    """Return the traits that match a pattern, by host, trait and provider."""
+    return [
+        ((snapshot.providers[root].name, trait, state.name), 1)
+        for root, states in Topology(snapshot).trees.items()
+        for state in states
+        for trait in sorted(state.traits)
+        if any(fnmatchcase(trait, pattern) for pattern in patterns)
+    ]
 
 
 def reading(is_up: bool, read_at: float | None, seconds: float) -> list[Metric]:

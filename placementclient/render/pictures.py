@@ -80,14 +80,8 @@ class _Card:
 
 
 def svg(picture: Picture) -> str:
-    rows = [[{n.state.uuid: _card(n) for n in side} for side in row.sides] for row in picture.rows]
     is_plan = any(row.name for row in picture.rows)
-    height = float(_HEADER - _MARGIN) if is_plan else 0.0
-    for sides in rows:
-        extent = max(map(_place, sides))
-        for card in _all(sides):
-            card.y += height
-        height += extent
+    rows, height = _laid_out(picture, float(_HEADER - _MARGIN) if is_plan else 0.0)
     headings: Iterable[tuple[str, float]] = ()
     if is_plan:
         left = _right(before for before, _ in rows) + _BETWEEN_COLUMNS - _MARGIN
@@ -117,6 +111,18 @@ def svg(picture: Picture) -> str:
         '</svg>',
     ]
     return '\n'.join(parts) + '\n'
+
+
+def _laid_out(picture: Picture, top: float) -> tuple[list[list[dict[str, _Card]]], float]:
+    """Return the cards of each side of each row, placed below ``top``, and where they end."""
+    rows = [[{n.state.uuid: _card(n) for n in side} for side in row.sides] for row in picture.rows]
+    height = top
+    for sides in rows:
+        extent = max(map(_place, sides))
+        for card in _all(sides):
+            card.y += height
+        height += extent
+    return rows, height
 
 
 def _all(groups: Iterable[Mapping[str, _Card]]) -> list[_Card]:
@@ -238,11 +244,7 @@ def _place(cards: dict[str, _Card]) -> float:
     below: dict[str | None, list[_Card]] = {}
     for card in cards.values():
         below.setdefault(card.node.parent_uuid, []).append(card)
-    for uuid, card in reversed(cards.items()):
-        children = below.get(uuid, ())
-        card.stack = sum(child.extent + _GAP for child in children) - _GAP
-        beside = max((child.breadth for child in children), default=0.0)
-        card.breadth = card.width + _BETWEEN_COLUMNS + beside
+    _measure(cards, below)
     tops = {uuid: card for uuid, card in cards.items() if card.node.parent_uuid not in cards}
     # A provider that only shares stands apart; one with children is drawn as the tree that it is.
     apart = [card for uuid, card in tops.items() if card.node.serves and uuid not in below]
@@ -255,19 +257,38 @@ def _place(cards: dict[str, _Card]) -> float:
         for child in below.get(uuid, ()):
             child.top, child.column = top, (band, depth + 1)
             top += child.extent + _GAP
+    bottom = max(bottom, _place_apart(apart, cards))
+    _align(columns)
+    return bottom + _MARGIN
+
+
+def _measure(cards: dict[str, _Card], below: Mapping[str | None, Sequence[_Card]]) -> None:
+    """Give each card the height of its children and the width of its subtree."""
+    for uuid, card in reversed(cards.items()):
+        children = below.get(uuid, ())
+        card.stack = sum(child.extent + _GAP for child in children) - _GAP
+        beside = max((child.breadth for child in children), default=0.0)
+        card.breadth = card.width + _BETWEEN_COLUMNS + beside
+
+
+def _place_apart(apart: Sequence[_Card], cards: Mapping[str, _Card]) -> float:
+    """Put sharing providers beside the middle of the hosts they serve; return where they end."""
     free = float(_MARGIN)
     for card in apart:
         served = [cards[root].middle for root in card.node.serves]
         card.y = max(free, (min(served) + max(served) - card.height) / 2)
         free = card.y + card.height + _GAP
-        bottom = max(bottom, free - _GAP)
+    return free - _GAP if apart else 0.0
+
+
+def _align(columns: Mapping[tuple[int, int], Sequence[_Card]]) -> None:
+    """Give the cards of each column the same left edge and the same width."""
     left = float(_MARGIN)
     for _, column in sorted(columns.items()):
         width = max(card.width for card in column)
         for card in column:
             card.x, card.width = left, width
         left += width + _BETWEEN_COLUMNS
-    return bottom + _MARGIN
 
 
 def _stack(roots: Sequence[_Card]) -> float:

@@ -179,10 +179,13 @@ def _with_rows(tree: Change) -> Change:
 
 def _rows(change: ConsumerChange, names: Mapping[str, str]) -> Iterator[PlannedRow]:
     """Pair the losses of providers with the gains of others, class by class."""
-    gains = sorted(change.gains())
-    for name in sorted({name for _, name, gain in gains if gain}):
-        leaving = {uuid: -gain for uuid, resource, gain in gains if resource == name and gain < 0}
-        coming = {uuid: gain for uuid, resource, gain in gains if resource == name and gain > 0}
+    gains: dict[str, dict[str, int]] = {}
+    for uuid, name, gain in sorted(change.gains()):
+        if gain:
+            gains.setdefault(name, {})[uuid] = gain
+    for name, by_provider in sorted(gains.items()):
+        leaving = {uuid: -gain for uuid, gain in by_provider.items() if gain < 0}
+        coming = {uuid: gain for uuid, gain in by_provider.items() if gain > 0}
         while leaving or coming:
             amount = min(next(iter(end.values())) for end in (leaving, coming) if end)
             ends = (_taken(leaving, amount), _taken(coming, amount))

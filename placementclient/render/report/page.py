@@ -19,7 +19,7 @@ from placementclient.basis import errors
 from placementclient.basis.printable import FORMULA, printable
 from placementclient.basis.wording import installing
 from placementclient.insight import summary
-from placementclient.insight.audit.checks import CHECKS
+from placementclient.insight.audit.checks import CHECKS, Check
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.findings import Severity
 from placementclient.model.snapshots import Origin
@@ -95,7 +95,6 @@ def page(template: jinja2.Template, report: Report) -> str:
     }
     sheet, script = _part('page.css'), _script()
     changed = contents.changed(plan) if plan else []
-    counts = Counter(finding.kind for finding in report.audit.findings)
     groups = findings.left_out(report.audit)
     left_out = [f'Left out: {"; ".join(groups)}'] if groups else []
     return template.render(
@@ -103,13 +102,7 @@ def page(template: jinja2.Template, report: Report) -> str:
         origin=cloud.snapshot.origin or Origin(),
         summary=summary.of(cloud.snapshot),
         shared=sum(map(is_sharing, cloud.snapshot.roots())),
-        # The worst first, and how much they found.
-        checks=[
-            (check, counts[check.id])
-            for severity in Severity
-            for check in CHECKS
-            if check.severity is severity and counts[check.id]
-        ],
+        checks=_checks_with_findings(report),
         unfounded=findings.nothing(len(CHECKS) - len(report.audit.left_out), cloud, ()),
         remarks=[*left_out, *findings.remarks(report.audit)],
         plan=plan,
@@ -127,6 +120,17 @@ def page(template: jinja2.Template, report: Report) -> str:
         script=script,
         records=records,
     )
+
+
+def _checks_with_findings(report: Report) -> list[tuple[Check, int]]:
+    """Return the checks that found something, most severe first, with the number of findings."""
+    counts = Counter(finding.kind for finding in report.audit.findings)
+    return [
+        (check, counts[check.id])
+        for severity in Severity
+        for check in CHECKS
+        if check.severity is severity and counts[check.id]
+    ]
 
 
 def level(amount: Fill | TotalsLine) -> str:

@@ -42,10 +42,7 @@ def verdict(
 
 
 def _of_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterator[Statement]:
-    renamed: Counter[str] = Counter()
-    for row in (row for tree in plan.changes for row in tree.reasons):
-        renamed[row.resource_class] -= row.amount
-        renamed[row.to_resource_class] += row.amount
+    renamed = _renamed_amounts(plan)
     differing = [
         f'{name} {sized(name, was.used)} before, {sized(name, becomes.used)} after'
         for name, was, becomes in changed
@@ -72,6 +69,15 @@ def _of_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterator[
     if plan.left_out:
         names = listed([tree.root_provider_name for tree in plan.left_out], _NAMED)
         yield ATTENTION, f'The plan leaves out {names}'
+
+
+def _renamed_amounts(plan: Plan) -> Counter[str]:
+    """Return by how much the plan's moves lower or raise the used amount of each class."""
+    renamed: Counter[str] = Counter()
+    for row in (row for tree in plan.changes for row in tree.reasons):
+        renamed[row.resource_class] -= row.amount
+        renamed[row.to_resource_class] += row.amount
+    return renamed
 
 
 def _of_cloud(report: Report, rooms: Sequence[ClassFill]) -> Iterator[Statement]:
