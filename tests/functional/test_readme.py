@@ -46,6 +46,7 @@ def test_the_picture_of_the_readme_shows_the_demo(placement):
     picture = ElementTree.parse(guide.SOURCE / 'reshape.svg')
     lines = [''.join(text.itertext()) for text in picture.iter() if text.get('class') == 'line']
     printed = placement(*DEMO).stdout.splitlines()
+    assert any(line.endswith('reshape demo --keep demo') for line in printed[-3:])
     assert len(lines) == 24
     assert not set(lines) - set(printed)
 

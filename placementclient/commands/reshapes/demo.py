@@ -49,6 +49,9 @@ class DemoReshape(base.PlacementCommand):
         if folder:
             with self._cloud(folder, _START):
                 self._stay(self.args.keep)
+        else:
+            again = f'{self.program} {_PREFIX} demo --keep demo'
+            self._say(f'The demo has removed its cloud. To go on in such a cloud: {again}')
 
     @contextlib.contextmanager
     def _cloud(self, folder: Path, name: str) -> Iterator[None]:
