@@ -202,8 +202,8 @@ class Room:
 
 def _count_fewest(lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]) -> int | None:
     """Return how many of some servers free the amounts that are lacking, at least."""
-    alone = [sorted((freed[at] for freed in frees), reverse=True) for at in range(len(lacking))]
-    if any(sum(amounts) < n for n, amounts in zip(lacking, alone, strict=True)):
+    least = _count_by_class(lacking, frees)
+    if least is None:
         return None
     level = {(lacking, 0)}
     for number in range(min(len(frees), MOST_LEAVING) + 1):
@@ -215,13 +215,16 @@ def _count_fewest(lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]) ->
             for at in range(first, len(frees))
             if at == first or frees[at] != frees[at - 1]
         }
-    # Those that free most of one class are not fewer.
-    return max(
-        MOST_LEAVING + 1,
-        *(
-            next(
-                number for number, total in enumerate(accumulate(amounts, initial=0)) if total >= n
-            )
-            for n, amounts in zip(lacking, alone, strict=True)
-        ),
-    )
+    return max(MOST_LEAVING + 1, least)
+
+
+def _count_by_class(lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]) -> int | None:
+    """Return the same if the servers that free most of each class leave, a lower bound."""
+    least = 0
+    for at, needed in enumerate(lacking):
+        amounts = sorted((freed[at] for freed in frees), reverse=True)
+        totals = list(accumulate(amounts, initial=0))
+        if totals[-1] < needed:
+            return None
+        least = max(least, next(n for n, total in enumerate(totals) if total >= needed))
+    return least
