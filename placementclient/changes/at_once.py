@@ -53,7 +53,10 @@ class _WrittenRows:
         self._lost: dict[str, tuple[Snapshot, Snapshot]] = {}
 
     def note(self, written: Written) -> None:
-        """Note the operations of an attempt; its state shows what came of a lost request."""
+        """Remember what an attempt sent, and the state before it.
+
+        The state shows later if a request without an answer was carried out.
+        """
         uuid = written.tree.root_provider_uuid
         if lost := self._lost.pop(uuid, None):
             merged = merge(*lost, written.live)

@@ -129,7 +129,7 @@ class Carrier(Inspector):
         return replace(result, reason='; '.join(filter(None, [result.reason, *again])))
 
     def outcome(self, outcome: Outcome) -> Outcome:
-        """Return the result of the run, and whether it has changed an unfinished tree."""
+        """Return the outcome; it is partial if the run has changed an unfinished tree."""
         undone = (tree for tree in outcome.trees if not tree.is_done)
         changes = (op for tree in undone for op in self._done.get(tree.root_provider_uuid, ()))
         is_partial = any(not isinstance(op, ops.EnsureName) for op in changes)

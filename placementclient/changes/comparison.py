@@ -84,7 +84,7 @@ def obstacle_to_rollback(tree: Change, live: Snapshot, rest: Rest) -> str:
 
 
 def difference_unrecorded(tree: Change, live: Snapshot) -> str:
-    """Return the first sign that another plan than this one has made a tree as it is."""
+    """Return the first difference that the journal of this plan does not explain; else ``''``."""
     if tree.is_atomic and phases.phase_of(tree, live) in (Phase.BEFORE, None):
         return ''  # Nothing but empty providers may be prepared.
     found = (d for d in deviations(tree, live) if d.is_error or not tree.is_atomic)

@@ -52,7 +52,7 @@ class _LogFormatter(logging.Formatter):
 
 
 def _wrap_message(line: str, width: int) -> str:
-    """Return a line of a message with line ends; a command stays, so that it can be copied."""
+    """Wrap a line of a message; a line with a command stays whole, so that it can be copied."""
     has_command = _COMMAND.search(line) is not None
     return line if has_command or len(line) <= width else '\n'.join(wrap(line, width))
 

@@ -103,7 +103,7 @@ class BoundedTransport(adapters.BaseAdapter):
             raise errors.InvalidAnswer(f'The answer to {_name(request)} {reason}') from None
 
     def _configure_proxy(self, request: requests.PreparedRequest, proxies: Any) -> None:
-        """Give the connections to the proxy of a request the same limits."""
+        """Apply the timeouts and the number of connections to the proxy of a request, too."""
         proxy = proxies and utils.select_proxy(str(request.url), proxies)
         if proxy and isinstance(self._adapter, adapters.HTTPAdapter):
             url = utils.prepend_scheme_if_needed(proxy, 'http')

@@ -178,7 +178,7 @@ def configured(
 
 
 class _Turn(threading.local):
-    """The effect of this thread's request on a SQLite database."""
+    """The request that this thread carries out: if it writes, and its connection to SQLite."""
 
     writes = False
     writer: Connection | None = None

@@ -31,7 +31,7 @@ _WORDS = {'true': True, 'false': False, 'null': None}
 
 
 class MarkedDict(dict[Any, Any]):
-    """A mapping that knows the places of its values: those of their keys."""
+    """A mapping that remembers the line of the file in which each key stands."""
 
     __slots__ = ('places',)
     places: dict[Any, Place]

@@ -75,7 +75,10 @@ def _held_as(name: str, consumer: Consumer, requested: Resources) -> str:
 
 
 def _new_place(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
-    """Return the UUID of the host if it alone of its tree has a class."""
+    """Return the UUID of a host that alone of its tree has an inventory of a class.
+
+    :raises UnknownAmounts: if another provider of the tree has one, too
+    """
     tree = snapshot.tree(host.provider.root_uuid)
     having = [state for state in tree if resource_class in state.inventories]
     if having != [host]:

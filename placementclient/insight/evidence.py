@@ -291,7 +291,7 @@ class Evidence:
 
 
 def is_of_nova(resource_class: str) -> bool:
-    """Return whether servers of Nova hold a class, whatever the flavors are."""
+    """Return whether a class is Nova's own, even if no known flavor asks for it."""
     return resource_class in _CLASSES or resource_class.startswith(_CLASS_PREFIXES)
 
 

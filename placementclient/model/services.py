@@ -40,7 +40,7 @@ class ComputeService(ListRecord, frozen=True):
 
     @property
     def is_enabled(self) -> bool | None:
-        """Return ``None`` if its cell does not answer."""
+        """Return if the service is enabled; ``None`` if its cell does not answer."""
         return {'enabled': True, 'disabled': False}.get(self.status)
 
     @property

@@ -95,7 +95,7 @@ class Wishes:
         return self.checked(key, flavor or image, prefix)
 
     def checked(self, key: str, value: str | None, prefix: str = 'hw') -> str | None:
-        """Return a value after a check that Nova knows it."""
+        """Return a value of a flavor or an image; raise :class:`Refusal` if Nova refuses it."""
         if value and value not in CHOICES[f'{prefix}_{key}']:
             raise Refusal(f'{prefix}:{key} is {value!r}, which Nova does not know')
         return value or None

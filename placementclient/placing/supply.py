@@ -208,7 +208,7 @@ class Supply:
 def _free_of(
     options: Iterable[Choice], states: Sequence[ProviderState]
 ) -> tuple[tuple[Stock, int], ...]:
-    """Return the free amounts of the inventories of a tree that some choice uses."""
+    """Return each inventory of a tree that some choice takes from, with its free amount."""
     used = {stock for option in options for stock, _ in option}
     return tuple(
         ((number, name), max(0, state.free(name)))

@@ -254,7 +254,7 @@ class _Maker:
 
 
 def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
-    """Return the roots of the trees that a specification selects, by name."""
+    """Return the roots of the trees that a specification selects, sorted by name."""
     if (conditions := spec.trees) is not None:
         return [root for root in snapshot.roots() if conditions.selects(root.uuid, root.name, root)]
     sources = [move.source for move in spec.moves]

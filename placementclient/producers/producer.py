@@ -36,7 +36,7 @@ class Producer(ABC):
         """Read the providers and consumers that may change, and the input of the decision."""
 
     def desired(self, live: Snapshot) -> Snapshot:
-        """Return a snapshot in its desired state, unless :meth:`plan` does without it."""
+        """Return a snapshot as it should become."""
         raise NotImplementedError
 
     def plan(self) -> Plan:

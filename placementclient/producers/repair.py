@@ -126,7 +126,7 @@ def _row_of(repair: Repair) -> tuple[str, str]:
 
 
 def suspects(findings: Sequence[Finding]) -> int:
-    """Return the number of findings that something may be freed for."""
+    """Return the number of findings that propose to free an allocation."""
     return sum(isinstance(finding.repair, FreeAllocations) for finding in findings)
 
 

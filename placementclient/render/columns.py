@@ -70,7 +70,7 @@ def _field(name: str) -> Column:
 
 
 def by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
-    """Return the holdings by consumer as the service has them, with generations if given."""
+    """Return the allocations of a provider by consumer, in the form of Placement's API."""
     records: dict[str, dict[str, Any]] = {}
     for holding in holdings:
         records[holding.consumer_uuid] = {'resources': dict(holding.resources)}

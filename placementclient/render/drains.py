@@ -162,7 +162,10 @@ def describe_failures(snapshot: Snapshot, checked: HostFailures) -> Iterator[str
 def describe_parts(
     snapshot: Snapshot, arguments: Iterable[str], meaning: str = 'the plan empties all of'
 ) -> Iterator[str]:
-    """Return sentences about arguments that name a child of a host."""
+    """Yield a warning for each argument that names a child of a host.
+
+    :param meaning: the words for what the command does to the host instead
+    """
     for argument in arguments:
         named = snapshot.find(argument)
         for uuid in snapshot.root_uuids([argument]):

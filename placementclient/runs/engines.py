@@ -140,7 +140,7 @@ def _in_order(
 
 
 def _check_any(run: Carrier, looks: Sequence[Look]) -> None:
-    """Check that the service has one of the trees of a plan."""
+    """Refuse a service that has none of the plan's trees: it is probably the wrong one."""
     seen = {look.tree.root_provider_uuid for look in looks}
     others = (tree for tree in run.plan.changes if tree.root_provider_uuid not in seen)
     looked_up = (run.is_there(tree, run.reader([tree])) for tree in others)

@@ -57,6 +57,6 @@ def read_plan(path: str) -> Plan:
 
 
 def write_plan(path: str, plan: Plan) -> None:
-    """Write a plan, as :func:`placementclient.files.write_snapshot` does."""
+    """Write a plan to a file, which is never incomplete."""
     with disk.written(path) as stream:
         stream.writelines(plans.encode(plan))

@@ -71,7 +71,7 @@ def _settings(words: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def _path(kind: str, flags: Sequence[str] = ()) -> str:
-    """Return the file with the values of one kind for one cloud and user."""
+    """Return the path of the file that keeps the names of one kind for a cloud and a user."""
     facts: dict[str, Any] = {
         name: value
         for name, value in os.environ.items()
@@ -191,7 +191,7 @@ def _consumers(document: Any) -> list[str]:
 
 
 def _standard(kind: str) -> list[str]:
-    """The names that every cloud has."""
+    """Return the standard resource classes, or the standard traits."""
     if kind == 'classes':
         import os_resource_classes
 

@@ -140,7 +140,7 @@ def _read_plan(path: str, name: str) -> Plan:
 
 
 def _read_flavors(command: base.PlacementCommand, path: str, name: str | None) -> Sequence[Flavor]:
-    """Return the flavors of a file beside ``path``, of ``--flavors``, or of Nova."""
+    """Return the flavors of a file beside ``path``, else of ``--flavors``, else of Nova."""
     source = getattr(command.args, 'flavors', None) or NOVA
     return scheduling.read_flavors(command, source if name is None else _resolve_path(path, name))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class BoundedSession:
-    """A keystoneauth session whose requests end with the reading of a collector."""
+    """A keystoneauth session whose requests get no more time than the reading has left."""
 
     def __init__(self, session: Any, collector: Collector) -> None:
         self._session, self._collector = session, collector

@@ -101,7 +101,10 @@ class CreateInventory(base.ShowOne):
         return _write_inventory(self, api.inventory.create, self._check_absent)
 
     def _check_absent(self, present: Mapping[str, Inventory]) -> None:
-        """Refuse a class that has an inventory: Placement would say that another client made it."""
+        """Refuse a class that has an inventory already.
+
+        Placement's own refusal would blame another client.
+        """
         name, provider = self.args.resource_class, self.args.provider
         if name in present:
             raise errors.BadArgument(

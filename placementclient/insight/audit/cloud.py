@@ -41,7 +41,7 @@ fault = partial(Finding, '')
 
 
 class MissingFields(Exception):
-    """Return what a check lacks: the names of lists, or a sentence about fields of the records."""
+    """A check has to be left out: lists are missing, or fields of their records."""
 
 
 class Answers(NamedTuple):

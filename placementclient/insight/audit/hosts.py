@@ -99,7 +99,10 @@ def _drifted(
     having: Sequence[ProviderState],
     differences: Mapping[str, tuple[int, int]],
 ) -> Iterator[Finding]:
-    """Return the fields of a class that differ: in Placement, and in the list of hypervisors."""
+    """Yield a finding for the fields of a class whose values in Placement and in Nova differ.
+
+    :param differences: by field the value in Placement and the one in the list of hypervisors
+    """
     for field, (recorded, present) in differences.items():
         facts = {'resource_class': name, field: recorded, 'hypervisor': present}
         remedy, reason = None, _CAUSE

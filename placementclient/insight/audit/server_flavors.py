@@ -49,7 +49,10 @@ def class_without_flavor(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _requested(flavor: Flavor, image: Image | None, classes: Iterable[str]) -> set[str]:
-    """Return those of some classes that flavor and image may ask for: all, if for devices."""
+    """Return the classes that a flavor and an image may ask for.
+
+    These are all ``classes`` if the flavor asks for devices, or Nova refuses it.
+    """
     try:
         return set(
             classes

@@ -22,7 +22,7 @@ Uuids = Collection[str]
 
 
 class ProviderIndex(NamedTuple):
-    """The providers of a snapshot or of the service, as far as a request is about them.
+    """The providers that an explanation asks about, in a snapshot or in the service.
 
     :param topology: with at least the traits and the aggregates that the request names
     :param granting: returns the UUIDs of the providers that can grant an amount of a class

@@ -108,7 +108,10 @@ def _fill_host(
 def add_options(
     problem: Problem, group: Group, kind: int, fit: Fit, places: Mapping[str, int]
 ) -> None:
-    """Add the options of a kind on a host of a group; server groups have places in the room."""
+    """Add to a group of hosts each way to serve a kind of request there.
+
+    :param places: by server group the index of its limit in the room of a host
+    """
     limits = tuple((places[name], 1) for name in problem.requests[kind].limits)
     if any(group.room[at] < 1 for at, _ in limits):
         return

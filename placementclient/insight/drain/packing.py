@@ -106,7 +106,7 @@ class Packing:
 
     @contextmanager
     def changing(self, hosts: Iterable[int]) -> Iterator[None]:
-        """Exclude hosts from :meth:`fill`; their room may change meanwhile."""
+        """Take hosts out of the ranking while the block changes their room."""
         numbers = list(hosts)
         for number in numbers:
             for ranks, rank in self._entries(number):

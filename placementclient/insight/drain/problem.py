@@ -184,7 +184,7 @@ class Problem:
 def by_kind(
     servers: Iterable[ServerMove], kind: Callable[[ServerMove], int]
 ) -> dict[int, list[ServerMove]]:
-    """Return servers by the number of their request."""
+    """Return the servers in groups, by the index of their request."""
     kinds = defaultdict[int, list[ServerMove]](list)
     for server in servers:
         kinds[kind(server)].append(server)

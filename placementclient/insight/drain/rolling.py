@@ -163,7 +163,7 @@ class _RollingSearch:
         return planned
 
     def _commit(self, move: ServerMove) -> None:
-        """Move a server off its host."""
+        """Free the room of a server on its host, and take it on the target."""
         kind = self._kinds.get(move.server)
         request = Request(()) if kind is None else self._cloud.requests[kind]
         self._packing.occupy(move.source, move.before, request.limits, -1)

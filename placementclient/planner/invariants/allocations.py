@@ -27,7 +27,7 @@ def faults(subject: Subject) -> Iterator[str]:
 
 
 def _moved(subject: Subject, moved: dict[str, Amounts]) -> Iterator[str]:
-    """Add up the rows of each consumer by inventory; return the faults of rows."""
+    """Add the rows of each consumer to ``moved``, by inventory; yield the faults of rows."""
     moves = {
         (move.from_provider, move.resource_class, move.to_provider, move.to_resource_class)
         for move in subject.tree.moves

@@ -165,7 +165,7 @@ class AssignedRows:
 def _unknown_consumers(
     rows: Iterable[AssignmentRow], consumers: Collection[str]
 ) -> Iterator[errors.BadFile]:
-    """Return the rows of consumers that do not exist, as faults."""
+    """Yield an error for each row whose consumer does not exist."""
     unknown = (row for row in rows if row.consumer_uuid not in consumers)
     for number, row in enumerate(unknown):
         near = similar_uuids(row.consumer_uuid, consumers) if number < MAX_HINTS else ()

@@ -21,12 +21,15 @@ MOST_STEPS = 200_000
 
 
 def place(problem: Problem) -> list[list[ItemPlacement]] | None:
-    """Return a solution with the fewest divisions, or ``None`` if the heuristic finds none."""
+    """Return the bins of each item, in a solution that divides as few items as possible.
+
+    Return ``None`` if the heuristic finds none.
+    """
     return _fitted(problem) or _fitted(problem, is_even=True)
 
 
 def explore(problem: Problem, decision: Decision) -> None:
-    """Find possible options with solutions that send items to new places."""
+    """Look for solutions with options not yet known to be possible; add them to ``decision``."""
     for is_even in (True, False):
         is_new = True
         while is_new:

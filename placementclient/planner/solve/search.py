@@ -153,7 +153,7 @@ class _Search:
         return None
 
     def _take(self, index: int, option: int) -> list[int]:
-        """Place an item without a choice; return the bins that have less room now."""
+        """Place an item that has one option left; return the bins that have less room now."""
         demands = self._items[index].options[option]
         for demand in demands:
             self._free[demand.bin] -= demand.amount

@@ -61,7 +61,7 @@ class SpecCheck:
         yield from self._additions()
 
     def selections(self) -> Iterator[errors.BadFile]:
-        """Return entries of ``trees`` and patterns of sources that select nothing."""
+        """Yield an error for each entry of ``trees`` and each source that selects no tree."""
         if self._listed is None and self._only and self._is_part():
             return
         yield from self._roots()

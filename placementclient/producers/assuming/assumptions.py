@@ -191,7 +191,7 @@ def _new_servers(at: Cursor, sources: NamedFiles) -> Assumption:
 def _asks(
     at: Cursor, fields: Mapping[str, Any], sources: NamedFiles, path: str | None
 ) -> overlay.Asks:
-    """Return the function for the request of servers."""
+    """Return the function that builds Nova's request for an assumed server."""
     if 'resources' in fields:
         request = CandidateRequest(Filter(**fields))
         return lambda _: NovaRequest(request)
