@@ -216,11 +216,14 @@ class Service:
 
     def check(self) -> None:
         """Raise an error if the schema of the database is not that of the installed server."""
-        url, sync = self._engine.url, 'run `placement-manage db sync`'
+        url, sync = (
+            self._engine.url,
+            'run `OS_PLACEMENT_DATABASE__CONNECTION=URL placement-manage db sync` with its URL',
+        )
         if url.get_backend_name() == 'sqlite' and url.database not in (None, '', ':memory:'):
             path = Path(url.database.removeprefix('file:'))
             if not path.exists():  # SQLite would create it
-                raise errors.DirectError(f'There is no database {path}: {sync}')
+                raise errors.DirectError(f'There is no database {path}: check the path, or {sync}')
         revision, (head, revisions) = _revision(self._engine), _supported()
         if revision == head:
             return

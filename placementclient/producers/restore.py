@@ -27,7 +27,10 @@ from placementclient.reading.capture import capture_any
 #: Trees, and consumers, that are read at a time, to see what is there.
 WORKERS = 4
 _NOTHING = Snapshot((), ())
-_HINT = '--allocations restores only allocations'
+HINT = (
+    '--allocations restores only allocations; "tree export --snapshot FILE" and "tree apply" bring '
+    'back saved values'
+)
 
 
 class Unrestorable(errors.PlacementError):
@@ -115,7 +118,7 @@ class Restoring(Producer):
         if altered:
             raise Unrestorable(
                 'A restore of this snapshot does not leave these as they are: '
-                f'{listed(list(dict.fromkeys(altered)), 3, "others")}. {_HINT}'
+                f'{listed(list(dict.fromkeys(altered)), 3, "others")}. {HINT}'
             )
         return simulate(live, merged.operations)
 
@@ -261,7 +264,7 @@ def _existing(providers: Collection[Provider], snapshot: Snapshot, missing: bool
             occupied.append(provider.name)
     if occupied:
         names = listed(occupied, 3, 'others')
-        how = f', with other UUIDs or names. {_HINT}' if missing else ''
+        how = f', with other UUIDs or names. {HINT}' if missing else ''
         raise Unrestorable(f'Resource providers of the snapshot exist already: {names}{how}')
     return roots
 

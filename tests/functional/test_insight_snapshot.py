@@ -8,6 +8,7 @@ import pytest
 
 from placementclient.api import resource_provider, trait
 from placementclient.files import disk
+from placementclient.producers import restore
 from tests.functional.clouds import uuid_of
 from tests.functional.test_insight_capacity import mixed
 
@@ -24,7 +25,7 @@ def file(tmp_path):
 
 def test_restore_makes_nothing_where_a_name_is_taken(client, placement, file):
     resource_provider.create(client, 'two')
-    hint = ', with other UUIDs or names. --allocations restores only allocations'
+    hint = f', with other UUIDs or names. {restore.HINT}'
     for options, more in (('', ''), ('--missing', hint)):
         result = placement(f'{COMMAND} restore {file} {options}')
         assert result.status == 1

@@ -185,8 +185,7 @@ def test_restore_refuses_to_change_an_existing_provider(client, placement, file,
     before = content(clouds.captured(client))
     result = placement(f'{COMMAND} {file} --missing')
     sentence = (
-        f'A restore of this snapshot does not leave these as they are: {name}. --allocations '
-        'restores only allocations\n'
+        f'A restore of this snapshot does not leave these as they are: {name}. {restore.HINT}\n'
     )
     assert (result.status, result.stderr) == (1, sentence)
     assert content(clouds.captured(client)) == before

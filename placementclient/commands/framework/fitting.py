@@ -39,7 +39,8 @@ _LONG, _MOST_LINES = 24, 3
 _PART = re.compile(
     r'[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} [\d: GMT]+|[\d.,]+ [KMGTPE]iB\b,?|[^ ,]+,?| +|,'
 )
-_UUID = re.compile('[0-9a-f-]{36}', re.IGNORECASE)
+#: With or without hyphens, as Keystone writes them.
+_UUID = re.compile('[0-9a-f-]{32,36}', re.IGNORECASE)
 
 
 class _Column(NamedTuple):

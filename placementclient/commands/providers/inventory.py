@@ -283,6 +283,10 @@ class ReplaceInventories(Changing):
                 amended = {name: {**present.get(name, {}), **fields[name]} for name in fields}
                 desired = present | amended
             if self.args.dry_run:
+                if removed := sorted(present.keys() - desired):
+                    self.log.warning(
+                        f'This removes {", ".join(removed)}; --amend keeps the other classes'
+                    )
                 return desired
             generation = self.args.generation
             if generation is None:

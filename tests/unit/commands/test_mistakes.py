@@ -83,6 +83,13 @@ def test_inventories_that_would_go_while_in_use_are_answered_with_amend(
     assert ('--amend keeps the other classes' in result.stderr) is not bool(options)
 
 
+def test_a_dry_run_names_the_classes_that_an_inventory_would_lose(placement, service):
+    live = {'inventories': {'DISK_GB': {'total': 9}}, 'resource_provider_generation': 1}
+    service.answer(get(f'/resource_providers/{RP}/inventories', live))
+    result = placement(f'resource provider inventory set {RP} --resource VCPU=64 --dry-run')
+    assert 'This removes DISK_GB; --amend keeps the other classes' in result.stderr
+
+
 @pytest.mark.parametrize(
     ('command', 'form'),
     [

@@ -121,6 +121,11 @@ def test_a_uuid_is_whole_on_any_terminal(width):
     assert sentence.endswith('(--wide shows them)')
 
 
+def test_an_id_of_keystone_is_whole():
+    lines, _ = fitted(80, ('subject', 'traits'), (UUID.replace('-', ''), 'HW_CPU_X86_AVX2,' * 20))
+    assert UUID.replace('-', '') in lines[3]
+
+
 def test_a_long_text_is_cut_and_the_table_says_so():
     lines, sentence = fitted(80, ('uuid', 'traits'), (UUID, 'HW_CPU_X86_AVX2,' * 20))
     assert len(lines) == 4 + 3

@@ -120,6 +120,7 @@ ALL_CLASSES = {
         [READ],
         json.dumps([{'resource_class': 'VGPU', **dict.fromkeys(VCPU, ''), 'total': 4}], indent=2)
         + '\n',
+        stderr='This removes VCPU; --amend keeps the other classes\n',
     ),
     'after a conflict the same intent is applied to what is there then': Case(
         f'{WHOLE} --amend --resource VGPU:reserved=1 -f value -c reserved',
