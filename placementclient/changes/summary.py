@@ -42,7 +42,7 @@ def _verb(change: ProviderChange) -> str:
 
 def _consumers(kinds: Counter[str]) -> str:
     clause, mark = '', '; '
-    for verb in ('move', 'add', 'free'):
+    for verb in ('move', 'change', 'add', 'free'):
         if number := kinds[verb]:
             allocations = counted(number, 'allocation') if mark == '; ' else str(number)
             clause, mark = f'{clause}{mark}{allocations} to {verb}', ', '
@@ -50,7 +50,16 @@ def _consumers(kinds: Counter[str]) -> str:
 
 
 def _kind(change: ConsumerChange) -> str:
-    """Return ``add`` if no class loses units, ``free`` if none gains any, else ``move``."""
+    """Return ``change`` if only amounts differ, else what happens to the units of all classes.
+
+    That is ``add`` if no class loses any, ``free`` if none gains any, else ``move``.
+    """
+    held, desired = (
+        {(uuid, name) for uuid, part in consumer.allocations.items() for name in part}
+        for consumer in (change.before, change.after)
+    )
+    if held == desired:
+        return 'change'
     gained = together(change.after.allocations.values())
     gained.subtract(together(change.before.allocations.values()))
     signs = {amount > 0 for amount in gained.values() if amount}

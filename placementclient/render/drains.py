@@ -226,9 +226,8 @@ def _summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision
         case DrainVerdict.NO:
             return f'Impossible: at most {most} of {servers} can move, {least} certainly (proved)'
         case DrainVerdict.DEPENDS:
-            return (
-                f'Unknown: {least} of {servers} can certainly move, all if only their amounts count'
-            )
+            certain = f'{least or "none"} of {servers} {"is" if least < 2 else "are"} certain'
+            return f'Unknown: by amounts all fit. With traits, {certain}'
     return (
         f'Undetermined: {least} of {servers} can move, at most {most}. Give the search more time '
         '(--solver-timeout)'

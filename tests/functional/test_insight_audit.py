@@ -259,7 +259,9 @@ def test_fix_leaves_a_consumer_that_changes_while_others_are_fixed(small, placem
         allocation.set(small.client, allocation.show(small.client, uuid).value)
 
     with disturbed(small.client, 'POST', '/allocations', touch):
-        rows = by_id(small.audit(placement, *small.files, '--fix', '--yes'))
+        result = small.audit(placement, *small.files, '--fix', '--yes')
+    assert 'save a new snapshot and new lists; then run the audit again\n' in result.stderr
+    rows = by_id(result)
     assert rows['orphan']['fix'] == (
         f'failed: Others have changed left meanwhile: consumer {uuid}: it has changed since it was '
         'judged. Run the command again to see it'

@@ -224,8 +224,9 @@ def make_requests(
     if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
         warn(
             'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts '
-            f'have: {listed(unowned, 3)}. Before every nova-compute is of 34 it does not; resource '
-            'provider audit --id owner-missing has the command that adds it'
+            f'have: {listed(unowned, 3)}. Nova does not require it before every nova-compute is of '
+            f'release 34. The command that adds it: {command.program} resource provider audit --id '
+            'owner-missing'
         )
     for flavor in flavors:
         subject = f'flavor {flavor.name}:'

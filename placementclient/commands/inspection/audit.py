@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 #: The last sentence of an audit without a compute service in the catalog.
 _NOT_LOOKED_FOR = 'Leaked allocations were not looked for: the catalog has no compute service'
+#: The last sentence if consumers have changed between the snapshot and their repair.
+_RUN_AGAIN = 'If you gave files, save a new snapshot and new lists; then run the audit again'
 
 
 class AuditProvider(Changing):
@@ -175,8 +177,7 @@ class AuditProvider(Changing):
             lists.refused or cloud.hosts_of_cells_down or (proof and proof.is_unasked)
         )
         self._set_status(findings, done, is_unasked=is_unasked)
-        if 'servers' in lists.absent:
-            self.next_steps = (_NOT_LOOKED_FOR,)
+        self._name_next_steps(lists.absent, (done or {}).values())
         return tables.rows(findings, make_invocation(self, cloud.servers), done)
 
     def _set_status(
@@ -200,6 +201,14 @@ class AuditProvider(Changing):
             self.ending = f'{len(fixed)} fixed; other problems were not fixed'
         elif is_wrong:
             self.exit_status = errors.ExitStatus.DIFFERS
+
+    def _name_next_steps(self, absent: Collection[str], results: Iterable[str]) -> None:
+        from placementclient.insight.evidence import CHANGED
+
+        if 'servers' in absent:
+            self.next_steps = (_NOT_LOOKED_FOR,)
+        if any(CHANGED in result for result in results):
+            self.next_steps = (*self.next_steps, _RUN_AGAIN)
 
     def _read_word(self) -> examination.Told:
         """Return what the operator says of consumers, and whether there is a Nova to ask."""

@@ -180,7 +180,7 @@ class PlanDrain(base.Lister):
         knowledge = replace(
             self._knowledge(snapshot, assumption.placed), cells=self._cells(snapshot)
         )
-        cloud = DrainCloud(snapshot, knowledge, self.args.keep_free)
+        cloud = DrainCloud(snapshot, knowledge, self.args.keep_free, self.program)
         names = self.args.host
         client = None if self.args.snapshot else self.client
         hosts = cloud.selected(names, selectors.make_selector(client, self.args))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -147,6 +148,9 @@ class PlanReshape(base.ShowOne):
         self.warn((plans.extent(plan.changes) if plan.changes else NOTHING, *warnings))
         if self.args.snapshot is None and (hosts := find_running_computes(self, plan.changes)):
             self.log.warning(f'{describe_computes(hosts)} before the plan is applied')
+        if plan.changes:
+            shown = f'resource provider reshape show {shlex.quote(self.args.output)}'
+            self.next_steps = (f'Next: {self.program} {shown}',)
         fields = {'plan': self.args.output, **plans.summary(plan)}
         return tuple(fields), tuple(fields.values())
 

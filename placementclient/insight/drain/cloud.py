@@ -50,14 +50,19 @@ class DrainCloud:
     """The hosts of a snapshot: the trees with a nova-compute, or all trees if there is none.
 
     :param keep_free: the percentage of each class to leave free on each host
+    :param program: the name of the program in the commands of this package
     """
 
     def __init__(
-        self, snapshot: Snapshot, knowledge: Knowledge | None = None, keep_free: float = 0
+        self,
+        snapshot: Snapshot,
+        knowledge: Knowledge | None = None,
+        keep_free: float = 0,
+        program: str = 'placement',
     ) -> None:
         self.snapshot, self.topology = snapshot, Topology(snapshot)
         self.knowledge = knowledge or Knowledge()
-        self._keep_free = keep_free
+        self._keep_free, self._program = keep_free, program
         #: The requests of servers, by number; and the numbers.
         self.requests: list[Request] = []
         self._numbers: dict[Request, int] = {}
@@ -79,7 +84,7 @@ class DrainCloud:
 
     def on(self, snapshot: Snapshot) -> DrainCloud:
         """Return the cloud with another snapshot, and the same numbers of requests."""
-        cloud = DrainCloud(snapshot, self.knowledge, self._keep_free)
+        cloud = DrainCloud(snapshot, self.knowledge, self._keep_free, self._program)
         cloud.requests, cloud._numbers = self.requests, self._numbers
         return cloud
 
@@ -152,7 +157,9 @@ class DrainCloud:
                 if unlisted := self.snapshot.unlisted(state.uuid):
                     amounts = ', '.join(f'{name}={n}' for name, n in unlisted.items())
                     reason = f'{amounts} of it is used by consumers without a record'
-                    obstacle = Obstacle(state.name, reason, audit_of(state.reference))
+                    obstacle = Obstacle(
+                        state.name, reason, audit_of(self._program, state.reference)
+                    )
                     unsettled.append(self._unsettled(obstacle, uuid))
         return occupants
 
@@ -195,11 +202,11 @@ class DrainCloud:
             return Obstacle(consumer.uuid, reason)
         migrations = self.knowledge.migrations or {}
         if migration := migrations.get(consumer.uuid):
-            return departures.migration_obstacle(consumer.uuid, migration)
+            return departures.migration_obstacle(consumer.uuid, migration, self._program)
         if consumer.type not in (None, INSTANCE, MIGRATION):
             return Obstacle(consumer.uuid, f'is no server, but a consumer of type {consumer.type}')
         if reason := self._leftover(consumer, roots):
-            return Obstacle(consumer.uuid, reason, departures.audit_of(consumer.uuid))
+            return Obstacle(consumer.uuid, reason, audit_of(self._program, consumer.uuid))
         return None
 
     def _leftover(self, consumer: Consumer, roots: Collection[str]) -> str:

@@ -216,7 +216,7 @@ class Obstacle(NamedTuple):
     command: str = ''
 
 
-def migration_obstacle(consumer_uuid: str, migration: ServerMigration) -> Obstacle:
+def migration_obstacle(consumer_uuid: str, migration: ServerMigration, program: str) -> Obstacle:
     """Return what a migration that holds a host waits for."""
     server = migration.server_uuid
     if migration.is_finished:
@@ -226,8 +226,8 @@ def migration_obstacle(consumer_uuid: str, migration: ServerMigration) -> Obstac
         reason = f'is being migrated ({migration.status})'
         return Obstacle(server, reason, f'openstack server migration list --server {server}')
     reason = f'left allocations here by a migration that is over ({migration.status})'
-    return Obstacle(server, reason, audit_of(consumer_uuid))
+    return Obstacle(server, reason, audit_of(program, consumer_uuid))
 
 
-def audit_of(subject: str) -> str:
-    return f'openstack resource provider audit --subject {subject}'
+def audit_of(program: str, subject: str) -> str:
+    return f'{program} resource provider audit --subject {subject}'

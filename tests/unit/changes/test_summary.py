@@ -20,13 +20,15 @@ def consumer_of(allocations):
     [
         ({}, {A: {'VCPU': 1}}, 'add'),
         ({A: {'VCPU': 1}}, {A: {'VCPU': 1}, B: {'PGPU': 1}}, 'add'),
+        ({A: {'VCPU': 1}}, {A: {'VCPU': 2}}, 'change'),
+        ({A: {'VCPU': 2}}, {A: {'VCPU': 1}}, 'change'),
         ({A: {'VCPU': 1}}, {}, 'free'),
         ({A: {'VCPU': 1}, B: {'VCPU': 1}}, {B: {'VCPU': 1}}, 'free'),
         ({A: {'VGPU': 1}}, {B: {'VGPU': 1}}, 'move'),
         ({A: {'VCPU': 1}}, {A: {'PCPU': 1}}, 'move'),
     ],
 )
-def test_a_consumer_that_holds_only_more_or_only_less_does_not_move(before, after, verb):
+def test_a_summary_counts_what_happens_to_the_allocations_of_a_consumer(before, after, verb):
     sentence = summary(
         [Change({'': ''}, *(Snapshot((), [consumer_of(side)]) for side in (before, after)))]
     )

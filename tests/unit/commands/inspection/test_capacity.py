@@ -298,8 +298,8 @@ def test_a_flavor_that_asks_for_what_nobody_has_is_named(
 
 UNOWNED = (
     'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts have: b. '
-    'Before every nova-compute is of 34 it does not; resource provider audit --id owner-missing '
-    'has the command that adds it\n'
+    'Nova does not require it before every nova-compute is of release 34. The command that adds '
+    'it: placement resource provider audit --id owner-missing\n'
 )
 
 

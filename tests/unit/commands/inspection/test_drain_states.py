@@ -73,7 +73,7 @@ def test_what_no_plan_can_move_is_said(placement, file, tmp_path):
     path = save(tmp_path, 'nova.json', [server('s2', 2, 'shelved_offloaded')])
     result = placement(f'{PLAN.format(file=file)} compute1 -f value -c server --requests {path}')
     assert (result.status, result.stdout) == (5, 's1\ns2\n')
-    audit = 'first openstack resource provider audit --subject'
+    audit = 'first placement resource provider audit --subject'
     for sentence in (
         f'compute1: s1 is no server that Nova knows: a migration, or a leaked allocation: {audit} '
         's1\n',
@@ -89,7 +89,7 @@ MIGRATIONS = [
      'openstack server resize confirm s9'),
     ('running', 'is being migrated (running)', 'openstack server migration list --server s9'),
     ('error', 'left allocations here by a migration that is over (error)',
-     'openstack resource provider audit --subject m1'),
+     'placement resource provider audit --subject m1'),
 ]  # fmt: skip
 
 
