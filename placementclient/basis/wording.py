@@ -71,13 +71,6 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
-def replaced(text: str, words: Mapping[str, str]) -> str:
-    """Return a text with some parts replaced, in order."""
-    for part, word in words.items():
-        text = text.replace(part, word)
-    return text
-
-
 def lines_of(text: str) -> list[str]:
     """Return the lines of a program's output: :meth:`str.splitlines` would split names too."""
     return text.replace('\r\n', '\n').removesuffix('\n').split('\n')

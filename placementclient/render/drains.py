@@ -269,10 +269,13 @@ def describe_differences(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iter
             names = (after.traits | after.aggregates) - before.traits - before.aggregates
             differences += [names] if names else []
     if differences:
+        aggregates = cloud.knowledge.aggregates
+        new = sorted(aggregates.get(name, name) for name in frozenset().union(*differences))
+        is_told = cloud.knowledge.consumers is not None
+        advice = '' if is_told else '. Use --requests if a flavor forbids one'
         yield (
             f'{counted(len(differences), "server")} will have traits or aggregates that their old '
-            f'host does not have: {listed(sorted(frozenset().union(*differences)), _NAMED)}. Use '
-            '--requests if a flavor forbids one'
+            f'host does not have: {listed(new, _NAMED)}{advice}'
         )
 
 
@@ -305,11 +308,15 @@ def _describe_places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]
     others = []
     for name in sorted(names):
         if name.startswith((zone(''), cell(''))):
-            yield f'in {"the default zone" if name == zone("") else name}'
+            yield f'in {_name_zone(name)}'
         else:
             others.append(cloud.knowledge.aggregates.get(name, name))
     if others:
         yield f'in aggregate {listed(others, 2)}'
+
+
+def _name_zone(name: str) -> str:
+    return 'the default zone' if name == zone('') else name
 
 
 def _sum_free(
@@ -330,15 +337,17 @@ def _sum_free(
     return [dict(zip(keys, (*key, *rooms[key]), strict=True)) for key in sorted(rooms)]
 
 
-def _describe_free(rooms: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _describe_free(rooms: Collection[Mapping[str, Any]]) -> Iterator[str]:
     """Return the free amounts as sentences."""
+    has_zones = any(room['zone'] for room in rooms)
     for place, rows in groupby(rooms, itemgetter('zone')):
         parts = []
         for row in rows:
             name = row['resource_class']
             free, capacity, most = (sized(name, row[k]) for k in ('free', 'capacity', 'largest'))
             parts.append(f'{name} {free} of {capacity}, at most {most} on a provider')
-        yield f'Free afterwards{f" in zone {place}" if place else ""}: {"; ".join(parts)}'
+        where = f' in {_name_zone(zone(place))}' if has_zones else ''
+        yield f'Free afterwards{where}: {"; ".join(parts)}'
 
 
 def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:

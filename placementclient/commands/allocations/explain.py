@@ -112,8 +112,7 @@ class ExplainCandidate(DocumentCommand):
         filters = nova_request.filters if nova_request else ()
         limit = self._group_hosts() if nova_request else None
         shown = explanations.lines(explanation, self.args.hosts, fallback, filters, limit)
-        places = scheduling.name_places(self.aggregates)
-        lines = [wording.with_names(wording.replaced(line, places), names) for line in shown]
+        lines = [wording.with_names(self._name_places(line), names) for line in shown]
         data = explanations.data(explanation, fallback)
         if nova_request is not None:
             data |= {'unknown': list(nova_request.unknown), 'filters': list(nova_request.filters)}
@@ -123,6 +122,10 @@ class ExplainCandidate(DocumentCommand):
 
     #: Those of Nova or of a file, which name zones.
     aggregates: Sequence[HostAggregate] = ()
+
+    def _name_places(self, text: str) -> str:
+        return scheduling.name_places(text, self.aggregates)
+
     #: The server group that the server of Nova is in.
     _group: str | None = None
 
@@ -209,7 +212,8 @@ class ExplainCandidate(DocumentCommand):
         )
         names = unknown_names.Names.of(snapshot)
         first, *others = requests
-        self.warn(map(unknown_names.sentence, unknown_names.absent(names, first)))
+        absent = map(unknown_names.sentence, unknown_names.absent(names, first))
+        self.warn(map(self._name_places, absent))
         self.warn(service_faults.service_faults(snapshot, first))
         index = matching.snapshot_index(snapshot)
         result = explanation.explain(first, index, hosts=self.args.hosts)

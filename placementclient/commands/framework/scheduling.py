@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -133,14 +133,22 @@ def read_scheduling(
     return Scheduling(settings(files), sources, parts)
 
 
-def name_places(aggregates: Sequence[HostAggregate]) -> dict[str, str]:
-    """Return words for the conditions on aggregates that zones, projects and names stand for."""
+def name_places(text: str, aggregates: Iterable[HostAggregate]) -> str:
+    """Return a text with zones and names of aggregates in place of their UUIDs."""
     zones: dict[str, list[str]] = {}
     for aggregate in aggregates:
         if aggregate.zone:
             zones.setdefault(aggregate.zone, []).append(aggregate.uuid)
-    words = {f'member of {" or ".join(sorted(uuids))}': f'zone {z}' for z, uuids in zones.items()}
-    return words | {aggregate.uuid: aggregate.name for aggregate in aggregates}
+    names = {aggregate.uuid: aggregate.name for aggregate in aggregates}
+    for zone, uuids in zones.items():
+        # All its aggregates and no other: a project may have some of a zone.
+        whole = '(?: or |,)'.join(map(re.escape, sorted(uuids)))
+        pattern = rf'(?:member of|aggregate) {whole}(?! or |,\S)'
+        # A name may have anything in it.
+        text = f'zone {zone}'.join(re.split(pattern, text))
+    for uuid, name in names.items():
+        text = text.replace(uuid, name)
+    return text
 
 
 def _read_image(
@@ -242,7 +250,8 @@ def make_requests(
             uncounted = ', '.join(request.uncounted)
             warn(f'{subject} the number may be lower, as it leaves out {uncounted}')
         for absent in unknown_names.absent(names, request.first):
-            warn(f'{subject} {unknown_names.sentence(absent)}')
+            sentence = unknown_names.sentence(absent)
+            warn(f'{subject} {name_places(sentence, how.sources.aggregates or ())}')
         if request.first.common.resources or request.first.groups:
             yield flavor, request
         else:

@@ -97,7 +97,11 @@ def _among_hosts(
             for ratio in group.hosts[uuid]:
                 if group.usual is not None and ratio.value != group.usual:
                     told.add((uuid, name))
-                    facts = {'others': group.usual, 'aggregate': group.aggregate}
+                    facts = {
+                        'others': group.usual,
+                        'aggregate': group.aggregate,
+                        **cloud.name_aggregates([group.aggregate]),
+                    }
                     yield _finding(cloud, ratio, group.usual, facts)
 
 
@@ -117,7 +121,11 @@ def _tied(cloud: Cloud, group: _Group) -> Finding:
     names = defaultdict[str, list[str]](list)
     for uuid, values in group.values.items():
         names[', '.join(map(str, sorted(values)))].append(cloud.name(uuid))
-    facts = {'resource_class': group.resource_class, 'ratios': dict(names)}
+    facts = {
+        'resource_class': group.resource_class,
+        'ratios': dict(names),
+        **cloud.name_aggregates([group.aggregate]),
+    }
     return fault(group.aggregate, facts, tuple(group.hosts), None, _TIED)
 
 

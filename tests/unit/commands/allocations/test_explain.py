@@ -345,17 +345,50 @@ def test_explain_asks_nova_for_the_other_members_of_a_server_group(placement, mo
     assert 'Server group web (anti-affinity): not on h2\n' in result.stdout
 
 
-def test_explain_prints_the_name_of_a_zone(placement, tmp_path):
-    uuids = ['0aee21e0-1111-4222-8333-444455556666', '1bee21e0-1111-4222-8333-444455556666']
-    zones = [
-        {'uuid': uuid, 'name': f'rack{n}', 'hosts': [], 'metadata': {'availability_zone': 'west'}}
-        for n, uuid in enumerate(uuids)
+RACKS = ['0aee21e0-1111-4222-8333-444455556666', '1bee21e0-1111-4222-8333-444455556666']
+
+
+def racks(folder, *metadata):
+    aggregates = [
+        {'uuid': uuid, 'name': f'rack{n}', 'hosts': [], 'metadata': facts}
+        for n, (uuid, facts) in enumerate(zip(RACKS, metadata, strict=True))
     ]
-    states = [provider('h', VCPU=8, MEMORY_MB=256, aggregates=uuids[:1])]
+    return save(folder, 'aggregates.json', aggregates)
+
+
+def test_explain_prints_the_name_of_a_zone(placement, tmp_path):
+    states = [provider('h', VCPU=8, MEMORY_MB=256, aggregates=RACKS[:1])]
     snapshot = save(tmp_path, 'cloud.json', cloud(states))
-    options = f'--zone west --aggregates {save(tmp_path, "aggregates.json", zones)}'
+    west = {'availability_zone': 'west'}
+    options = f'--zone west --aggregates {racks(tmp_path, west, west)}'
     source = flavors(tmp_path)
     command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot} {options}'
     result = placement(command)
     assert '  1  zone west\n' in result.stdout
     assert 'member of' not in result.stdout
+
+
+def test_explain_prints_the_names_of_the_aggregates_of_a_project(placement, tmp_path):
+    (tmp_path / 'nova.conf').write_text(
+        '[scheduler]\nlimit_tenants_to_placement_aggregate = true\n'
+    )
+    west = {'availability_zone': 'west', 'filter_tenant_id': 'p'}
+    options = f'--project p --nova-conf {tmp_path}/nova.conf '
+    options += f'--aggregates {racks(tmp_path, west, {"filter_tenant_id2": "p"})}'
+    states = [provider('h', VCPU=8, MEMORY_MB=256, aggregates=RACKS)]
+    snapshot = save(tmp_path, 'cloud.json', cloud(states))
+    source = flavors(tmp_path)
+    command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot} {options}'
+    assert '  1  member of rack0 or rack1\n' in placement(command).stdout
+
+
+@pytest.mark.parametrize(
+    'command', ['allocation candidate explain --flavor m', 'resource capacity show']
+)
+@pytest.mark.parametrize('others', ['west', 'east'])
+def test_a_zone_without_a_provider_has_its_name(placement, tmp_path, command, others):
+    metadata = [{'availability_zone': zone} for zone in ('west', others)]
+    snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8, MEMORY_MB=256)]))
+    options = f'--zone west --aggregates {racks(tmp_path, *metadata)}'
+    result = placement(f'{command} {flavors(tmp_path)} --snapshot {snapshot} {options}')
+    assert 'No resource provider is in the zone west\n' in result.stderr

@@ -396,3 +396,27 @@ def test_a_name_with_special_characters_is_quoted_in_a_command(audit, name):
     assert bool(again['command']) != bool(again['reason'])
     for row in by_id.values():
         assert row['command'].isprintable()
+
+
+def test_aggregates_have_names_where_a_list_has_them(audit):
+    named = [{'uuid': uuid, 'name': f'rack {uuid}', 'hosts': [], 'metadata': {}} for uuid in 'abc']
+    ratios = {'h1': 4.0, 'h2': 4.0, 'h3': 16.0}
+    states = [
+        provider(name, aggregates=['a'], VCPU=Inventory(total=8, allocation_ratio=ratio))
+        for name, ratio in ratios.items()
+    ]
+    states += [
+        provider('h4', aggregates=['b'], VCPU=8),
+        provider('nfs', traits=['MISC_SHARES_VIA_AGGREGATE'], aggregates=['c'], DISK_GB=8),
+    ]
+    ids = ['aggregate-of-one', 'ratio-differs', 'sharing-alone']
+    options = f'-f json {" ".join(f"--id {id}" for id in ids)}'
+    found = rows(audit(options, cloud(states), aggregates=named))
+    assert {row['id']: row['evidence']['aggregate_names'] for row in found} == {
+        'aggregate-of-one': ['rack b'],
+        'ratio-differs': ['rack a'],
+        'sharing-alone': ['rack c'],
+    }
+    plain = rows(audit(options, cloud(states)))
+    assert [row['id'] for row in plain] == [row['id'] for row in found]
+    assert not any('aggregate_names' in row['evidence'] for row in plain)

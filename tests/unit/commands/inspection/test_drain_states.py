@@ -277,3 +277,24 @@ def test_the_zone_of_hosts_in_no_zone_has_a_name(placement, tmp_path):
     lists = {'servers': [record], 'aggregates': [zone], 'server_groups': []}
     result = placement(f'{PLAN.format(file=path)} compute1 {requests(tmp_path, lists)}')
     assert '1 server of VCPU 2 in the default zone: room for 0\n' in result.stderr
+
+
+def test_differences_of_a_new_host_name_its_aggregates(placement, tmp_path):
+    states = [provider('compute1', VCPU=8), provider('compute2', aggregates=['shelf'], VCPU=8)]
+    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', compute1={'VCPU': 2})]))
+    aggregates = [{'uuid': 'shelf', 'name': 'rack 7', 'hosts': [], 'metadata': {}}]
+    odd = server('s1', 2)
+    odd['flavor']['extra_specs'] = {'hw:cpu_policy': 'odd'}
+    lists = {'servers': [odd], 'aggregates': aggregates, 'server_groups': []}
+    result = placement(f'{PLAN.format(file=path)} compute1 {requests(tmp_path, lists)}')
+    assert 'that their old host does not have: rack 7\n' in result.stderr
+
+
+def test_free_amounts_name_the_zone_of_hosts_in_no_zone(placement, tmp_path):
+    states = [provider(f'compute{n}', VCPU=8) for n in (1, 2, 3)]
+    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s1', compute1={'VCPU': 2})]))
+    zone = {'uuid': 'a', 'name': 'a', 'hosts': ['compute2'], 'metadata': {'availability_zone': 'w'}}
+    lists = {'servers': [server('s1', 2)], 'aggregates': [zone], 'server_groups': []}
+    result = placement(f'{PLAN.format(file=path)} compute1 {requests(tmp_path, lists)}')
+    assert 'Free afterwards in the default zone: VCPU ' in result.stderr
+    assert 'Free afterwards in zone w: VCPU ' in result.stderr
