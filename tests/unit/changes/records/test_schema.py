@@ -15,7 +15,7 @@ from placementclient.planner import planner
 from placementclient.planner.specification import assignments
 from tests.unit.changes.records.test_plans import CLOUD, SPEC
 
-CASES = sorted((Path(__file__).parents[1] / 'cases').glob('*.yaml'))
+CASES = sorted((Path(__file__).parents[2] / 'planner' / 'cases').glob('*.yaml'))
 
 
 def faults(kind, value):
