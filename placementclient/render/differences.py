@@ -3,7 +3,8 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from placementclient.basis.printable import printable
@@ -17,11 +18,31 @@ _IN_AMOUNT = re.compile(r'(?<=\w) (?=\d)|(?<=\d) (?=[KMGTPE]iB)')
 _SETS = {'traits': 'trait', 'aggregates': 'aggregate'}
 
 
-def parts(differences: Iterable[Difference]) -> Iterator[str]:
-    """Return each difference as a text: ``+``, ``~`` or ``-``, and the object."""
+def parts(differences: Sequence[Difference]) -> Iterator[str]:
+    """Return each difference as a text: ``+``, ``~`` or ``-``, and the object.
+
+    All that a consumer has got is one difference, and all that it has lost. The new UUID of a
+    provider is one, too.
+    """
+    providers = [d for d in differences if d.kind == 'provider' and not d.field]
+    removed = {d.name: d for d in providers if d.after is None}
+    added = {d.name: d for d in providers if d.before is None}
+    items: list[tuple[Difference, str, str]] = []
     for difference in differences:
-        for sign, what in _parts(difference):
-            yield printable(f'{sign} {difference.name} {what}'.rstrip())
+        old, new = removed.get(difference.name), added.get(difference.name)
+        if old and new and difference is old:
+            items.append((difference, '~', f'UUID {old.uuid} → {new.uuid}'))
+        if not (old and new and difference in (old, new) and old.before == new.after):
+            items += ((difference, *part) for part in _parts(difference))
+    for (sign, name, _), group in groupby(items, _line_of):
+        yield printable(f'{sign} {name} {", ".join(text for *_, text in group)}'.rstrip())
+
+
+def _line_of(item: tuple[Difference, str, str]) -> tuple[str, str, str]:
+    """Return the sign, the name, and a text that differs if another line begins."""
+    difference, sign, text = item
+    is_shared = difference.kind == 'consumer' and sign != '~'
+    return sign, difference.name, difference.uuid if is_shared else text
 
 
 def lines(texts: Iterable[str], width: int) -> Iterator[str]:
@@ -63,7 +84,7 @@ def _whole(content: dict[str, Any]) -> str:
     """Return what an object has that is only on one side."""
     amounts = (
         f'{_label(field.removesuffix(".total"))} {_value(field, value)}'
-        for field, value in content.items()
+        for field, value in sorted(content.items())
         if field.endswith('.total') or field.startswith('allocations.')
     )
     return ', '.join(amounts)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differences between snapshots as lines of text."""
 
+from msgspec import structs
+
 from placementclient.insight import diff
 from placementclient.model.inventories import Inventory
 from placementclient.render import differences
@@ -10,7 +12,8 @@ SERVER = '5c4bd1a6-5c3e-5b0e-9d0e-000000000001'
 
 
 def drawn(before, after, width=80):
-    return list(differences.lines(differences.parts(diff.differences(before, after)), width))
+    texts = differences.parts([*diff.differences(before, after)])
+    return list(differences.lines(texts, width))
 
 
 def test_each_difference_is_a_line_with_a_sign():
@@ -55,6 +58,29 @@ def test_a_line_is_not_broken_within_a_uuid():
     after = cloud(list(before.providers.values()), [consumer(SERVER, **resources)])
     assert drawn(before, after, 60) == [
         f'+ {SERVER} VCPU on',
-        '    one-host-with-a-long-name 1, VCPU on',
-        '    another-host-with-a-long-name 1',
+        '    another-host-with-a-long-name 1, VCPU on',
+        '    one-host-with-a-long-name 1',
+    ]
+
+
+def test_all_that_a_consumer_gets_on_another_host_is_one_line():
+    hosts = [provider(name, VCPU=4, DISK_GB=9) for name in ('a', 'b')]
+    held = {'VCPU': 1, 'DISK_GB': 2}
+    before = cloud(hosts, [consumer('evacuated', a=held)])
+    after = cloud(hosts, [consumer('evacuated', a=held, b=held), consumer('new', b=held)])
+    assert drawn(before, after) == [
+        '+ evacuated DISK_GB on b 2 GiB, VCPU on b 1',
+        '+ new DISK_GB on b 2 GiB, VCPU on b 1',
+    ]
+
+
+def test_a_provider_with_another_uuid_is_said_to_have_it():
+    old = provider('host', VCPU=4)
+    new = structs.replace(old, provider=structs.replace(old.provider, uuid='0-new'))
+    assert drawn(cloud([old], []), cloud([new], [])) == [f'~ host UUID {old.uuid} → 0-new']
+    larger = structs.replace(new, inventories={'VCPU': Inventory(8)})
+    assert sorted(drawn(cloud([old], []), cloud([larger], []))) == [
+        '+ host VCPU 8',
+        '- host VCPU 4',
+        f'~ host UUID {old.uuid} → 0-new',
     ]
