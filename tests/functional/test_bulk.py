@@ -224,3 +224,14 @@ def test_a_value_that_one_provider_cannot_have_fails_that_provider_alone(client,
     assert vcpu(client, 'compute0')[0] == 0
     alone = placement(command.replace('--with-class', '--match compute0 --with-class'))
     assert (alone.status, alone.stdout, alone.stderr) == (1, '', message)
+
+
+def test_an_aggregate_without_a_provider_has_the_name_that_was_given(placement, monkeypatch):
+    uuid = '0aee21e0-1111-4222-8333-444455556666'
+    aggregates = [{'uuid': uuid, 'name': 'rack7', 'hosts': []}]
+    monkeypatch.setattr('placementclient.nova.service.aggregates', lambda client: aggregates)
+    result = placement('resource provider trait add --member-of rack7 CUSTOM_A40')
+    assert result.status == 1
+    assert result.stderr == (
+        f'No resource provider is selected: none is in the aggregate {uuid} (rack7)\n'
+    )

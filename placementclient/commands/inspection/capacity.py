@@ -154,8 +154,9 @@ class ShowCapacity(base.Lister):
         absent = [*unknown_names.absent(unknown_names.Names.of(snapshot), request)]
         if wrong := [unknown_names.sentence(name) for name in absent if name.is_wrong]:
             raise errors.BadArgument('; '.join(wrong))
+        aggregates = absent and compute.read_records(self, 'aggregates', self.args.aggregates)
         for sentence in map(unknown_names.sentence, absent):
-            warn(sentence)
+            warn(scheduling.name_places(sentence, aggregates or ()))
         if shape is not None:
             return [(None, fits.GROUPED[by](topology, request, trees))]
         lines: list[tuple[str | None, Sequence[Fits]]] = []

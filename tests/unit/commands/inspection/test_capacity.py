@@ -323,3 +323,12 @@ def test_capacity_counts_only_hosts_with_the_owner_trait_of_nova(
     result = placement('resource capacity show -f json --snapshot {} --flavors {}'.format(*files))
     assert {row['tree'] for row in json.loads(result.stdout)} == fitting
     assert (result.status, result.stderr) == (0, message)
+
+
+def test_an_aggregate_without_a_provider_has_the_name_that_a_list_has(placement, tmp_path):
+    file = save(tmp_path, 'cloud.json', small())
+    aggregates = [{'uuid': ELSEWHERE, 'name': 'rack 1', 'hosts': [], 'metadata': {}}]
+    listed = save(tmp_path, 'aggregates.json', {'aggregates': aggregates})
+    command = f'{SHOW.format(file=file)} --fits VCPU=1 --member-of {ELSEWHERE}'
+    result = placement(f'{command} --aggregates {listed}')
+    assert result.stderr == 'No resource provider is in the aggregate rack 1\n'
