@@ -129,6 +129,11 @@ def _check_readable(variable: str, paths: Sequence[str]) -> None:
     try:
         with open(path, encoding='utf-8') as file:
             yaml.safe_load(file)
+    except yaml.MarkedYAMLError as reason:
+        from placementclient.files.cursors import describe_problem
+
+        problem, mark = describe_problem(reason)
+        raise errors.BadFile(path, problem, mark.line + 1 if mark else None) from None
     except (OSError, ValueError, yaml.YAMLError) as reason:
         message = getattr(reason, 'strerror', None) or ' '.join(str(reason).split())
         raise errors.BadFile(path, message) from None

@@ -328,7 +328,7 @@ def read(text: str, path: str, *, columns: bool = False) -> Cursor:
     try:
         document = yaml.load(text, _Loader)  # noqa: S506 (it is a SafeLoader)
     except yaml.MarkedYAMLError as reason:
-        problem, mark = _problem_of(reason)
+        problem, mark = describe_problem(reason)
         raise fault(problem, _place(mark) if mark else None) from None
     except (
         yaml.YAMLError, ArithmeticError, ValueError, LookupError, AttributeError, TypeError
@@ -338,7 +338,7 @@ def read(text: str, path: str, *, columns: bool = False) -> Cursor:
     return Cursor(document, path, '', *start)
 
 
-def _problem_of(reason: yaml.MarkedYAMLError) -> tuple[str, Any]:
+def describe_problem(reason: yaml.MarkedYAMLError) -> tuple[str, Any]:
     """Return the fault and its mark: an unclosed quote or bracket counts where it opens."""
     problem = reason.problem or 'neither YAML nor JSON'
     is_open = reason.context_mark and 'stream' in problem

@@ -24,18 +24,24 @@ def parts(differences: Sequence[Difference]) -> Iterator[str]:
     All that a consumer has got is one difference, and all that it has lost. The new UUID of a
     provider is one, too.
     """
-    providers = [d for d in differences if d.kind == 'provider' and not d.field]
-    removed = {d.name: d for d in providers if d.after is None}
-    added = {d.name: d for d in providers if d.before is None}
+    replaced = _find_replaced(differences)
     items: list[tuple[Difference, str, str]] = []
     for difference in differences:
-        old, new = removed.get(difference.name), added.get(difference.name)
+        old, new = replaced.get(difference.name, (None, None))
         if old and new and difference is old:
             items.append((difference, '~', f'UUID {old.uuid} → {new.uuid}'))
-        if not (old and new and difference in (old, new) and old.before == new.after):
+        if not (old and new and old.before == new.after and difference in (old, new)):
             items += ((difference, *part) for part in _parts(difference))
     for (sign, name, _), group in groupby(items, _line_of):
         yield printable(f'{sign} {name} {", ".join(text for *_, text in group)}'.rstrip())
+
+
+def _find_replaced(differences: Iterable[Difference]) -> dict[str, tuple[Difference, Difference]]:
+    """Return by name the providers that were removed, and added with another UUID."""
+    providers = [d for d in differences if d.kind == 'provider' and not d.field]
+    removed = {d.name: d for d in providers if d.after is None}
+    added = {d.name: d for d in providers if d.before is None}
+    return {name: (removed[name], added[name]) for name in removed.keys() & added.keys()}
 
 
 def _line_of(item: tuple[Difference, str, str]) -> tuple[str, str, str]:

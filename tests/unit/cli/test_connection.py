@@ -83,8 +83,21 @@ def test_a_file_of_clouds_that_cannot_be_read_is_an_error(
     monkeypatch.setenv(f'OS_CLIENT_{kind}_FILE', str(path))
     assert shell.main(['--os-cloud', 'lab', *LIST]) == 1
     line = capsys.readouterr().err
-    assert (line.startswith(f'{path}: '), line.count('\n')) == (True, 1)
+    assert (line.startswith(f'{path}:'), line.count('\n')) == (True, 1)
     assert service.requests == []
+
+
+def test_an_indentation_that_does_not_fit_in_clouds_yaml_is_told_with_its_line(
+    monkeypatch, capsys, tmp_path
+):
+    path = tmp_path / 'clouds.yaml'
+    path.write_text('clouds:\n  lab:\n    auth:\n      auth_url: a\n     username: b\n')
+    monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(path))
+    assert shell.main(['--os-cloud', 'lab', *LIST]) == 1
+    assert capsys.readouterr().err == (
+        f'{path}:5: while parsing a block mapping: the indentation does not fit the lines '
+        "above (expected <block end>, but found '<block mapping start>')\n"
+    )
 
 
 @pytest.mark.usefixtures('clouds')
