@@ -91,6 +91,7 @@ def _identity(item: Cursor) -> Cursor:
     if len(identity) != 1:
         raise identification.error('has to have either a uuid or a name')
     (reference,) = identity.values()
+    reference.text()  # refuses a list, or a number
     return reference
 
 

@@ -99,3 +99,10 @@ def test_more_consumers_than_one_request_moves(monkeypatch):
         'h0, h1: the trees change together, as they share a target or a consumer, and 2 consumers '
         'move, more than 1: plan and apply them a few at a time, with --tree'
     )
+
+
+def test_an_overcommitted_source_is_not_given_back_more_than_the_service_admits():
+    full = cloud({'h0': {'inventories': {'DISK_GB': {'total': 2}}}, **POOL}, {'a': CONSUMERS['a']})
+    plan = planned(full, 'h0', spec=SPEC.replace('DISK_GB: 10', 'DISK_GB: all'))
+    with pytest.raises(Obstructed, match='h0 has no room for its DISK_GB any more'):
+        taken_back(applied(full, plan.changes[0]), plan.changes[0])
