@@ -212,7 +212,8 @@ class Shell(app.App):
         commands = command_help.lines(self.command_manager.commands, width=line_width())
         self.parser.description = '\n'.join([str(self.parser.description), *commands])
         with help_pager(self.stdout) as out:
-            self.parser.print_help(out)
+            # argparse would ignore that the text cannot be written.
+            out.write(self.parser.format_help())
             if getattr(self.options, 'os_auth_type', None):
                 out.write(f'\n{self.client_manager.help()}')
 

@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO
 
 from osc_lib.command import command
 
@@ -118,9 +118,18 @@ class PlacementCommand(command.Command):
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         lay_out_help(parser, self.examples)
         catch_mistakes(parser, self.app.parser if self._is_lean else None)
+        vars(parser)['print_help'] = functools.partial(self._print_help, parser)
         for option in self.options:
             option.add_to(parser)
         return parser
+
+    def _print_help(self, parser: argparse.ArgumentParser, file: TextIO | None = None) -> None:
+        """Print the help of a parser, or raise an error if it cannot be written."""
+        # argparse ignores the error, and loses a text that is longer than the buffer.
+        out = file or self.app.stdout
+        with self.printing():
+            out.write(parser.format_help())
+            out.flush()
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command; turn exceptions of the package into one line and an exit status."""

@@ -51,6 +51,10 @@ def test_an_error_keeps_its_exit_status_with_closed_streams(tmp_path):
         ),
         ('complete bash', ''),
         ('--help', ''),
+        # Longer than the buffer of a stream, and shorter.
+        ('resource provider audit --help', ''),
+        ('trait list --help', ''),
+        ('help trait list', ''),
     ],
 )
 def test_a_full_disk_for_output_is_an_error(command, ending, tmp_path):
