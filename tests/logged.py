@@ -7,12 +7,6 @@ _UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 _LINE = re.compile(f"In Placement's log, search for (req-{_UUID})\n\\Z")
 
 
-def without_request_id(text):
-    """Return what stderr has before its last line, which has to name the ID of the run."""
-    assert _LINE.search(text), text
-    return _LINE.sub('', text)
-
-
 def global_request_id(text):
     """Return the ID that the last line of stderr names."""
     line = _LINE.search(text)

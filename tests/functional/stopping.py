@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,7 +25,7 @@ class Service:
         for name in ('reached', 'go'):
             (self.folder / name).unlink(missing_ok=True)
         part = self.folder / 'stop.new'
-        part.write_text(f'{number} {when}')
+        part.write_text(f'{number} {when} {uuid.uuid4()}')
         part.rename(self.folder / 'stop')
 
     def wait_until_reached(self, process):

@@ -2,8 +2,9 @@
 """A Placement that stops at a request: ``unreliable.py PORT SQLITE_FILE FOLDER``.
 
 The file ``stop`` in the folder says where: ``3 after`` at the third write, when it is done but not
-answered; ``3 before`` before it is done. Then there is a file ``reached``, and nothing more happens
-to that request until there is a file ``go``: one that was not done is then refused.
+answered; ``3 before`` before it is done. A third word tells an order from the last one. Then there
+is a file ``reached``, and nothing more happens to that request until there is a file ``go``: one
+that was not done is then refused.
 """
 
 import sys
@@ -24,12 +25,12 @@ def unreliable(service, folder):
     def is_reached():
         with lock:
             stop = folder / 'stop'
-            now = stop.read_text() if stop.exists() else ''
+            now = stop.read_text() if stop.exists() else '0 never'
             if now != order[0]:
                 order[0], writes[0] = now, 0
             writes[0] += 1
-            number, _, when = now.partition(' ')
-            return when if number and int(number) == writes[0] else None
+            number, when, *_ = now.split()
+            return when if int(number) == writes[0] else None
 
     def wait():
         (folder / 'reached').touch()
