@@ -228,9 +228,12 @@ class _Merge:
             # The usages may not have been read.
             used = max(used, self._planned_for[state.uuid][name])
         # Only an inventory that was reviewed as overcommitted may be so now. The one request that
-        # takes a reshape back may not fill it beyond its capacity.
-        is_admitted = planned is None or planned.capacity(name) < used
-        reviewed = used if is_admitted and (self._is_forward or not self._is_atomic) else 0
+        # takes a reshape back may add nothing to it.
+        is_reviewed = planned is None or planned.capacity(name) < used
+        is_one_request = self._is_atomic and not self._is_forward
+        if is_one_request and gains[state.uuid][name] > 0:
+            is_reviewed = False
+        reviewed = used if is_reviewed else 0
         return self._amount_used(state.uuid, name, gains) > max(state.capacity(name), reviewed)
 
     def _delete_provider(self, before: ProviderState | None, live: ProviderState | None) -> None:

@@ -327,6 +327,6 @@ def test_the_audit_that_a_drain_names_finds_why_its_consumer_cannot_move(
     [row] = json.loads(placement(drain).stdout)
     assert row['state'] == 'cannot move'
     typed = shlex.split(row['command'])
-    assert typed[:4] == ['openstack', 'resource', 'provider', 'audit']
+    assert typed[:4] == ['placement', 'resource', 'provider', 'audit']
     assert placement(*typed[1:]).status in (0, 3)
     assert id in audit(servers, migrations, *typed[4:])
