@@ -61,9 +61,7 @@ class MoveAllocation(Changing):
         ),
         *_PLANNING,
     )
-
-    def shows_changes(self) -> bool:
-        return bool(self.args.dry_run or self.args.plan)
+    shows_changes = changing.is_planned
 
     def execute(self) -> columns.Output:
         self._source = api.resource_provider.find(self.client, self.args.source)
@@ -139,10 +137,8 @@ class ResizeAllocation(Changing):
         option.CONSUMER_GENERATION,
         *_PLANNING,
     )
+    shows_changes = changing.is_planned
     _provider: str | None = None
-
-    def shows_changes(self) -> bool:
-        return bool(self.args.dry_run or self.args.plan)
 
     def execute(self) -> columns.Output:
         self._amounts = filters.parse_resources(self.args.resource)

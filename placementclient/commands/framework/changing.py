@@ -81,7 +81,7 @@ class Changing(base.Lister):
         from placementclient.render import changes
 
         self.args.lines = changes.lines
-        if not (self.args.plan or self.args.dry_run):
+        if not is_planned(self):
             return self._apply(plan, producer)
         if self.args.plan:
             self.write(plan)
@@ -166,6 +166,11 @@ def _add_names(tree: Change, error: PlacementError) -> PlacementError:
 
 def name_journal(path: str) -> str:
     return f'{path}.journal'
+
+
+def is_planned(command: Changing) -> bool:
+    """Return whether a change is only shown, or written as a plan."""
+    return bool(command.args.dry_run or command.args.plan)
 
 
 def check_free(path: str, overwrite: bool) -> None:

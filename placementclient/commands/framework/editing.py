@@ -33,9 +33,14 @@ PROVIDER = Option(
 )
 
 
+def edits_many(command: Changing) -> bool:
+    """Return whether selectors choose the resource providers, so that the table has changes."""
+    return selectors.are_set(command.args)
+
+
 def check_number(command: Changing, only_many: Sequence[Option] = ONLY_MANY) -> None:
     """Refuse options that only many resource providers can have, or only one."""
-    is_many = selectors.are_set(command.args)
+    is_many = edits_many(command)
     if is_many and command.args.generation is not None:
         raise errors.UsageError("--generation is one provider's, not of selectors")
     for choice in () if is_many else only_many:
@@ -66,7 +71,7 @@ def edit_selected(command: Changing, name: str, edit: Edit) -> Output:
 
 
 @dataclass(frozen=True)
-class Names:
+class NamesFacet:
     """Names that resource providers have, which a command adds or removes: traits, or aggregates.
 
     :param option: the argument with the names
@@ -82,10 +87,15 @@ class Names:
     column: Columns
     spelled: Callable[[Client, list[str]], list[str]]
 
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options of a command that adds or removes the names."""
+        return (PROVIDER, self.option, option.GENERATION, *OPTIONS)
 
-def edit_names(command: Changing, names: Names, *, removes: bool) -> Output:
+
+def edit_names(command: Changing, names: NamesFacet, *, removes: bool) -> Output:
     """Add names to one resource provider or to many, or remove them."""
-    args, is_many = command.args, selectors.are_set(command.args)
+    args, is_many = command.args, edits_many(command)
     words = getattr(args, names.option.dest) or []
     if is_many and args.provider is not None:
         # With selectors, the first argument is a name too.
@@ -106,7 +116,9 @@ def edit_names(command: Changing, names: Names, *, removes: bool) -> Output:
     )
 
 
-def _edit_one(command: Changing, names: Names, requested: list[str], *, removes: bool) -> Output:
+def _edit_one(
+    command: Changing, names: NamesFacet, requested: list[str], *, removes: bool
+) -> Output:
     """Edit the names of the argument ``<provider>``; return those that it has then."""
     client, uuid = command.client, command.provider_uuid
     command.nothing = f'The resource provider has no {names.facet}'

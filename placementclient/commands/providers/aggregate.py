@@ -13,14 +13,13 @@ from placementclient.commands.framework import (
     editing,
     filters,
     option,
-    selectors,
 )
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import NOVA
 from placementclient.render import columns
 
-_AGGREGATES = editing.Names(
+_AGGREGATES = editing.NamesFacet(
     'aggregates',
     Option('aggregate', nargs='+', missable=True, help='Aggregates: UUIDs or names in Nova'),
     api.aggregate.list,
@@ -94,10 +93,8 @@ class AddAggregate(Changing):
     # Below, no generation shows a change between the reading and the writing.
     first_version = api.aggregate.GUARDED
     prints = columns.UUID.names
-    options = (editing.PROVIDER, _AGGREGATES.option, option.GENERATION, *editing.OPTIONS)
-
-    def shows_changes(self) -> bool:
-        return selectors.are_set(self.args)
+    options = _AGGREGATES.options
+    shows_changes = editing.edits_many
 
     def execute(self) -> columns.Output:
         return editing.edit_names(self, _AGGREGATES, removes=False)
@@ -112,10 +109,8 @@ class RemoveAggregate(Changing):
     )
     first_version = api.aggregate.GUARDED
     prints = columns.UUID.names
-    options = (editing.PROVIDER, _AGGREGATES.option, option.GENERATION, *editing.OPTIONS)
-
-    def shows_changes(self) -> bool:
-        return selectors.are_set(self.args)
+    options = _AGGREGATES.options
+    shows_changes = editing.edits_many
 
     def execute(self) -> columns.Output:
         return editing.edit_names(self, _AGGREGATES, removes=True)

@@ -17,7 +17,6 @@ from placementclient.commands.framework import (
     editing,
     filters,
     option,
-    selectors,
 )
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
@@ -217,13 +216,11 @@ class ReplaceInventories(Changing):
         option.GENERATION,
         *editing.OPTIONS,
     )
-
-    def shows_changes(self) -> bool:
-        return selectors.are_set(self.args)
+    shows_changes = editing.edits_many
 
     def execute(self) -> columns.Output:
         provider, is_aggregate = self.args.provider, self.args.aggregate
-        is_many = selectors.are_set(self.args)
+        is_many = self.shows_changes()
         if not is_many and provider is None:
             raise errors.UsageError('the following arguments are required: <provider>')
         if is_many and (provider is not None or is_aggregate):

@@ -10,14 +10,14 @@ from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
 from placementclient.client import endpoints
-from placementclient.commands.framework import base, editing, option, selectors
+from placementclient.commands.framework import base, editing, option
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Option
 from placementclient.model.freshness import Read
 from placementclient.render import columns
 
 _NAME = Option('name', help='Name of the trait')
-_TRAITS = editing.Names(
+_TRAITS = editing.NamesFacet(
     'traits',
     Option('trait', nargs='+', missable=True, help='Names of traits that exist'),
     api.trait.list_of_provider,
@@ -141,10 +141,8 @@ class AddProviderTrait(Changing):
     )
     first_version = endpoints.SET_PROVIDER_TRAITS.since
     prints = columns.NAME.names
-    options = (editing.PROVIDER, _TRAITS.option, option.GENERATION, *editing.OPTIONS)
-
-    def shows_changes(self) -> bool:
-        return selectors.are_set(self.args)
+    options = _TRAITS.options
+    shows_changes = editing.edits_many
 
     def execute(self) -> columns.Output:
         return editing.edit_names(self, _TRAITS, removes=False)
@@ -156,10 +154,8 @@ class RemoveProviderTrait(Changing):
     examples = ('compute1 CUSTOM_FAST_DISK', '--with-trait CUSTOM_OLD CUSTOM_OLD --plan plan.json')
     first_version = endpoints.SET_PROVIDER_TRAITS.since
     prints = columns.NAME.names
-    options = (editing.PROVIDER, _TRAITS.option, option.GENERATION, *editing.OPTIONS)
-
-    def shows_changes(self) -> bool:
-        return selectors.are_set(self.args)
+    options = _TRAITS.options
+    shows_changes = editing.edits_many
 
     def execute(self) -> columns.Output:
         return editing.edit_names(self, _TRAITS, removes=True)
