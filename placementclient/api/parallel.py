@@ -2,7 +2,8 @@
 """Concurrent requests."""
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from threading import Event
 from typing import TypeVar
 
 T = TypeVar('T')
@@ -12,13 +13,25 @@ U = TypeVar('U')
 def parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> Iterator[U]:
     """Call a function for each item in threads; return the results in order, or the first error.
 
-    One worker is the calling thread itself.
+    One worker is the calling thread itself. After an error no further call begins.
     """
     if workers <= 1:
         yield from map(function, items)
         return
+    has_failed = Event()
+
+    def call(item: T) -> U:
+        if has_failed.is_set():
+            # Calls begin in order: the error comes first in the results, and this is never seen.
+            raise CancelledError
+        try:
+            return function(item)
+        except BaseException:
+            has_failed.set()
+            raise
+
     pool = ThreadPoolExecutor(workers)
     try:
-        yield from pool.map(function, items)
+        yield from pool.map(call, items)
     finally:
         pool.shutdown(cancel_futures=True)
