@@ -8,7 +8,7 @@ rest fits, and long texts are cut; a sentence says so.
 import argparse
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 #: The columns that are hidden on every terminal: they are for programs.
 _FOR_PROGRAMS = ('generation', 'is_damage')
@@ -43,23 +43,22 @@ _PART = re.compile(
 _UUID = re.compile('[0-9a-f-]{32,36}', re.IGNORECASE)
 
 
-class _Column(NamedTuple):
-    """A column of a table, with its cells."""
+class _Column:
+    """A column of a table, with its cells.
 
-    name: str
-    cells: Sequence[Any]
+    :ivar longest: the width of its longest cell
+    :ivar least: the width that its longest word needs, as far as words are not cut
+    """
 
-    @property
-    def longest(self) -> int:
-        return max(len(str(cell)) for cell in (self.name, *self.cells))
+    def __init__(self, name: str, cells: Sequence[Any]) -> None:
+        self.name, self.cells = name, cells
+        texts = [str(cell) for cell in cells]
+        self.longest = max(map(len, (name, *texts)))
+        # A word of a table is often in many rows.
+        parts = {part for text in texts for part in _PART.findall(text)}
+        self.least = max((len(name), *map(self._find_least, parts)))
 
-    @property
-    def least(self) -> int:
-        """The width that its longest word needs, as far as words are not cut."""
-        parts = (part for cell in self.cells for part in _PART.findall(str(cell)))
-        return max((len(self.name), *(self._least_of(part) for part in parts)))
-
-    def _least_of(self, part: str) -> int:
+    def _find_least(self, part: str) -> int:
         is_whole = self.name == _COMMAND or _UUID.search(part)
         return len(part) if is_whole else min(len(part), _LONG)
 
@@ -170,7 +169,7 @@ def _hidden_in_turn(columns: Sequence[_Column]) -> Iterator[_Column]:
         *(column for column in repeated if any(map(_UUID.search, map(str, column.cells)))),
         *(column for column in reversed(columns[1:]) if column.name not in _NEEDED),
     ]
-    yield from {id(column): column for column in turn}.values()
+    yield from dict.fromkeys(turn)
 
 
 def _table_width(widths: Sequence[int]) -> int:
