@@ -35,7 +35,6 @@ def apply_at_once(
     written = _WrittenRows()
     retried = (errors.ConcurrentUpdate,)
     carrier = Carrier(client, plan, precheck=precheck, note=written.note, retried=retried)
-    carrier.check(plan.changes)
     carrier.start_from_plan()
     queue = TreeQueue(plan.changes, report=report)
     with queue.ending():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The carrier of a plan: applies or rolls back each tree, whatever other clients change."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -105,16 +105,23 @@ class Carrier(Inspector):
 
     def check(self, trees: Sequence[Change]) -> None:
         """Raise the errors that can be found before the journal is opened."""
-        operations = chain.from_iterable(map(operations_of, trees))
-        if any(isinstance(operation, ops.Reshape) for operation in operations):
-            reshaper.check_allowed(self.client)
+        self._check_allowed(map(operations_of, trees))
 
     def start_from_plan(self) -> None:
-        """Begin each tree with the state that its change was decided on, without reading again."""
+        """Begin each tree with the state that its change was decided on, without reading again.
+
+        Raises what :meth:`check` raises.
+        """
         self._prepared = {
             tree.root_provider_uuid: (tree.before, operations_of(tree))
             for tree in self.plan.changes
         }
+        self._check_allowed(operations for _, operations in self._prepared.values())
+
+    def _check_allowed(self, operations: Iterable[Sequence[ops.Operation]]) -> None:
+        """Refuse reshapes where the service or its policy does not allow them."""
+        if any(isinstance(operation, ops.Reshape) for operation in chain.from_iterable(operations)):
+            reshaper.check_allowed(self.client)
 
     def carry_tree(self, tree: Change, *, backward: bool) -> TreeResult:
         """Apply or roll back a tree; report the requests that other clients have undone meanwhile.
