@@ -2,7 +2,7 @@
 """Servers that may move to make room for new servers, and what each host may take."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -78,9 +78,7 @@ class Room:
 
     def count_fewest(self) -> int:
         """Return a lower bound for the moves: what each host needs, wherever the servers go."""
-        fewest, on = {0: 0}, defaultdict[int, list[Resident]](list)
-        for resident in self.residents:
-            on[resident.host].append(resident)
+        fewest, on = {0: 0}, self._group_by_host()
         for number in self.chosen:
             stairs, before = (0, *self._find_stairs(number, on[number])), fewest
             fewest = {}
@@ -100,15 +98,15 @@ class Room:
         fit = self.problem.fit(self.new, group.shape)
         pooled = self.problem.shapes[group.shape].pooled
         needs = [(at, n) for at, n in fit.fixed.items() if at not in pooled] if fit else []
-        frees = [
-            tuple(dict(resident.local).get(at, 0) for at, _ in needs)
-            for resident in residents
-            for _ in resident.servers
-        ]
+        frees: list[tuple[int, ...]] = []
+        for resident in residents:
+            local = dict(resident.local)
+            frees += [tuple(local.get(at, 0) for at, _ in needs)] * len(resident.servers)
+        frees.sort(reverse=True)
         stairs: list[int] = []
         for new in range(1, self.number + 1):
             lacking = tuple(max(0, new * n - room[at]) for at, n in needs)
-            fewest = _count_fewest(lacking, sorted(frees, reverse=True))
+            fewest = _count_fewest(lacking, frees)
             if fewest is None:
                 break
             stairs.append(fewest)
@@ -118,11 +116,17 @@ class Room:
         """Return the server groups of a kind."""
         return () if kind is None else self.problem.requests[kind].limits
 
-    def _find_options(self) -> Iterator[tuple[Group, Sequence[int]]]:
-        """Yield the options on each host if all servers that may move leave it, and its room."""
-        problem, on, pools = self.problem, defaultdict[int, list[Resident]](list), Counter[Pool]()
+    def _group_by_host(self) -> Mapping[int, Sequence[Resident]]:
+        """Return the servers that may move by the numbers of their hosts."""
+        on = defaultdict[int, list[Resident]](list)
         for resident in self.residents:
             on[resident.host].append(resident)
+        return on
+
+    def _find_options(self) -> Iterator[tuple[Group, Sequence[int]]]:
+        """Yield the options on each host if all servers that may move leave it, and its room."""
+        problem, on, pools = self.problem, self._group_by_host(), Counter[Pool]()
+        for resident in self.residents:
             pools.update({pool: n * len(resident.servers) for pool, n in resident.shared})
         emptied = replace(problem, pools=pools + Counter(problem.pools))
         for number, host in enumerate(problem.hosts):

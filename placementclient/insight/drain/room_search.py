@@ -27,7 +27,7 @@ MOST_ORDERS = 50
 MOST_STEPS = 2_000
 
 
-class Change(NamedTuple):
+class Rearrangement(NamedTuple):
     """Servers that leave, and the numbers of servers that come to hosts, and of new ones.
 
     The keys are the numbers of a resident, and of a host with a piece of it.
@@ -90,7 +90,7 @@ class RoomSearch:
         """Return the fewest moves without an order in mind."""
         return self._find_fewest(cpsat.Budget(effort))[0]
 
-    def _find_fewest(self, budget: cpsat.Budget) -> tuple[RoomResult, Change | None]:
+    def _find_fewest(self, budget: cpsat.Budget) -> tuple[RoomResult, Rearrangement | None]:
         size = len(self._room.residents) + sum(len(group.options) for group, _ in self._room.hosts)
         if size > LARGEST:
             return RoomResult(None, 0), None
@@ -175,18 +175,18 @@ class RoomSearch:
         self._model.add(sum(takes) <= free + sum(frees)).only_enforce_if(is_used)
         self._model.add(sum(takes) == 0).only_enforce_if(~is_used)
 
-    def _read(self, solver: Any) -> Change:
+    def _read(self, solver: Any) -> Rearrangement:
         """Return the solution."""
 
         def positive(variables: Mapping[Any, Any]) -> dict[Any, int]:
             values = {key: int(solver.value(variable)) for key, variable in variables.items()}
             return {key: value for key, value in values.items() if value}
 
-        return Change(
+        return Rearrangement(
             positive(dict(enumerate(self._leave))), positive(self._come), positive(self._add)
         )
 
-    def _exclude(self, change: Change) -> None:
+    def _exclude(self, change: Rearrangement) -> None:
         """Exclude the moves of a solution; the number of moves is the same."""
         fewer = []
         pairs = [(self._leave[number], n) for number, n in change.leaving.items()]
@@ -195,13 +195,15 @@ class RoomSearch:
             self._model.add(variable < n).only_enforce_if(fewer[-1])
         self._model.add_bool_or(fewer)
 
-    def _leaving(self, change: Change) -> Iterator[tuple[Resident, ServerMove]]:
+    def _leaving(self, change: Rearrangement) -> Iterator[tuple[Resident, ServerMove]]:
         """Yield the servers that leave."""
         for number, n in change.leaving.items():
             for server in self._room.residents[number].servers[:n]:
                 yield self._room.residents[number], server
 
-    def _plan(self, change: Change, snapshot: Snapshot, pace: Pace) -> list[ServerMove] | None:
+    def _plan(
+        self, change: Rearrangement, snapshot: Snapshot, pace: Pace
+    ) -> list[ServerMove] | None:
         """Return the moves of a solution in waves, or one by one; ``None`` if there is no order."""
         pieces = change.coming.keys() | change.new.keys()
         if not all(self._room.hosts[number][0].options[piece].places for number, piece in pieces):
@@ -222,7 +224,7 @@ class RoomSearch:
                 return planned
         return None
 
-    def _order(self, change: Change) -> list[ServerMove] | None:
+    def _order(self, change: Rearrangement) -> list[ServerMove] | None:
         """Return the moves of a solution so that each has room when it begins."""
         packing, waiting = Packing(self._room.problem), defaultdict[int, list[ServerMove]](list)
         moves, self._steps = list[ServerMove](), MOST_STEPS
