@@ -90,7 +90,7 @@ class Applier:
 
     @property
     def has_transaction(self) -> bool:
-        """Whether :meth:`joint` makes one transaction of its block."""
+        """Return True if :meth:`joint` makes one transaction of its block."""
         return bool(self._client.transaction and self._journal and self._journal.lines)
 
     @contextlib.contextmanager
