@@ -14,7 +14,6 @@ from placementclient.basis import errors
 from placementclient.basis.wording import counted, listed
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.departures import MoveState
-from placementclient.insight.drain.host_failure import HostFailures
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.nova_facts import affinity, cell, zone
 from placementclient.insight.drain.packing import Packing
@@ -31,7 +30,6 @@ from placementclient.render.units import sized
 
 #: The columns of a plan; ``from`` and ``to`` are the names of hosts.
 MOVES = ('wave', 'server', 'from', 'to', 'allocations', 'state', 'reason', 'command')
-FAILURES = ('hosts', 'servers', 'with_a_place', 'at_most', 'verdict')
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
 REQUESTS = 'Add --requests nova to read what they require'
@@ -100,7 +98,7 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) 
     for batch in blocked[:_NAMED]:
         proof = 'proved' if batch.is_error else 'not proved'
         servers = listed(batch.facts['servers'], _NAMED)
-        hosts = listed(_names(snapshot, batch.roots), _NAMED)
+        hosts = listed(name_roots(snapshot, batch.roots), _NAMED)
         messages.append(f'Blocked ({proof}): {hosts}: no place for {servers}')
     if len(blocked) > _NAMED:
         messages.append(f'… and {len(blocked) - _NAMED} more batches')
@@ -115,10 +113,10 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) 
         *describe_cells(cloud, moves),
     ]
     facts = {
-        'order': [_names(snapshot, batch) for batch in order],
+        'order': [name_roots(snapshot, batch) for batch in order],
         'blocked': [
             {
-                'hosts': _names(snapshot, batch.roots),
+                'hosts': name_roots(snapshot, batch.roots),
                 **batch.facts,
                 'is_proved': batch.is_error,
             }
@@ -127,36 +125,6 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) 
         'free': _sum_free(cloud, moves, emptied),
     }
     return DrainAnswer(rolling.verdict, moves, rolling.unsettled, messages, facts)
-
-
-def list_failures(snapshot: Snapshot, checked: HostFailures) -> Output:
-    """Return a row for each failure that leaves a server without a place, the worst first."""
-    return FAILURES, [
-        (Facts(_names(snapshot, hosts)), servers, least, most, str(verdict))
-        for hosts, servers, least, most, verdict in checked.failures
-    ]
-
-
-def describe_failures(snapshot: Snapshot, checked: HostFailures) -> Iterator[str]:
-    """Return the result of the checked failures, as sentences."""
-    extent, worst = f'{checked.checked} of {checked.possible} losses checked', checked.worst
-    names = ' and '.join(_names(snapshot, worst.hosts))
-    servers = counted(worst.servers, 'server')
-    if checked.failures:
-        many = f'{worst.least}' if worst.least == worst.most else f'{worst.least} to {worst.most}'
-        yield (
-            f'{extent}: after {len(checked.failures)} of them not every server certainly has a '
-            f'place. The worst: {names}, with a place for {many} of {servers}'
-        )
-    else:
-        yield (
-            f'{extent}: each leaves a place for every server. The largest: {names}, with {servers}'
-        )
-    if checked.checked < checked.possible:
-        yield (
-            f'Not proved for any {len(worst.hosts)} hosts: only the largest losses were checked. '
-            'Give fewer hosts'
-        )
 
 
 def describe_parts(
@@ -180,9 +148,9 @@ def check_cells(cloud: DrainCloud, emptied: Collection[str]) -> Iterator[str]:
 
     :raises errors.BadArgument: if one of them is to be emptied
     """
-    cells, names = cloud.knowledge.cells, _names(cloud.snapshot, cloud.hosts)
+    cells, names = cloud.knowledge.cells, name_roots(cloud.snapshot, cloud.hosts)
     missing = [name for name in names if cells is not None and name not in cells]
-    if wrong := sorted(set(missing) & set(_names(cloud.snapshot, emptied))):
+    if wrong := sorted(set(missing) & set(name_roots(cloud.snapshot, emptied))):
         raise errors.BadArgument(
             f'--cells has no {listed(wrong, _NAMED)}: give all that nova-manage cell_v2 list_hosts '
             'prints'
@@ -208,7 +176,7 @@ def _summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision
     least, most = decision.bounds
     servers, moves = counted(decision.strict.total, 'server'), decision.moves
     if not (decision.strict.total or decision.unsettled or moves):
-        names = listed(_names(snapshot, hosts), _NAMED)
+        names = listed(name_roots(snapshot, hosts), _NAMED)
         return f'{names} {"is" if len(hosts) == 1 else "are"} already empty'
     match decision.verdict:
         case DrainVerdict.UNDETERMINED if decision.strict.is_complete:
@@ -394,7 +362,7 @@ def document(
         'format': 'placementclient/drain-plan',
         'version': 1,
         'verdict': str(answer.verdict),
-        'hosts': _names(cloud.snapshot, emptied),
+        'hosts': name_roots(cloud.snapshot, emptied),
         'said': answer.messages,
         'assuming': assuming,
         **answer.facts,
@@ -406,5 +374,6 @@ def document(
     }
 
 
-def _names(snapshot: Snapshot, roots: Iterable[str]) -> list[str]:
+def name_roots(snapshot: Snapshot, roots: Iterable[str]) -> list[str]:
+    """Return the names of hosts."""
     return [snapshot.providers[uuid].name for uuid in roots]

@@ -164,9 +164,9 @@ class PlanDrain(base.Lister):
     _notes: Sequence[Finding] = ()
 
     def printed(self) -> Sequence[str]:
-        from placementclient.render import drains
+        from placementclient.render import drains, host_failures
 
-        return drains.FAILURES if self.args.lose else drains.MOVES
+        return host_failures.FAILURES if self.args.lose else drains.MOVES
 
     def execute(self) -> base.Output:
         from placementclient.files import disk
@@ -322,12 +322,12 @@ class PlanDrain(base.Lister):
 
     def _lose(self, cloud: DrainCloud, hosts: Sequence[str]) -> base.Output:
         from placementclient.insight.drain import host_failure
-        from placementclient.render import drains
+        from placementclient.render import host_failures
 
         number = self.args.lose
         if number > len(hosts):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
         checked = host_failure.check(cloud, hosts, number, self.args.solver_timeout)
-        self.ending, *self.next_steps = drains.describe_failures(cloud.snapshot, checked)
+        self.ending, *self.next_steps = host_failures.describe_failures(cloud.snapshot, checked)
         self._end(checked.verdict)
-        return drains.list_failures(cloud.snapshot, checked)
+        return host_failures.list_failures(cloud.snapshot, checked)

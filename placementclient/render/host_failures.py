@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loss of hosts: the rows and the sentences about what has no place then."""
+
+from collections.abc import Iterator
+
+from placementclient.basis.wording import counted
+from placementclient.insight.drain.host_failure import HostFailures
+from placementclient.model.snapshots import Snapshot
+from placementclient.render.columns import Output
+from placementclient.render.drains import name_roots
+from placementclient.render.facts import Facts
+
+FAILURES = ('hosts', 'servers', 'with_a_place', 'at_most', 'verdict')
+
+
+def list_failures(snapshot: Snapshot, checked: HostFailures) -> Output:
+    """Return a row for each failure that leaves a server without a place, the worst first."""
+    return FAILURES, [
+        (Facts(name_roots(snapshot, hosts)), servers, least, most, str(verdict))
+        for hosts, servers, least, most, verdict in checked.failures
+    ]
+
+
+def describe_failures(snapshot: Snapshot, checked: HostFailures) -> Iterator[str]:
+    """Return the result of the checked failures, as sentences."""
+    extent, worst = f'{checked.checked} of {checked.possible} losses checked', checked.worst
+    names = ' and '.join(name_roots(snapshot, worst.hosts))
+    servers = counted(worst.servers, 'server')
+    if checked.failures:
+        many = f'{worst.least}' if worst.least == worst.most else f'{worst.least} to {worst.most}'
+        yield (
+            f'{extent}: after {len(checked.failures)} of them not every server certainly has a '
+            f'place. The worst: {names}, with a place for {many} of {servers}'
+        )
+    else:
+        yield (
+            f'{extent}: each leaves a place for every server. The largest: {names}, with {servers}'
+        )
+    if checked.checked < checked.possible:
+        yield (
+            f'Not proved for any {len(worst.hosts)} hosts: only the largest losses were checked. '
+            'Give fewer hosts'
+        )
