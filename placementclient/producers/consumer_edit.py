@@ -12,13 +12,13 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
 from placementclient.model.shortfalls import refusal
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers.producer import Producer
+from placementclient.producers.producer import StateProducer
 from placementclient.reading.capture import origin_of
 from placementclient.reading.facets import with_facets
 from placementclient.reading.listing import whole_trees
 
 
-class ConsumerEdit(Producer):
+class ConsumerEdit(StateProducer):
     """The producer of one changed consumer; it refuses amounts for which there is no room.
 
     :param edit: returns the consumer after the edit, or raises an error if it cannot have it

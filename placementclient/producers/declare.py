@@ -19,11 +19,11 @@ from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import DeclaredProvider
 from placementclient.producers.declarations import all_of
-from placementclient.producers.producer import Producer
+from placementclient.producers.producer import StateProducer
 from placementclient.reading.capture import capture_any
 
 
-class Declaring(Producer):
+class Declaring(StateProducer):
     """The producer of declared trees.
 
     :param prune: delete the providers below that are not declared and have no consumers

@@ -19,12 +19,12 @@ from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.edited import Edit
 from placementclient.producers.names import remedy
-from placementclient.producers.producer import Producer
+from placementclient.producers.producer import StateProducer
 from placementclient.reading.capture import origin_of
 from placementclient.reading.facets import with_facets
 
 
-class Edits(Producer):
+class Edits(StateProducer):
     """One edit of all selected providers.
 
     :param with_usages: read what is used of them too, for a plan that is carried out later

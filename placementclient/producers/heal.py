@@ -19,11 +19,11 @@ from placementclient.model.plans import Change
 from placementclient.model.servers import Server
 from placementclient.model.shortfalls import refusal
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.producer import Producer
+from placementclient.producers.producer import StateProducer
 from placementclient.reading.capture import capture, capture_any
 
 
-class Healing(Producer):
+class Healing(StateProducer):
     """The producer of missing allocations.
 
     :param migrating: the UUIDs of the servers of which a migration is not over

@@ -11,7 +11,7 @@ from placementclient.model.snapshots import Snapshot
 
 
 class Producer(ABC):
-    """Reads a part of the cloud, and returns its desired state.
+    """Reads a part of the cloud, and plans its changes.
 
     :ivar notes: the objects that stay as they are, of the kind ``not known``, ``left alone``, …;
         errors where something is left to do; complete after the last write
@@ -32,18 +32,25 @@ class Producer(ABC):
         return any(note.is_error for note in self.notes)
 
     @abstractmethod
-    def read(self) -> Snapshot:
-        """Read the providers and consumers that may change, and the input of the decision."""
-
-    def desired(self, live: Snapshot) -> Snapshot:
-        """Return a snapshot as it should become."""
-        raise NotImplementedError
-
     def plan(self) -> Plan:
-        """Plan the changes."""
-        live = self.read()
-        return plan_of(self.command, live, self.desired(live))
+        """Read the cloud, and plan the changes."""
 
     def check(self, tree: Change) -> Change | None:
         """Return the remaining part of a change; called just before it is written."""
         return tree
+
+
+class StateProducer(Producer):
+    """A producer that returns the desired state; its plan leads there."""
+
+    @abstractmethod
+    def read(self) -> Snapshot:
+        """Read the providers and consumers that may change, and the input of the decision."""
+
+    @abstractmethod
+    def desired(self, live: Snapshot) -> Snapshot:
+        """Return a snapshot as it should become."""
+
+    def plan(self) -> Plan:
+        live = self.read()
+        return plan_of(self.command, live, self.desired(live))

@@ -17,7 +17,7 @@ from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.shortfalls import check_accounted
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.topology import Topology
-from placementclient.producers.producer import Producer
+from placementclient.producers.producer import StateProducer
 from placementclient.producers.proof import Proof
 from placementclient.reading import tree_reader
 from placementclient.reading.capture import capture
@@ -105,7 +105,7 @@ class PurgeRefused(errors.PlacementError):
         self.advice = _WAIT if any(o.is_final for o in reasons) else _ADVICE
 
 
-class Purging(Producer):
+class Purging(StateProducer):
     """The producer of a purge: a provider and all below it.
 
     :param proof_on: returns the proof of what may be freed, in a topology

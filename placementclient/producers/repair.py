@@ -18,7 +18,7 @@ from placementclient.model.outcomes import State, TreeResult
 from placementclient.model.plans import Change
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers.producer import Producer
+from placementclient.producers.producer import StateProducer
 from placementclient.producers.proof import SILENT, Proof
 from placementclient.reading.capture import capture_any
 
@@ -29,7 +29,7 @@ MARGIN = timedelta(minutes=10)
 DONE = 'done'
 
 
-class Repairing(Producer):
+class Repairing(StateProducer):
     """The producer of safe repairs.
 
     :param snapshot: the one that was audited

@@ -22,7 +22,7 @@ from placementclient.model.providers import (
     temporary_name,
 )
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.producer import Producer
+from placementclient.producers.producer import StateProducer
 from placementclient.producers.replaced import Irreplaceable, check_related, replaced
 from placementclient.reading.capture import capture
 
@@ -46,7 +46,7 @@ class Replacement(NamedTuple):
     is_merge: bool = False
 
 
-class Replacing(Producer):
+class Replacing(StateProducer):
     """The producer of a replacement.
 
     A replacement that was cut off is recognised by the name to which the old one was moved aside,

@@ -21,7 +21,7 @@ from placementclient.model.findings import Finding, Severity
 from placementclient.model.providers import Provider
 from placementclient.model.servers import Server
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.producer import Producer
+from placementclient.producers.producer import StateProducer
 from placementclient.reading.capture import capture_any
 
 #: Trees, and consumers, that are read at a time, to see what is there.
@@ -37,7 +37,7 @@ class Unrestorable(errors.PlacementError):
     """A snapshot that cannot be restored here."""
 
 
-class Restoring(Producer):
+class Restoring(StateProducer):
     """The producer of everything that a snapshot has and the service lacks.
 
     Generations begin again. Allocations that no consumer answers for cannot be restored. A consumer

@@ -19,14 +19,14 @@ from placementclient.model.requests import SHARING, Filter
 from placementclient.model.servers import HostAggregate
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
-from placementclient.producers.producer import Producer
+from placementclient.producers.producer import StateProducer
 from placementclient.reading.capture import origin_of
 
 #: Hosts of which the aggregates are read at a time.
 _WORKERS = 4
 
 
-class Sync(Producer):
+class Sync(StateProducer):
     """The producer of Nova's aggregates.
 
     :param remove: take hosts out of the aggregates of Nova in which Nova does not have them
