@@ -82,7 +82,7 @@ class Carrier(Inspector):
     """
 
     #: The record of an operation in the journal.
-    record_of: Callable[[ops.Operation], Mapping[str, Any]] = staticmethod(operations.whole)
+    record_of: Callable[[ops.Operation], Mapping[str, Any]] = staticmethod(operations.encode_whole)
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class Carrier(Inspector):
         """Return the parts of a change that are carried out, or may be, in words."""
         sides = tree.before, self.current(tree).after
         names = {state.uuid: state.name for side in sides for state in side.providers.values()}
-        record, uuid = self.journal.of(tree.root_provider_uuid), tree.root_provider_uuid
+        record, uuid = self.journal.record_for(tree.root_provider_uuid), tree.root_provider_uuid
         done = [operations.sentence(request, names) for request in self.journal.done(uuid)]
         if done and done[-1] and record.is_open:
             done[-1] += ' (perhaps)'
@@ -239,7 +239,7 @@ class Carrier(Inspector):
 
     def _is_never_applied(self, tree: Change, current: Change) -> bool:
         """Return whether nothing of an atomic change can have been made."""
-        record = self.journal.of(tree.root_provider_uuid)
+        record = self.journal.record_for(tree.root_provider_uuid)
         if record.begun or phases.preparation(current) is None:
             return False
         reader = ScopeReader(self.client, [current])
@@ -256,7 +256,7 @@ class Carrier(Inspector):
         if self._is_never_applied(tree, current):
             return False
         live, merged = self.merged(current, backward=True)
-        record = self.journal.of(tree.root_provider_uuid)
+        record = self.journal.record_for(tree.root_provider_uuid)
         is_recorded = record.begun or record.ended not in (None, State.LEFT_ALONE)
         if not is_recorded and not merged.is_done:
             self._check_unrecorded(current)
@@ -335,7 +335,7 @@ class Carrier(Inspector):
         if retained := self._retained.pop(root_uuid, ()):
             raise Obstructed(retained)
         self.verify(self.current(tree))
-        record = self.journal.of(root_uuid)
+        record = self.journal.record_for(root_uuid)
         is_ours = record.begun and record.ended is None
         self.journal.end(root_uuid, State.APPLIED)
         return self._result(tree, State.APPLIED if is_ours else State.ALREADY_APPLIED)

@@ -14,7 +14,7 @@ from placementclient.changes.journal import Record
 from placementclient.changes.merge import Merged
 from placementclient.changes.obstacles import LeftAlone, sentence
 from placementclient.changes.phases import InventoryPart, Phase
-from placementclient.model.consumers import Allocations, together
+from placementclient.model.consumers import Allocations, sum_parts
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import COMPUTE_PREFIX
@@ -282,7 +282,7 @@ def _of_allocations(
     if not allocated:
         is_new = not tree.is_atomic and not consumer.before.allocations
         return 'gone', 'has gone since', is_new
-    if together(allocated.values()) != together(desired.values()):
+    if sum_parts(allocated.values()) != sum_parts(desired.values()):
         # A consumer with other amounts was resized since, unless amounts that had to move are left.
         is_damage = _retains_moved_class(consumer, allocated)
         return 'amount', 'holds other amounts than it was given', is_damage

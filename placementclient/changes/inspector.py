@@ -53,11 +53,11 @@ class Inspector:
 
     def current(self, tree: Change) -> Change:
         """Return a tree as it was planned last: in the plan, or again while it was applied."""
-        return self.journal.of(tree.root_provider_uuid).plan or tree
+        return self.journal.record_for(tree.root_provider_uuid).plan or tree
 
     def is_begun(self, tree: Change) -> bool:
         """Return whether a request may ever have been sent for a tree."""
-        return self.journal.of(tree.root_provider_uuid).begun
+        return self.journal.record_for(tree.root_provider_uuid).begun
 
     def is_unchanged(self, tree: Change, *, backward: bool) -> bool:
         """Return whether a tree is still as the last run left it, by its journal.
@@ -104,7 +104,7 @@ class Inspector:
         return Look(tree, is_there, str(obstacle), None if obstacle.is_drift else obstacle)
 
     def status(self, tree: Change, reader: ScopeReader) -> TreeStatus:
-        current, record = self.current(tree), self.journal.of(tree.root_provider_uuid)
+        current, record = self.current(tree), self.journal.record_for(tree.root_provider_uuid)
         state, reason = self._status(reader, current)
         if state is Status.PENDING and record.ended == State.ROLLED_BACK:
             state = Status.ROLLED_BACK
@@ -159,7 +159,7 @@ class Inspector:
         return lambda backward: self._merge(tree, live, backward)
 
     def _merge(self, tree: Change, live: Snapshot, backward: bool) -> Merged:
-        record = self.journal.of(tree.root_provider_uuid)
+        record = self.journal.record_for(tree.root_provider_uuid)
         try:
             sent = None if record.sent is None else [*map(operations.parsed, record.sent)]
         except (LookupError, ValueError) as reason:

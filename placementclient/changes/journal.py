@@ -109,13 +109,13 @@ class Journal:
         self.lines, self.records, self._beginning = lines, records, beginning
         self.is_back = backward
 
-    def of(self, root_provider_uuid: str) -> Record:
+    def record_for(self, root_provider_uuid: str) -> Record:
         """Return the record of a tree: an empty one if no line is about it."""
         return self.records.get(root_provider_uuid) or Record()
 
     def done(self, root_provider_uuid: str) -> Sequence[Mapping[str, Any]]:
         """Return the requests for a tree that are carried out, or may be, in this direction."""
-        record = self.of(root_provider_uuid)
+        record = self.record_for(root_provider_uuid)
         return record.done if record.is_back is self.is_back else ()
 
     def begin(self) -> None:

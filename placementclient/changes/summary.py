@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from placementclient.basis.wording import counted
-from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, together
+from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, sum_parts
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.outcomes import ChangeRow
 from placementclient.model.plans import (
@@ -60,8 +60,8 @@ def _kind(change: ConsumerChange) -> str:
     )
     if held == desired:
         return 'change'
-    gained = together(change.after.allocations.values())
-    gained.subtract(together(change.before.allocations.values()))
+    gained = sum_parts(change.after.allocations.values())
+    gained.subtract(sum_parts(change.before.allocations.values()))
     signs = {amount > 0 for amount in gained.values() if amount}
     return 'move' if len(signs) != 1 else 'add' if signs.pop() else 'free'
 

@@ -185,7 +185,7 @@ def check_direct(argv: Sequence[str]) -> None:
         )
 
 
-def whole(text: str, least: int = 1, most: int = 2**31 - 1) -> int:
+def parse_number(text: str, least: int = 1, most: int = 2**31 - 1) -> int:
     """Parse a whole number; the type of an option."""
     if not re.fullmatch('[0-9]{1,10}', text) or not least <= int(text) <= most:
         raise argparse.ArgumentTypeError(
@@ -194,8 +194,8 @@ def whole(text: str, least: int = 1, most: int = 2**31 - 1) -> int:
     return int(text)
 
 
-retries = functools.partial(whole, least=0, most=999)
-mebibytes = functools.partial(whole, most=9_999_999)
+retries = functools.partial(parse_number, least=0, most=999)
+mebibytes = functools.partial(parse_number, most=9_999_999)
 
 
 def seconds(text: str) -> float:

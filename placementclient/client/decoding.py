@@ -63,7 +63,7 @@ def read(request: str, endpoint: Endpoint, kind: Any, response: Any) -> Answer:
     """Return the content of the response to a request, with a body of a kind, which may be None."""
     status, headers, content = response.status_code, response.headers, response.content
     if status >= 400:
-        raise refusal(status, response.reason, _fault(content), headers)
+        raise refusal(status, response.reason, _read_refusal(content), headers)
     if not content and not any(name in headers for name in SIGNATURES):
         raise errors.Unreachable(f'{request} was answered with HTTP {status} and nothing else')
     if status >= 300 or (endpoint.silent and status != 204):
@@ -74,7 +74,7 @@ def read(request: str, endpoint: Endpoint, kind: Any, response: Any) -> Answer:
         raise _invalid(request, status, f': {fault}') from None
 
 
-def _fault(content: bytes) -> Any:
+def _read_refusal(content: bytes) -> Any:
     """Return the JSON of a refusal; ``None`` where there is none."""
     try:
         return strict_json.decoded(content)

@@ -55,27 +55,29 @@ class _Loader(yaml.SafeLoader):
         is_alias, before = self.check_event(yaml.AliasEvent), self._weight
         self._depth += 1
         if self._depth > MOST_LEVELS:
-            raise _fault(NESTED, mark)
+            raise _make_yaml_error(NESTED, mark)
         node: Any = super().compose_node(parent, index)
         self._depth -= 1
         text = node.value if isinstance(node, yaml.ScalarNode) else ''
         if is_alias and node not in self._weights:
-            raise _fault('contains itself', mark)
+            raise _make_yaml_error('contains itself', mark)
         if node.tag in _NUMBERS:
             _check_number(text, mark)
         self._weight += self._weights[node] if is_alias else NODE_WEIGHT + len(text)
         self._weights[node] = self._weight - before
         if self._weight > MOST_WEIGHT:
-            raise _fault('too large', mark)
+            raise _make_yaml_error('too large', mark)
         return node
 
 
 def _check_number(text: str, mark: Any) -> None:
     if len(text) > LONGEST_NUMBER:
-        raise _fault(LONG_NUMBER, mark)
+        raise _make_yaml_error(LONG_NUMBER, mark)
     if _OTHER_BASE.match(text):
         # YAML 1.1 has 8 for 010, and 90 for 1:30.
-        raise _fault(f'{text[:20]} is no decimal number: write one, or quote a text', mark)
+        raise _make_yaml_error(
+            f'{text[:20]} is no decimal number: write one, or quote a text', mark
+        )
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> MarkedDict:
@@ -88,9 +90,9 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> MarkedDict:
             # YAML takes on, off, yes and no for truth values; as keys they are words.
             key = key_node.value
         if not isinstance(key, Hashable):
-            raise _fault('not a key', key_node.start_mark)
+            raise _make_yaml_error('not a key', key_node.start_mark)
         if key in result:
-            raise _fault(f'{key} is there twice', key_node.start_mark)
+            raise _make_yaml_error(f'{key} is there twice', key_node.start_mark)
         result[key] = loader.construct_object(value_node, deep=True)
         result.places[key] = _place(key_node.start_mark)
     return result
@@ -102,7 +104,7 @@ def _sequence(loader: _Loader, node: yaml.SequenceNode) -> MarkedList:
     return result
 
 
-def _fault(problem: str, mark: Any) -> yaml.MarkedYAMLError:
+def _make_yaml_error(problem: str, mark: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
 
@@ -313,23 +315,23 @@ def read(text: str, path: str, *, columns: bool = False) -> Cursor:
     if not any(line.strip() and not line.lstrip().startswith('#') for line in text.splitlines()):
         raise errors.BadFile(path, 'is empty')
 
-    def fault(problem: str, place: Place | None) -> errors.BadFile:
+    def make_error(problem: str, place: Place | None) -> errors.BadFile:
         line, column = place or (None, None)
         return errors.BadFile(path, problem, line, column if columns else None)
 
     start = (1, 1) if columns else ()
     if text.lstrip()[:1] in ('{', '['):
         try:
-            return Cursor(JSONReader(text, fault).read(), path, '', *start)
+            return Cursor(JSONReader(text, make_error).read(), path, '', *start)
         except NotJSON as reason:
             # YAML has braces and brackets too, without quotes, and says more of a short text.
             if len(text) > BRIEF:
-                raise fault(str(reason), reason.place) from None
+                raise make_error(str(reason), reason.place) from None
     try:
         document = yaml.load(text, _Loader)  # noqa: S506 (it is a SafeLoader)
     except yaml.MarkedYAMLError as reason:
         problem, mark = describe_problem(reason)
-        raise fault(problem, _place(mark) if mark else None) from None
+        raise make_error(problem, _place(mark) if mark else None) from None
     except (
         yaml.YAMLError, ArithmeticError, ValueError, LookupError, AttributeError, TypeError
     ) as reason:  # fmt: skip

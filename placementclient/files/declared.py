@@ -58,7 +58,7 @@ def read_provider(item: Cursor) -> ProviderSpec:
                 'parent': lambda at: read_template(at, ('root', 'source')),
                 **_CONTENT,
                 'uuid': Cursor.uuid,
-                'whole': lambda at: at.sequence(_whole),
+                'whole': lambda at: at.sequence(_read_whole_field),
             },
             ['name'],
         )
@@ -70,7 +70,7 @@ def read_provider(item: Cursor) -> ProviderSpec:
     return entry
 
 
-def _whole(cursor: Cursor) -> str:
+def _read_whole_field(cursor: Cursor) -> str:
     if (name := cursor.text()) not in _CONTENT:
         raise cursor.error(f'has to be one of {", ".join(_CONTENT)}')
     return name

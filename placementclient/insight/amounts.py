@@ -5,7 +5,7 @@ from collections import Counter
 
 from msgspec import structs
 
-from placementclient.model.consumers import Consumer, Resources, together
+from placementclient.model.consumers import Consumer, Resources, sum_parts
 from placementclient.model.servers import Flavor, Server
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_parts import Refusal
@@ -27,7 +27,7 @@ def wrong_amounts(server: Server, consumer: Consumer) -> dict[str, tuple[int, in
     """
     requested = _requested(server)
     expected = _comparable(requested)
-    allocated = _comparable(together(consumer.allocations.values()))
+    allocated = _comparable(sum_parts(consumer.allocations.values()))
     return {
         name: (allocated[name], expected[name])
         for name in sorted(expected.keys() | _USUAL)
@@ -68,7 +68,7 @@ def _held_as(name: str, consumer: Consumer, requested: Resources) -> str:
     """Return the class that stands for shared and dedicated CPUs together; else the class."""
     if name != 'VCPU':
         return name
-    classes = [cpu for cpu in ('VCPU', 'PCPU') if together(consumer.allocations.values())[cpu]]
+    classes = [cpu for cpu in ('VCPU', 'PCPU') if sum_parts(consumer.allocations.values())[cpu]]
     if len(classes) > 1 or ('VCPU' in requested and 'PCPU' in requested):
         raise UnknownAmounts('how its CPUs are divided into shared and dedicated ones')
     return classes[0] if classes else next((c for c in ('PCPU', 'VCPU') if c in requested), name)

@@ -62,7 +62,7 @@ def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
         named = ((str((new or old or {}).get('name', u)), u, old, new) for u, old, new in pairs)
         for name, uuid, old, new in sorted(named, key=itemgetter(0, 1)):
             if old is None or new is None:
-                yield Difference(kind, name, uuid, '', _whole(old), _whole(new))
+                yield Difference(kind, name, uuid, '', _without_empty(old), _without_empty(new))
                 continue
             for field in sorted(old.keys() | new.keys()):
                 if old.get(field) != new.get(field):
@@ -84,7 +84,7 @@ def _names(before: Snapshot, after: Snapshot) -> dict[str, str]:
     return {uuid: name if counts[name] == 1 else f'{name} ({uuid})' for uuid, name in names.items()}
 
 
-def _whole(content: Content | None) -> Content | None:
+def _without_empty(content: Content | None) -> Content | None:
     """Return the fields that are not empty."""
     if content is None:
         return None

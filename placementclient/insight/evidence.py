@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placementclient.model.consumers import Consumer, Resources, together
+from placementclient.model.consumers import Consumer, Resources, sum_parts
 from placementclient.model.servers import Server, ServerMigration, moment
 from placementclient.model.services import BaremetalNode, Hypervisor
 from placementclient.nova.server_parts import Refusal
@@ -253,7 +253,7 @@ class Evidence:
     ) -> Resources:
         """Return what of some amounts a server does not hold on its own host."""
         there = [held for uuid, held in holding.allocations.items() if uuid in self.serving(own)]
-        present, needed = _joined(together(there)), _joined(amounts) | {}
+        present, needed = _joined(sum_parts(there)), _joined(amounts) | {}
         needed |= {name: n for name, n in _asked(server).items() if n and name in needed}
         return {n: held for n, held in amounts.items() if present[_class(n)] < needed[_class(n)]}
 

@@ -10,7 +10,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.placing.providers import is_sharing
 
 
-def of(snapshot: Snapshot) -> dict[str, Any]:
+def summarize(snapshot: Snapshot) -> dict[str, Any]:
     """Return the numbers by kind; capacity and usage by class."""
     states = snapshot.providers.values()
     types = Counter(consumer.type or 'unknown' for consumer in snapshot.consumers.values())

@@ -31,7 +31,7 @@ class Names(NamedTuple):
     aggregates: set[str]
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> Names:
+    def from_snapshot(cls, snapshot: Snapshot) -> Names:
         states = snapshot.providers.values()
         return cls(
             {name for state in states for name in state.inventories},

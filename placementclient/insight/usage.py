@@ -7,7 +7,7 @@ from operator import attrgetter
 
 import msgspec
 
-from placementclient.model.consumers import Consumer, together
+from placementclient.model.consumers import Consumer, sum_parts
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.snapshots import Snapshot
 
@@ -67,7 +67,7 @@ def largest(lines: list[UsageLine], count: int) -> Iterator[UsageLine]:
 
 def capacities(snapshot: Snapshot) -> dict[str, int]:
     """Return the capacity of all providers, by class."""
-    return together(
+    return sum_parts(
         {name: inventory.capacity for name, inventory in state.inventories.items()}
         for state in snapshot.providers.values()
     )
@@ -75,7 +75,7 @@ def capacities(snapshot: Snapshot) -> dict[str, int]:
 
 def unlisted(snapshot: Snapshot) -> dict[str, int]:
     """Return the usage that no consumer of the snapshot accounts for, by class."""
-    return together(map(snapshot.unlisted, snapshot.providers))
+    return sum_parts(map(snapshot.unlisted, snapshot.providers))
 
 
 def hosts(snapshot: Snapshot, consumer: Consumer) -> list[str]:

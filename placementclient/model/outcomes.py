@@ -112,7 +112,7 @@ class Outcome:
             if error is not None:
                 raise error
 
-    def of(self, *states: State) -> list[TreeResult]:
+    def trees_in(self, *states: State) -> list[TreeResult]:
         return [tree for tree in self.trees if tree.state in states]
 
 

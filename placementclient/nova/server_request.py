@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import os_resource_classes
 
 from placementclient.basis.wording import suggestion
-from placementclient.model.consumers import together
+from placementclient.model.consumers import sum_parts
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
@@ -136,7 +136,7 @@ def sum_resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[st
 
 def sum_amounts(request: CandidateRequest) -> dict[str, int]:
     """Return the sum of the amounts of all groups of a request."""
-    return dict(together(group.resources for group in (request.common, *request.groups.values())))
+    return dict(sum_parts(group.resources for group in (request.common, *request.groups.values())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,7 @@ def _existing(declared: DeclaredProvider, snapshot: Snapshot) -> ProviderState |
 
 def _check_names(declarations: Sequence[DeclaredProvider], snapshot: Snapshot) -> None:
     """Refuse classes and traits that no service can have, before anything is made."""
-    names = Names.of(snapshot)
+    names = Names.from_snapshot(snapshot)
     for declaration in all_of(declarations):
         for sentence in names.impossible(declaration.inventories or (), declaration.traits or ()):
             raise errors.BadArgument(f'{declaration.name or declaration.uuid}: {sentence}')

@@ -44,7 +44,7 @@ class InventoryEdit:
                     'each resource provider has'
                 )
 
-    def made(self, state: ProviderState) -> ProviderState:
+    def edit_state(self, state: ProviderState) -> ProviderState:
         """Return a provider with the edit, or raise a BadArgument if it cannot have the values."""
         present = state.inventories
         desired = dict(present) if self.amend else {}
@@ -92,7 +92,7 @@ class NamesEdit:
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
 
-    def made(self, state: ProviderState) -> ProviderState:
+    def edit_state(self, state: ProviderState) -> ProviderState:
         desired = (self._names(state) - self.removed) | self.added
         return replace(state, **{self.facet: desired})
 

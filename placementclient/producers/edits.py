@@ -63,7 +63,7 @@ class Edits(StateProducer):
         states = dict(live.providers)
         for uuid in self._selected:
             try:
-                states[uuid] = self._edit.made(states[uuid])
+                states[uuid] = self._edit.edit_state(states[uuid])
             except errors.BadArgument as reason:
                 self.notes.append(Finding(State.FAILED, states[uuid].name, reason=str(reason)))
         after = Snapshot(states.values(), live.consumers.values(), live.origin)

@@ -10,7 +10,7 @@ from placementclient.client.http import Client
 from placementclient.model import patterns
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
-from placementclient.model.trees import fault
+from placementclient.model.trees import find_fault
 
 
 def whole_trees(client: Client, in_tree: str | None = None) -> list[Provider]:
@@ -26,7 +26,7 @@ def whole_trees(client: Client, in_tree: str | None = None) -> list[Provider]:
 
 def check(providers: Iterable[Provider], subject: str) -> None:
     """Raise :class:`errors.InvalidAnswer` if providers are not complete trees."""
-    if reason := fault(providers):
+    if reason := find_fault(providers):
         raise errors.InvalidAnswer(
             f'{subject} providers that form no tree: {reason}. '
             'See "resource provider list", and correct the parent with "resource provider set"'

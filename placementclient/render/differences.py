@@ -72,7 +72,7 @@ def _parts(difference: Difference) -> Iterator[tuple[str, str]]:
     before, after, field = difference.before, difference.after, difference.field
     sign = _SIGNS[difference.change]
     if not field:
-        yield sign, _whole(before or after)
+        yield sign, _describe_amounts(before or after)
     elif field in _SETS:
         for name in sorted({*(before or ())} ^ {*(after or ())}):
             yield '+' if name in (after or ()) else '-', f'{_SETS[field]} {name}'
@@ -86,7 +86,7 @@ def _parts(difference: Difference) -> Iterator[tuple[str, str]]:
         yield sign, f'{_label(field)} {" → ".join(values)}'
 
 
-def _whole(content: dict[str, Any]) -> str:
+def _describe_amounts(content: dict[str, Any]) -> str:
     """Return what an object has that is only on one side."""
     amounts = (
         f'{_label(field.removesuffix(".total"))} {_value(field, value)}'

@@ -20,7 +20,7 @@ from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
 from placementclient.insight.drain.rolling import Rolling
 from placementclient.model import patterns
-from placementclient.model.consumers import Allocations, gained, together
+from placementclient.model.consumers import Allocations, gained, sum_parts
 from placementclient.model.findings import Finding
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
@@ -351,7 +351,7 @@ def _move_row(cloud: DrainCloud, move: ServerMove) -> tuple[Any, ...]:
 
 
 def _allocations_cell(allocations: Allocations) -> Facts:
-    return Facts(allocations, lambda held: sizes(together(held.values())))
+    return Facts(allocations, lambda held: sizes(sum_parts(held.values())))
 
 
 def document(

@@ -107,7 +107,9 @@ def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool
         state = State.ALREADY_BACK if backward else State.ALREADY_APPLIED
         return result_of(tree, state) if is_so else None
 
-    finished = [tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done]
+    finished = [
+        tree for uuid, tree in queue.trees.items() if run.journal.record_for(uuid).ended == done
+    ]
     for result in _in_order(run, ended, finished, workers):
         if result is not None:
             queue.end(result)

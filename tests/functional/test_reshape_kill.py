@@ -23,7 +23,7 @@ def test_apply_goes_on_from_any_prefix_of_the_journal(client, tmp_path):
         outcome = engines.apply(client, plan, str(path))
         assert outcome.exit_status is ExitStatus.DONE, (length, outcome)
         with journal.opened(str(path), plans.identity(plan)) as opened:
-            assert opened.of(plan.changes[0].root_provider_uuid).ended == 'applied'
+            assert opened.record_for(plan.changes[0].root_provider_uuid).ended == 'applied'
     assert engines.verify(client, plan) == []
 
 

@@ -98,15 +98,15 @@ def _entry(number: int, line: bytes, path: str) -> JournalEntry | None:
         entry = _DECODER.decode(line)
         check_keys(line)
     except (msgspec.ValidationError, InvalidJSON) as reason:
-        raise _fault(path, number, located(str(reason))) from None
+        raise _make_error(path, number, located(str(reason))) from None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     if sealed is None:
-        raise _fault(path, number, 'the line has no checksum')
+        raise _make_error(path, number, 'the line has no checksum')
     return entry
 
 
-def _fault(path: str, number: int, reason: str) -> errors.BadFile:
+def _make_error(path: str, number: int, reason: str) -> errors.BadFile:
     """Return the error for a line; for the first one, that the file is no journal."""
     if number == 1:
         return errors.BadFile(path, 'not a journal')
@@ -133,4 +133,4 @@ def _check_unreadable(entries: Sequence[JournalEntry | None], path: str) -> None
         if entry is not None:
             following = entry
         elif following is not None and not (following.resumed or following.journal):
-            raise _fault(path, number, 'the line cannot be read')
+            raise _make_error(path, number, 'the line cannot be read')

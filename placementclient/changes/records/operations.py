@@ -32,7 +32,7 @@ def record(operation: ops.Operation) -> dict[str, Any]:
                 'consumers': [change.uuid for change in consumers],
             }
         case _:
-            return whole(operation)
+            return encode_whole(operation)
     kind = re.sub(r'\B(?=[A-Z])', '-', type(operation).__name__).lower()
     return {'operation': kind, **facts}
 
@@ -68,7 +68,7 @@ _TYPES: Mapping[str, type[ops.Operation]] = {
 }
 
 
-def whole(operation: ops.Operation) -> dict[str, Any]:
+def encode_whole(operation: ops.Operation) -> dict[str, Any]:
     """Return the complete record of an operation, for :func:`parsed`."""
     values: dict[str, Any] = msgspec.json.decode(encoded(operation))
     return {'operation': type(operation).__name__, 'values': values}

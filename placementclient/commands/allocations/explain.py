@@ -210,7 +210,7 @@ class ExplainCandidate(DocumentCommand):
             lambda: owners.is_owner_required(snapshot),
             lambda name: snapshot.existing(name).uuid,
         )
-        names = unknown_names.Names.of(snapshot)
+        names = unknown_names.Names.from_snapshot(snapshot)
         first, *others = requests
         absent = map(unknown_names.sentence, unknown_names.absent(names, first))
         self.warn(map(self._name_places, absent))

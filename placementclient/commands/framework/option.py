@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from placementclient.cli.plugin import whole
+from placementclient.cli.plugin import parse_number
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.model.providers import normalized
 
@@ -46,7 +46,7 @@ class Option:
         if metavar.endswith('...'):
             settings['action'] = 'append'
         if metavar in _NUMBERS:
-            settings.setdefault('type', whole)
+            settings.setdefault('type', parse_number)
         self.flags, self.settings = (*flags[:-1], last), settings
         self.dest: str = settings.get('dest') or last.lstrip('-').replace('-', '_')
         if settings.get('action') == 'append':
@@ -141,7 +141,7 @@ def workers_option(what: str) -> Option:
 
 def _parse_workers(text: str) -> int:
     """Return the number of workers of the option: a worker mostly waits for answers."""
-    return 2 * (os.cpu_count() or 1) if text == 'auto' else whole(text, most=MOST_WORKERS)
+    return 2 * (os.cpu_count() or 1) if text == 'auto' else parse_number(text, most=MOST_WORKERS)
 
 
 OVERWRITE = Flag('--overwrite', help='Overwrite the file if it exists')

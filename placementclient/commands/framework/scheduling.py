@@ -228,7 +228,8 @@ def make_requests(
     from placementclient.nova.server_parts import Refusal
 
     how = read_scheduling(command)
-    names, is_owned = unknown_names.Names.of(snapshot), owners.is_owner_required(snapshot)
+    names = unknown_names.Names.from_snapshot(snapshot)
+    is_owned = owners.is_owner_required(snapshot)
     if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
         warn(
             'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts '

@@ -151,7 +151,7 @@ class ShowCapacity(base.Lister):
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(self.args.tree) or None
         request = self._restrict(CandidateRequest(Filter(shape or {})))
-        absent = [*unknown_names.absent(unknown_names.Names.of(snapshot), request)]
+        absent = [*unknown_names.absent(unknown_names.Names.from_snapshot(snapshot), request)]
         if wrong := [unknown_names.sentence(name) for name in absent if name.is_wrong]:
             raise errors.BadArgument('; '.join(wrong))
         aggregates = absent and compute.read_records(self, 'aggregates', self.args.aggregates)

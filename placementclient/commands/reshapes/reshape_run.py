@@ -88,7 +88,7 @@ class ApplyReshape(base.Lister):
             if is_elsewhere(plan.origin, here):
                 self.log.warning(f'{_describe_origin(plan, here)}This is {here}')
         outcome = _carry_out(self, plan, count)
-        advise(self, plan, outcome.of(State.LEFT_ALONE))
+        advise(self, plan, outcome.trees_in(State.LEFT_ALONE))
         return _show_outcome(self, outcome)
 
     def _check_computes(self, trees: Sequence[Change]) -> None:
@@ -244,7 +244,7 @@ def _show_outcome(command: base.Lister, outcome: Outcome, *, backward: bool = Fa
     from placementclient.render import runs
 
     command.exit_status, command.ending = outcome.exit_status, runs.ending(outcome)
-    begun = outcome.of(State.DONE_IN_PART)
+    begun = outcome.trees_in(State.DONE_IN_PART)
     going_on = runs.completing(begun, command.args.plan, command.program, backward=backward)
     command.next_steps = [*command.next_steps, *going_on]
     if outcome.stopped is not None and command.app.options.debug:

@@ -92,7 +92,7 @@ class ShowSnapshot(base.ShowOne):
         from placementclient.render.facts import Facts, figures
 
         snapshot = disk.read_snapshot(self.args.file)
-        numbers = summary.of(reading.assume(self, snapshot).snapshot)
+        numbers = summary.summarize(reading.assume(self, snapshot).snapshot)
         shown = {
             name: Facts(value) if isinstance(value, dict) else value
             for name, value in numbers.items()

@@ -37,7 +37,7 @@ from placementclient.placing.topology import Topology
 #: The reason to skip a server that may be new, or just be moving.
 CHANGED = 'changed by Nova less than 10 minutes before the snapshot, or since'
 #: Makes a finding of a check, which gives it its kind and severity.
-fault = partial(Finding, '')
+make_finding = partial(Finding, '')
 
 
 class MissingFields(Exception):
@@ -177,7 +177,7 @@ class Cloud:
     ) -> Finding:
         """Return a finding about a provider and its tree."""
         root = state.provider.root_uuid
-        return fault(state.name, facts, (root,), remedy, reason, passed_over)
+        return make_finding(state.name, facts, (root,), remedy, reason, passed_over)
 
     def name(self, provider_uuid: str) -> str:
         return self.snapshot.providers[provider_uuid].name

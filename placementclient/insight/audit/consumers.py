@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from placementclient.insight.audit.cloud import Case, Cloud, MissingFields, fault
+from placementclient.insight.audit.cloud import Case, Cloud, MissingFields, make_finding
 from placementclient.insight.evidence import advised
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
@@ -85,7 +85,7 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
         # Heal asks Nova for the server itself.
         may_be_server = uuid in cloud.servers or not cloud.has('servers')
         is_server = may_be_server and consumer.type in (None, INSTANCE)
-        yield fault(
+        yield make_finding(
             uuid,
             {'project_id': consumer.project_id, 'user_id': consumer.user_id},
             cloud.roots_of(consumer),
@@ -103,7 +103,7 @@ def consumer_untyped(cloud: Cloud) -> Iterator[Finding]:
         counts = {'typed': len(every) - len(untyped), 'of': len(every)}
         for consumer in untyped:
             roots = cloud.roots_of(consumer)
-            yield fault(consumer.uuid, {'type': None, **counts}, roots, None, _UNTYPED)
+            yield make_finding(consumer.uuid, {'type': None, **counts}, roots, None, _UNTYPED)
 
 
 def _findings(cloud: Cloud, kind: str) -> Iterator[Finding]:
@@ -139,4 +139,4 @@ def unsafe(case: Case, reason: str, **more: Any) -> Finding:
         facts['migrations'] = [
             {'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved
         ]
-    return fault(consumer.uuid, facts | more, cloud.roots_of(consumer), None, reason)
+    return make_finding(consumer.uuid, facts | more, cloud.roots_of(consumer), None, reason)

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from placementclient.insight.audit.cloud import Cloud, fault
+from placementclient.insight.audit.cloud import Cloud, make_finding
 from placementclient.insight.candidates.conflicts import minimized
 from placementclient.insight.candidates.matching import Matcher, ProviderIndex, snapshot_index
 from placementclient.insight.candidates.requirements import requirements
@@ -46,10 +46,10 @@ def flavor_unplaceable(cloud: Cloud) -> Iterator[Finding]:
     """A flavor asks for something that no host can ever give."""
     if not cloud.answers.flavors:
         return
-    names, hosts = Names.of(cloud.snapshot), _empty_hosts(cloud.topology)
+    names, hosts = Names.from_snapshot(cloud.snapshot), _empty_hosts(cloud.topology)
     for flavor in cloud.answers.flavors:
         if facts := _facts(hosts, names, flavor, cloud.answers.scheduling):
-            yield fault(flavor.name, facts, reason=_CHANGE)
+            yield make_finding(flavor.name, facts, reason=_CHANGE)
 
 
 def _facts(
@@ -135,7 +135,7 @@ def limit_missing(cloud: Cloud) -> Iterator[Finding]:
     for name, why in needed.items():
         if name not in limits:
             facts = {**why, 'registered': sorted(limits)}
-            yield fault(name, facts, reason=_REGISTER.format(name))
+            yield make_finding(name, facts, reason=_REGISTER.format(name))
 
 
 def _requested(scheduling: Scheduling, flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:

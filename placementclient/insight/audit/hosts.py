@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
+from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.model.findings import Finding
 from placementclient.model.nova import DISABLED
 from placementclient.model.repairs import AddTrait, Remedy, advice, amending
@@ -109,7 +109,7 @@ def _drifted(
         if len(having) == 1:
             remedy = amending(having[0].reference, name, {field: present})
             reason = f'{_CAUSE}. If the host is as Nova says'
-        yield fault(root.name, facts, (root.uuid,), remedy, reason)
+        yield make_finding(root.name, facts, (root.uuid,), remedy, reason)
 
 
 def _is_empty(cloud: Cloud, hypervisor: Hypervisor, tree: Iterable[ProviderState]) -> bool:

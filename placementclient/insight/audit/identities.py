@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
+from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.insight.owners import is_foreign
 from placementclient.model.findings import Finding
 from placementclient.model.providers import original
@@ -44,14 +44,14 @@ def twin(cloud: Cloud) -> Iterator[Finding]:
             }
             roots = (other.uuid, live.uuid)
             if reason := foreign_reason(cloud, other, node.node):
-                yield fault(other.name, facts, roots, None, reason)
+                yield make_finding(other.name, facts, roots, None, reason)
                 continue
             if not consumers(cloud, other):
-                yield fault(other.name, facts, roots, advice('purge', other.reference))
+                yield make_finding(other.name, facts, roots, advice('purge', other.reference))
                 continue
             remedy = advice('replace', other.reference, '--with', live.uuid, '--name', node.node)
             reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
-            yield fault(other.name, facts, roots, remedy, reason)
+            yield make_finding(other.name, facts, roots, remedy, reason)
 
 
 def renamed(cloud: Cloud) -> Iterator[Finding]:
@@ -61,16 +61,16 @@ def renamed(cloud: Cloud) -> Iterator[Finding]:
         if live and live.name != node.node and not dead:
             facts['provider'] = live.name
             remedy = advice('set', live.reference, '--name', node.node)
-            yield fault(live.name, facts, (live.uuid,), remedy, _STOP)
+            yield make_finding(live.name, facts, (live.uuid,), remedy, _STOP)
         for other in (*dead, *by_servers)[:1] if live is None else ():
             facts |= {'provider': other.uuid, 'consumers': consumers(cloud, other)}
             if reason := foreign_reason(cloud, other, node.node):
-                yield fault(other.name, facts, (other.uuid,), None, reason)
+                yield make_finding(other.name, facts, (other.uuid,), None, reason)
                 continue
             named = () if _name(other) == node.node else ('--name', node.node)
             made = advice('replace', other.reference, '--uuid', str(node.uuid), *named)
             reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
-            yield fault(other.name, facts, (other.uuid,), made, reason)
+            yield make_finding(other.name, facts, (other.uuid,), made, reason)
 
 
 def foreign_reason(cloud: Cloud, root: ProviderState, host: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from placementclient.insight.audit.cloud import Cloud, fault
+from placementclient.insight.audit.cloud import Cloud, make_finding
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import OWNER_CYBORG, is_burned
@@ -82,7 +82,7 @@ def broken_units(cloud: Cloud) -> Iterator[Finding]:
             facts = {'provider': state.name, 'resource_class': name, 'amount': amount}
             facts |= {field: getattr(inventory, field) for field in fields}
             remedy = amending(state.reference, name, fields)
-            yield fault(consumer.uuid, facts, (state.provider.root_uuid,), remedy, _UNITS)
+            yield make_finding(consumer.uuid, facts, (state.provider.root_uuid,), remedy, _UNITS)
 
 
 def reserved_above_total(cloud: Cloud) -> Iterator[Finding]:

@@ -4,9 +4,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
+from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.insight.owners import NEUTRON
-from placementclient.model.consumers import Consumer, together
+from placementclient.model.consumers import Consumer, sum_parts
 from placementclient.model.findings import Finding
 from placementclient.model.network import NetworkAgent, Port
 from placementclient.model.servers import same_host
@@ -48,7 +48,7 @@ def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
         if agent.is_synced is False:
             roots = tuple(root.uuid for root in cloud.snapshot.roots() if _is_of(agent, root.name))
             subject = f'{agent.host}:{agent.type}'
-            yield fault(subject, {'resources_synced': False}, roots, None, _SYNC)
+            yield make_finding(subject, {'resources_synced': False}, roots, None, _SYNC)
         yield from _devices(cloud, agent)
 
 
@@ -64,7 +64,7 @@ def _devices(cloud: Cloud, agent: NetworkAgent) -> Iterator[Finding]:
         }
         if totals != amounts:
             facts = {'configured': dict(amounts), 'inventory': totals}
-            yield fault(name, facts, (host.uuid,) if host else (), None, _SYNC)
+            yield make_finding(name, facts, (host.uuid,) if host else (), None, _SYNC)
 
 
 def agent_gone(cloud: Cloud) -> Iterator[Finding]:
@@ -111,13 +111,13 @@ def port_resources(cloud: Cloud) -> Iterator[Finding]:
             if uuid in cloud.migrating:
                 passed_over = passed_over or 'a migration is not over'
             facts = {'ports': [port.uuid for port in ports], **facts}
-            yield fault(uuid, facts, cloud.roots_of(consumer), None, _REBIND, passed_over)
+            yield make_finding(uuid, facts, cloud.roots_of(consumer), None, _REBIND, passed_over)
 
 
 def _missing(ports: list[Port], consumer: Consumer) -> dict[str, object]:
     """Return the missing resources of all ports of a server: sums, or by Neutron's provider."""
-    requested = together(group.resources for port in ports for group in port.groups)
-    allocated = together(consumer.allocations.values())
+    requested = sum_parts(group.resources for port in ports for group in port.groups)
+    allocated = sum_parts(consumer.allocations.values())
     if short := sorted(name for name, amount in requested.items() if allocated[name] < amount):
         amounts = ({name: sums[name] for name in short} for sums in (requested, allocated))
         return dict(zip(('asked', 'holds'), amounts, strict=True))
@@ -142,13 +142,13 @@ def segment_addresses(cloud: Cloud) -> Iterator[Finding]:
         facts = {'addresses': addresses, 'inventory': 0, 'hosts_in_aggregate': 0}
         state = cloud.snapshot.providers.get(uuid)
         if state is None:
-            yield fault(f'{_NAME}{uuid}', facts, (), None, _WRITTEN)
+            yield make_finding(f'{_NAME}{uuid}', facts, (), None, _WRITTEN)
             continue
         members = sum(not host.aggregates.isdisjoint(state.aggregates) for host in hosts)
         total = state.inventories[_IPV4].total if _IPV4 in state.inventories else 0
         if total != addresses or not members:
             facts |= {'inventory': total, 'hosts_in_aggregate': members}
-            yield fault(state.name, facts, (uuid,), None, _WRITTEN)
+            yield make_finding(state.name, facts, (uuid,), None, _WRITTEN)
     for state in cloud.snapshot.roots():
         if state.name.startswith(_NAME) and state.uuid not in segments:
             yield cloud.finding(state, {'addresses': 0}, None, _GONE)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from placementclient.insight import owners
 from placementclient.insight.audit import identities
-from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
+from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.insight.owners import is_foreign
 from placementclient.model.findings import Finding
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
@@ -67,7 +67,7 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
                 'consumers': {r.name: identities.consumers(cloud, r) for r in (short, full)},
             }
             reason = identities.foreign_reason(cloud, short, full.name) or _TWINS
-            yield fault(short.name, facts, (short.uuid, full.uuid), None, reason)
+            yield make_finding(short.name, facts, (short.uuid, full.uuid), None, reason)
 
 
 def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
@@ -93,7 +93,7 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Finding]:
             remedy = advice('aggregate', 'remove', members[0].reference, aggregate)
             facts = {'provider': members[0].name, **cloud.name_aggregates([aggregate])}
             roots = (members[0].provider.root_uuid,)
-            yield fault(aggregate, facts, roots, remedy, _SINGLE)
+            yield make_finding(aggregate, facts, roots, remedy, _SINGLE)
 
 
 def misnamed_child(cloud: Cloud) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from placementclient.insight.audit.cloud import Cloud, fault
+from placementclient.insight.audit.cloud import Cloud, make_finding
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import amending
 from placementclient.model.snapshots import ProviderState
@@ -126,7 +126,7 @@ def _tied(cloud: Cloud, group: _Group) -> Finding:
         'ratios': dict(names),
         **cloud.name_aggregates([group.aggregate]),
     }
-    return fault(group.aggregate, facts, tuple(group.hosts), None, _TIED)
+    return make_finding(group.aggregate, facts, tuple(group.hosts), None, _TIED)
 
 
 def _finding(

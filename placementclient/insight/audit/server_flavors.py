@@ -4,8 +4,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
-from placementclient.model.consumers import Consumer, together
+from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
+from placementclient.model.consumers import Consumer, sum_parts
 from placementclient.model.findings import Finding
 from placementclient.model.servers import Flavor, Image, Server
 from placementclient.nova.drafts import EXTRA_SPEC
@@ -40,12 +40,14 @@ def class_without_flavor(cloud: Cloud) -> Iterator[Finding]:
         explained = _USUAL | of_ports.get(server.uuid, set()) | (set() if image else _OF_IMAGES)
         surplus = {
             name: amount
-            for name, amount in together(consumer.allocations.values()).items()
+            for name, amount in sum_parts(consumer.allocations.values()).items()
             if name not in explained and not name.startswith(_DEVICES)
         }
         if surplus and (unasked := surplus.keys() - _requested(flavor, image, surplus)):
             holds = {name: surplus[name] for name in sorted(unasked)}
-            yield _fault(cloud, server, consumer, {'flavor': flavor.name, 'holds': holds}, _LOST)
+            yield _make_finding(
+                cloud, server, consumer, {'flavor': flavor.name, 'holds': holds}, _LOST
+            )
 
 
 def _requested(flavor: Flavor, image: Image | None, classes: Iterable[str]) -> set[str]:
@@ -70,7 +72,7 @@ def trait_mismatch(cloud: Cloud) -> Iterator[Finding]:
         if wrong := _broken_rules(cloud, consumer, rules) if rules else {}:
             [root] = cloud.hosts_of(consumer)
             host = {'flavor': flavor.name, 'host': cloud.name(root)}
-            yield _fault(cloud, server, consumer, {**host, **wrong}, _TRAITS)
+            yield _make_finding(cloud, server, consumer, {**host, **wrong}, _TRAITS)
 
 
 def _broken_rules(
@@ -109,8 +111,8 @@ def _placed(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consumer]]:
             yield server, server.flavor, consumer
 
 
-def _fault(
+def _make_finding(
     cloud: Cloud, server: Server, consumer: Consumer, facts: Mapping[str, object], reason: str
 ) -> Finding:
     roots, passed_over = cloud.roots_of(consumer), cloud.passed_over(server.uuid)
-    return fault(server.uuid, facts, roots, None, reason, passed_over)
+    return make_finding(server.uuid, facts, roots, None, reason, passed_over)

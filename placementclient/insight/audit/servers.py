@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from placementclient.insight.amounts import UnknownAmounts, wrong_amounts
-from placementclient.insight.audit.cloud import Cloud, fault
+from placementclient.insight.audit.cloud import Cloud, make_finding
 from placementclient.insight.audit.consumers import is_incomplete
 from placementclient.insight.healing import UNKNOWN, amounts_healed
 from placementclient.model.consumers import Consumer
@@ -43,7 +43,7 @@ def without_allocations(cloud: Cloud) -> Iterator[Finding]:
         reason = by_hand(cloud, server.uuid)
         passed_over = '' if hidden.isdisjoint(cloud.host_roots(server.hosts)) else _HIDDEN
         remedy = None if reason else HealServer(server.uuid)
-        yield _fault(cloud, server, facts, remedy, reason, passed_over)
+        yield _make_finding(cloud, server, facts, remedy, reason, passed_over)
 
 
 def by_hand(cloud: Cloud, server_uuid: str) -> str:
@@ -72,7 +72,7 @@ def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
             'user_id': consumer.user_id,
             'owner': {'project_id': heal.server.project_id, 'user_id': heal.server.user_id},
         }
-        yield _fault(cloud, heal.server, facts, HealServer(heal.server.uuid))
+        yield _make_finding(cloud, heal.server, facts, HealServer(heal.server.uuid))
 
 
 def wrong_host(cloud: Cloud) -> Iterator[Finding]:
@@ -82,7 +82,7 @@ def wrong_host(cloud: Cloud) -> Iterator[Finding]:
         is_comparable_host = server.is_detailed or cloud.host_roots(server.hosts)
         if is_comparable_host and not cloud.named([root], server.hosts):
             holds = {cloud.name(uuid): dict(used) for uuid, used in consumer.allocations.items()}
-            yield _fault(cloud, server, {'holds': holds}, None, _ELSEWHERE, also=root)
+            yield _make_finding(cloud, server, {'holds': holds}, None, _ELSEWHERE, also=root)
 
 
 def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
@@ -102,7 +102,7 @@ def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
         }
         heal = amounts_healed(cloud.snapshot, server, consumer)
         remedy = HealServer(server.uuid, amounts=True) if heal.consumer else None
-        yield _fault(cloud, server, facts, remedy, heal.reason)
+        yield _make_finding(cloud, server, facts, remedy, heal.reason)
 
 
 def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
@@ -117,7 +117,7 @@ def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
             yield server, consumer, next(iter(hosts))
 
 
-def _fault(
+def _make_finding(
     cloud: Cloud,
     server: Server,
     facts: Mapping[str, Any],
@@ -130,4 +130,4 @@ def _fault(
     roots = [*cloud.host_roots(server.hosts), *([also] if also else [])]
     host = {'host': server.hosts[0]} if server.hosts else {}
     passed_over = cloud.passed_over(server.uuid) or passed_over
-    return fault(server.uuid, {**host, **facts}, tuple(roots), remedy, reason, passed_over)
+    return make_finding(server.uuid, {**host, **facts}, tuple(roots), remedy, reason, passed_over)

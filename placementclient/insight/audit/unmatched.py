@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from placementclient.insight.audit import identities
-from placementclient.insight.audit.cloud import Cloud, MissingFields, fault
+from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.model.findings import Finding
 from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
 from placementclient.model.repairs import advice
@@ -76,7 +76,9 @@ def host_without_provider(cloud: Cloud) -> Iterator[Finding]:
         elif likely:
             facts['likely'] = names = [root.name for root in likely]
             reason = _SAME.format(', '.join(names))
-        yield fault(hypervisor.node, facts, tuple(root.uuid for root in likely), None, reason)
+        yield make_finding(
+            hypervisor.node, facts, tuple(root.uuid for root in likely), None, reason
+        )
 
 
 def _hypervisors_without_root(cloud: Cloud) -> Iterator[Hypervisor]:

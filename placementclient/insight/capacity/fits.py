@@ -37,7 +37,7 @@ class Fits(msgspec.Struct, frozen=True, gc=False):
     runs_out_first: str
 
     @classmethod
-    def of(cls, name: str, count: int, by_class: Mapping[str, int]) -> Fits:
+    def from_counts(cls, name: str, count: int, by_class: Mapping[str, int]) -> Fits:
         """Return a number of servers with the class that runs out first."""
         least, scarcest = min((fits, label) for label, fits in by_class.items())
         return cls(name, count, by_class, scarcest if least == count else TOGETHER)
@@ -48,14 +48,14 @@ def by_tree(topology: Topology, request: CandidateRequest, trees: TreeRoots = No
     supply = Supply(topology, request, trees)
     sites = dict.fromkeys(site for _, site in supply.complete)
     by_site = {site: supply.most_servers([site]) for site in sites}
-    rows = [Fits.of(name, *by_site[site]) for name, site in supply.complete]
-    return [*rows, Fits.of(ALL, *supply.most_servers())]
+    rows = [Fits.from_counts(name, *by_site[site]) for name, site in supply.complete]
+    return [*rows, Fits.from_counts(ALL, *supply.most_servers())]
 
 
 def _total(
     topology: Topology, request: CandidateRequest, trees: TreeRoots, name: str = ALL
 ) -> Fits:
-    return Fits.of(name, *Supply(topology, request, trees).most_servers())
+    return Fits.from_counts(name, *Supply(topology, request, trees).most_servers())
 
 
 def by_aggregate(
@@ -77,7 +77,7 @@ def by_class(topology: Topology, request: CandidateRequest, trees: TreeRoots = N
     """Return for each class how many servers fit if only this class counts; the last is for all."""
     fits = _total(topology, request, trees)
     alone = [
-        Fits.of(resource_class, count, {resource_class: count})
+        Fits.from_counts(resource_class, count, {resource_class: count})
         for resource_class, count in fits.by_class.items()
     ]
     return [*alone, fits]

@@ -14,7 +14,7 @@ from placementclient.insight import owners
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.departures import Restriction, restriction
 from placementclient.insight.drain.nova_facts import Knowledge, affinity, zone
-from placementclient.model.consumers import Allocations, together
+from placementclient.model.consumers import Allocations, sum_parts
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.servers import (
     HostAggregate,
@@ -179,7 +179,7 @@ class _RequestReader:
         if request.unknown or request.ignored or request.has_filter(NUMA, PCI):
             return 'their flavor asks for devices or NUMA cells'
         allocations = self.snapshot.consumers[server.uuid].allocations
-        if server_request.sum_amounts(request.first) != together(allocations.values()):
+        if server_request.sum_amounts(request.first) != sum_parts(allocations.values()):
             return 'they hold other amounts than their flavor says'
         return request.first
 

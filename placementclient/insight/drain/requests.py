@@ -6,7 +6,7 @@ satisfies the strict one certainly satisfies the server; a host that does not sa
 never does.
 """
 
-from placementclient.model.consumers import Allocations, together
+from placementclient.model.consumers import Allocations, sum_parts
 from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
@@ -54,7 +54,7 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
 
 def lax(snapshot: Snapshot, allocations: Allocations) -> Request:
     """Return a request for the amounts alone."""
-    totals = together(allocations.values())
+    totals = sum_parts(allocations.values())
     parts = tuple(RequestPart(((name, totals[name]),)) for name in sorted(totals))
     return Request(
         parts,

@@ -13,7 +13,7 @@ from placementclient.insight.drain.problem import build_problem, by_kind
 from placementclient.insight.drain.proof import EFFORT, pack
 from placementclient.insight.drain.room import Room
 from placementclient.insight.drain.room_search import RoomResult, RoomSearch
-from placementclient.model.consumers import together
+from placementclient.model.consumers import sum_parts
 from placementclient.model.findings import Finding
 from placementclient.placing.requests import Request
 
@@ -84,7 +84,7 @@ def make_room(
 
 def _has_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[ServerMove]) -> bool:
     """Return whether the free amounts of all providers together are enough."""
-    free = together(part for server in offloaded for part in server.before.values())
+    free = sum_parts(part for server in offloaded for part in server.before.values())
     for state in cloud.snapshot.providers.values():
         for name in state.inventories:
             free[name] += max(0, state.free(name))

@@ -105,7 +105,7 @@ class _Model:
         self._parts: list[list[list[_Share]]] = []
         for group in problem.groups:
             divisible = group.item.divisible and not undivided
-            self._counts.append([] if divisible else self._whole(group))
+            self._counts.append([] if divisible else self._count_whole(group))
             self._parts.append(
                 [self._divided(group) for _ in range(group.count)] if divisible else []
             )
@@ -184,7 +184,7 @@ class _Model:
         self._model.add(condition).only_enforce_if(literal)
         return literal
 
-    def _whole(self, group: ItemGroup) -> list[IntVar]:
+    def _count_whole(self, group: ItemGroup) -> list[IntVar]:
         counts = [self._model.new_int_var(0, group.count, '') for _ in group.item.options]
         self._model.add(sum(counts) == group.count)
         for variable, demands in zip(counts, group.item.options, strict=True):

@@ -20,7 +20,7 @@ from placementclient.insight.drain.problem import build_problem
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
-from placementclient.model.consumers import Consumer, gained, together
+from placementclient.model.consumers import Consumer, gained, sum_parts
 from placementclient.model.nova import INSTANCE
 from placementclient.model.plans import Change, Plan
 from placementclient.model.providers import LONGEST_NAME, Provider
@@ -58,7 +58,7 @@ def edit_providers(
         _note(cloud, at, edit.remarks(selected))
         try:
             edit.check(selected)
-            selected = [edit.made(state) for state in selected]
+            selected = [edit.edit_state(state) for state in selected]
         except errors.PlacementError as reason:
             raise inside.error(str(reason)) from None
     _set(cloud, {**states, **{state.uuid: state for state in selected}})
@@ -71,12 +71,14 @@ def _edits(
     names: Mapping[str, Mapping[str, frozenset[str]]],
 ) -> Iterator[tuple[Edit, Cursor]]:
     if inventories:
-        for sentence in Names.of(snapshot).impossible(inventories, ()):
+        for sentence in Names.from_snapshot(snapshot).impossible(inventories, ()):
             raise at.inside('inventories').error(sentence)
         yield InventoryEdit(inventories, amend=True), at.inside('inventories')
     for facet, changes in names.items():
         added, removed = (changes.get(key, frozenset()) for key in ('add', 'remove'))
-        for sentence in Names.of(snapshot).impossible((), added if facet == 'traits' else ()):
+        for sentence in Names.from_snapshot(snapshot).impossible(
+            (), added if facet == 'traits' else ()
+        ):
             raise at.inside(facet).inside('add').error(sentence)
         yield NamesEdit(facet, added, removed), at.inside(facet)
 
@@ -164,7 +166,7 @@ def add_servers(
     states = dict(cloud.snapshot.providers)
     gains = gained(({}, consumer.allocations) for consumer in servers.values())
     for uuid, gain in gains.items():
-        states[uuid] = replace(states[uuid], usages=together((states[uuid].usages, gain)))
+        states[uuid] = replace(states[uuid], usages=sum_parts((states[uuid].usages, gain)))
     _set(cloud, states, {**cloud.snapshot.consumers, **servers})
     cloud.placed |= servers.keys()
     if missing := count - len(servers):

@@ -95,7 +95,7 @@ def room(cloud: Cloud) -> list[ClassFill]:
     """Return a line for each class, as in ``capacity show --by class``."""
     spread = defaultdict[str, list[int]](lambda: [0] * STEPS)
     for states in cloud.topology.trees.values():
-        for name, amount in together(map(of_state, states)).items():
+        for name, amount in sum_fills(map(of_state, states)).items():
             step = int(style.part(amount.used, amount.capacity) * STEPS)
             spread[name][min(step, STEPS - 1)] += 1
     return [
@@ -103,18 +103,18 @@ def room(cloud: Cloud) -> list[ClassFill]:
     ]
 
 
-def heat(cloud: Cloud) -> list[tuple[str, str, Fill]]:
+def list_host_fills(cloud: Cloud) -> list[tuple[str, str, Fill]]:
     """Return each tree that has inventory, by the name of its root, with its fullest class."""
     fills = []
     for root_uuid, states in cloud.topology.trees.items():
-        amounts = together(map(of_state, states))
+        amounts = sum_fills(map(of_state, states))
         if amounts:
             fullest = max(amounts, key=lambda n: style.part(amounts[n].used, amounts[n].capacity))
             fills.append((cloud.name(root_uuid), fullest, amounts[fullest]))
     return fills
 
 
-def together(parts: Iterable[Fills]) -> dict[str, Fill]:
+def sum_fills(parts: Iterable[Fills]) -> dict[str, Fill]:
     sums = defaultdict[str, Fill](Fill)
     for amounts in parts:
         for name, amount in amounts.items():
@@ -152,7 +152,7 @@ def changed(plan: Plan) -> list[tuple[str, Fill, Fill]]:
             # Several trees may change one provider: its first state counts here.
             first.setdefault(change.uuid, of_state(change.content_before))
         last |= after(tree)
-    was, becomes = together(first.values()), together(last.values())
+    was, becomes = sum_fills(first.values()), sum_fills(last.values())
     return [(name, was[name], becomes[name]) for name in sorted(was.keys() | becomes.keys())]
 
 

@@ -12,7 +12,7 @@ from placementclient.basis.wording import listed
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
-from placementclient.render.report.contents import DrainPanel, Fill, of_state, together
+from placementclient.render.report.contents import DrainPanel, Fill, of_state, sum_fills
 
 #: How many hosts and waves the page has, and how many names of hosts a wave.
 MOST, _NAMED = 500, 8
@@ -86,7 +86,7 @@ def _hosts(
         assert root is not None
         states = trees.get(root.uuid, [root])
         title = host
-        for name, before in sorted(together(map(of_state, states)).items()):
+        for name, before in sorted(sum_fills(map(of_state, states)).items()):
             gain = sum(changes[state.uuid][name] for state in states)
             yield title, name, before, before + Fill(gain)
             title = ''

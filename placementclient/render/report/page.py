@@ -100,7 +100,7 @@ def page(template: jinja2.Template, report: Report) -> str:
     return template.render(
         report=report,
         origin=cloud.snapshot.origin or Origin(),
-        summary=summary.of(cloud.snapshot),
+        summary=summary.summarize(cloud.snapshot),
         shared=sum(map(is_sharing, cloud.snapshot.roots())),
         checks=_checks_with_findings(report),
         unfounded=findings.nothing(len(CHECKS) - len(report.audit.left_out), cloud, ()),
@@ -111,7 +111,7 @@ def page(template: jinja2.Template, report: Report) -> str:
         changed=changed,
         warnings=list(plans.warnings(plan.changes)) if plan else [],
         rooms=rooms,
-        heat=contents.heat(cloud),
+        heat=contents.list_host_fills(cloud),
         heat_columns=_HEAT_COLUMNS,
         verdict=verdict(report, rooms, changed),
         tree_columns=[(name, '') for name in ('Host', *columns, *others)],

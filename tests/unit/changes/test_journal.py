@@ -33,10 +33,10 @@ def test_a_journal_returns_what_was_noted_of_each_tree(path):
     with journal.opened(path, 'one') as opened:
         opened.intend(ROOT, operations.record(CREATE))
         opened.note(ROOT, 'done', Client(None))
-        assert (opened.of(ROOT).begun, opened.of(ROOT).ended) == (True, None)
+        assert (opened.record_for(ROOT).begun, opened.record_for(ROOT).ended) == (True, None)
         opened.revise(TREE)
     with journal.opened(path, 'one') as opened:
-        record = opened.of(ROOT)
+        record = opened.record_for(ROOT)
         assert (record.begun, record.ended) == (True, None)
         assert record.plan == TREE
         opened.end(ROOT, 'applied')
@@ -110,7 +110,7 @@ def test_after_a_failure_nothing_is_written_any_more(path, monkeypatch):
                 opened.intend(ROOT, operations.record(RESHAPE))
         with pytest.raises(journal.JournalFailed):
             opened.note(ROOT, 'done', Client(None))
-        assert not opened.of(ROOT).begun
+        assert not opened.record_for(ROOT).begun
 
 
 def test_a_disk_that_does_not_sync_stops_an_intent(path, monkeypatch):
@@ -204,7 +204,7 @@ def test_an_intent_that_was_refused_or_taken_back_was_not_sent(path):
     with journal.opened(path, 'one') as opened:
         for outcome, undone in [('done', 0), ('done', 0), ('refused: no', 1), ('taken back', 1)]:
             if outcome != 'taken back':
-                opened.intend(ROOT, operations.whole(CREATE) | {'outcome': outcome})
+                opened.intend(ROOT, operations.encode_whole(CREATE) | {'outcome': outcome})
             opened.note(ROOT, outcome, Client(None), undone=undone)
     (sent,) = journal.read(path, 'one')[ROOT].sent
     assert sent['values']['name'] == 'Köln'

@@ -11,7 +11,7 @@ from importlib.metadata import distribution
 import pytest
 
 from placementclient.cli import shell
-from placementclient.cli.plugin import whole
+from placementclient.cli.plugin import parse_number
 from placementclient.client import endpoints
 from placementclient.commands.framework import base
 from placementclient.commands.framework import option as framework_option
@@ -23,7 +23,7 @@ POINTS = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMAN
 #: How a third person's verb, or what is none, begins where an imperative should stand.
 NOT_IMPERATIVE = re.compile(r'(\w+[^s]s|The|An?|This|It|To|\w+ing)\b')
 #: The types of options that take a number, and the units that their help texts have.
-NUMBERS = (int, float, ratio, whole, framework_option._parse_workers)
+NUMBERS = (int, float, ratio, parse_number, framework_option._parse_workers)
 UNIT = re.compile(
     r'seconds|days|percent|number|units of the class|ratio|generation|so many|candidates'
 )

@@ -110,7 +110,7 @@ def test_diff_shows_added_and_removed_objects_as_a_whole():
 
 def test_a_summary_counts():
     snapshot = cloud([HOST, CHILD, pool('nfs', 'x', DISK_GB=9)], [SERVER, consumer('t', None)])
-    assert summary.of(snapshot) == {
+    assert summary.summarize(snapshot) == {
         'trees': 2,
         'providers': 3,
         'sharing_providers': 1,

@@ -29,18 +29,18 @@ DISK = provider('disk', DISK_GB=100)
     ],
 )
 def test_edits_change_the_given_fields_of_inventories(edit, inventories):
-    assert edit.made(HOST) == replace(HOST, inventories=inventories)
+    assert edit.edit_state(HOST) == replace(HOST, inventories=inventories)
 
 
 def test_edits_pass_over_providers_without_the_class():
     edit = InventoryEdit({'VCPU': {'reserved': 2}}, amend=True)
-    assert edit.made(DISK) == DISK
+    assert edit.edit_state(DISK) == DISK
     assert list(edit.remarks([HOST, DISK])) == ['Passed over, without VCPU: disk']
 
 
 def test_a_provider_that_cannot_have_a_value_is_refused():
     with pytest.raises(errors.BadArgument, match='VCPU: reserved 6 is above the total of 4'):
-        InventoryEdit({'VCPU': {'total': 4}}, amend=True).made(HOST)
+        InventoryEdit({'VCPU': {'total': 4}}, amend=True).edit_state(HOST)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_edits_without_effect_are_refused(edit, sentence):
     ],
 )
 def test_edits_add_and_remove_names(edit, names):
-    edited = edit.made(HOST)
+    edited = edit.edit_state(HOST)
     assert edited.traits == frozenset(names)
     assert edited.aggregates == (edit.added if edit.facet == 'aggregates' else frozenset())
 

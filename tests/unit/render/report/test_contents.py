@@ -41,7 +41,7 @@ def test_the_heat_map_has_the_fullest_class_of_each_host():
         [provider('b', VCPU=4, VGPU=4), provider('a', VCPU=4), provider('empty')],
         [consumer('s', b={'VCPU': 1, 'VGPU': 3}), consumer('t', a={'VCPU': 4})],
     )
-    assert contents.heat(Cloud(snapshot)) == [
+    assert contents.list_host_fills(Cloud(snapshot)) == [
         ('a', 'VCPU', Fill(4, 4)),
         ('b', 'VGPU', Fill(3, 4)),
     ]
@@ -55,7 +55,7 @@ def test_the_report_has_the_cloud_before_and_after_a_plan():
     assert becomes[HOST] == {'VCPU': Fill(3, 8)}
     for child in children:
         assert contents.of_state(child.content_before) == {}
-    assert contents.together(becomes[child.uuid] for child in children) == {'VGPU': Fill(4, 8)}
+    assert contents.sum_fills(becomes[child.uuid] for child in children) == {'VGPU': Fill(4, 8)}
     assert contents.changed(plan(flat())) == [
         ('VCPU', Fill(3, 8), Fill(3, 8)),
         ('VGPU', Fill(4, 8), Fill(4, 8)),
