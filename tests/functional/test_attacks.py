@@ -17,6 +17,7 @@ from tests.functional import clouds
 from tests.functional.applying import client_of
 from tests.functional.clouds import content, uuid_of
 from tests.functional.hosts import PROJECT, USER, build, holder
+from tests.functional.pausing import count_pauses
 from tests.numbers import few_quick, numbers
 
 NEW, LOST = uuid_of('the new host'), uuid_of('lost')
@@ -160,16 +161,7 @@ class Failing:
 
 @pytest.fixture
 def pauses(monkeypatch):
-    """The pauses between attempts, which nobody waits for."""
-    seconds: list[float] = []
-
-    class Time:
-        sleep = staticmethod(seconds.append)
-        monotonic = staticmethod(lambda: sum(seconds))
-
-    for module in (retries, attempts, capture):
-        monkeypatch.setattr(module, 'time', Time)
-    return seconds
+    return count_pauses(monkeypatch, retries, attempts, capture)
 
 
 @pytest.mark.parametrize('fate', few_quick(list(product(range(8), (0.2, 0.6))), quick=1))

@@ -15,6 +15,7 @@ from placementclient.api import attempts
 from placementclient.client import retries
 from placementclient.embedded import Direct
 from tests.functional.fuzzed import POINTS, Program, check, examples_of, name
+from tests.functional.pausing import count_pauses
 from tests.fuzzing import VALUES, examples, replaced
 
 pytestmark = pytest.mark.slow
@@ -64,15 +65,7 @@ def fuzzed(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch):
-    """Nobody really waits for what is asked again."""
-    pauses: list[float] = []
-
-    class Time:
-        sleep = staticmethod(pauses.append)
-        monotonic = staticmethod(lambda: sum(pauses))
-
-    monkeypatch.setattr(retries, 'time', Time)
-    monkeypatch.setattr(attempts, 'time', Time)
+    count_pauses(monkeypatch, retries, attempts)
 
 
 def _doubled(value):

@@ -13,19 +13,10 @@ from tests.functional import clouds
 from tests.functional.applying import client_of
 from tests.functional.clouds import uuid_of
 from tests.functional.conftest import program
+from tests.functional.main_jobs import SPEC
 
 SAVE = 'resource provider snapshot save cloud.json'
 HOT = ('compute0', 'compute2')
-SPEC = """\
-trees: {class: [VGPU]}
-providers:
-  - name: '{root}_gpu'
-    inventories: {VGPU: {total: 8, max_unit: 8}}
-moves:
-  - from_resource_provider: '{root}'
-    to_resource_provider: '{root}_gpu'
-    moved_resources: {VGPU: 8}
-"""
 
 
 @pytest.fixture

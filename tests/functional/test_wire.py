@@ -15,6 +15,7 @@ from placementclient.client import retries
 from placementclient.model.consumers import Consumer
 from tests.functional import away, databases
 from tests.functional.applying import client_of
+from tests.functional.pausing import count_pauses
 from tests.functional.wire import FAULTS, Wire
 from tests.numbers import few_quick
 from tests.programs import Result
@@ -82,16 +83,7 @@ def wire(cloud):
 
 @pytest.fixture
 def pauses(monkeypatch):
-    """How long was waited; nobody really waits."""
-    pauses: list[float] = []
-
-    class Time:
-        sleep = staticmethod(pauses.append)
-        monotonic = staticmethod(lambda: sum(pauses))
-
-    monkeypatch.setattr(retries, 'time', Time)
-    monkeypatch.setattr(attempts, 'time', Time)
-    return pauses
+    return count_pauses(monkeypatch, retries, attempts)
 
 
 Run = Callable[[str], Result]
