@@ -280,7 +280,9 @@ class ReplaceInventories(Changing):
                 amended = {name: {**present.get(name, {}), **fields[name]} for name in fields}
                 desired = present | amended
             if self.args.dry_run:
-                if removed := sorted(present.keys() - desired):
+                removed = sorted(present.keys() - desired)
+                # A dry run of osc-placement's --aggregate says nothing beside its table.
+                if removed and not self.args.aggregate:
                     self.log.warning(
                         f'This removes {", ".join(removed)}; --amend keeps the other classes'
                     )

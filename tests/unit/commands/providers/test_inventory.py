@@ -146,6 +146,17 @@ ALL_CLASSES = {
 AGGREGATE = f'resource provider inventory set {AGG} --aggregate --resource VGPU=4'
 
 OF_AGGREGATE = {
+    'a dry run prints the table alone': Case(
+        f'{AGGREGATE} --dry-run -f value -c resource_class -c total',
+        [
+            get(
+                f'/resource_providers?member_of={AGG}',
+                {'resource_providers': [{'uuid': RP, 'name': 'a', 'generation': 7}]},
+            ),
+            READ,
+        ],
+        'VGPU 4\n',
+    ),
     'one generation is not that of several providers': Case(
         f'{AGGREGATE} --generation 7',
         stderr="--generation is one provider's, and --aggregate has several\n",
