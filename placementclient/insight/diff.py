@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from placementclient.model.snapshots import Snapshot
 
@@ -13,7 +13,8 @@ from placementclient.model.snapshots import Snapshot
 _OF_CONSUMER = ('project_id', 'user_id', 'type', 'allocations')
 
 #: The fields in which a difference counts.
-Content = Mapping[str, Any]
+Content = Mapping[str, object]
+T = TypeVar('T')
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
 
 
 def _changed(
-    before: Mapping[str, Any], after: Mapping[str, Any], content: Callable[[Any], Any]
+    before: Mapping[str, T], after: Mapping[str, T], content: Callable[[T], object]
 ) -> set[str]:
     shared = before.keys() & after.keys()
     changed = (uuid for uuid in shared if content(before[uuid]) != content(after[uuid]))
@@ -96,7 +97,7 @@ def _of_provider(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Con
     if state is None:
         return None
     parent = state.provider.parent_provider_uuid
-    content: dict[str, Any] = {
+    content: dict[str, object] = {
         'name': state.name,
         'parent': names.get(parent, parent) if parent else None,
         'traits': sorted(state.traits),
@@ -119,7 +120,11 @@ def _of_consumer(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Con
     consumer = snapshot.consumers.get(uuid)
     if consumer is None:
         return None
-    content = {field: getattr(consumer, field) for field in _OF_CONSUMER if field != 'allocations'}
+    content: dict[str, object] = {
+        'project_id': consumer.project_id,
+        'user_id': consumer.user_id,
+        'type': consumer.type,
+    }
     for provider, resources in consumer.allocations.items():
         for resource_class, amount in resources.items():
             content[f'allocations.{names.get(provider, provider)}.{resource_class}'] = amount

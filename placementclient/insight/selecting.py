@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selectors of providers, in a file or in options."""
 
-import fnmatch
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from fnmatch import fnmatchcase
 
 from placementclient.basis import errors
 from placementclient.basis.wording import suggestion
@@ -17,15 +16,8 @@ from placementclient.placing.shapes import has_each
 
 #: The place of options.
 _NOWHERE = Cursor(None, '', '')
-#: The condition of each field of :class:`ProviderSelector`, in their order.
-CONDITIONS: Mapping[str, Callable[[ProviderState, Any], bool]] = {
-    # A provider whose name looks like a pattern is found by its name.
-    'match': lambda state, name: state.name == name or fnmatch.fnmatchcase(state.name, name),
-    'with_trait': lambda state, trait: trait in state.traits,
-    'without_trait': lambda state, trait: trait not in state.traits,
-    'with_class': lambda state, name: name in state.inventories,
-    'member_of': lambda state, groups: has_each(state.aggregates, alternatives(groups)),
-}
+#: The fields of :class:`ProviderSelector` that are conditions, in their order.
+CONDITIONS = ('match', 'with_trait', 'without_trait', 'with_class', 'member_of')
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +42,44 @@ class ProviderSelector:
         :raises errors.NoSuchProvider: likewise, in options
         """
         selected = list(states)
-        for field, meets in CONDITIONS.items():
-            if condition := getattr(self, field):
-                selected = [state for state in selected if meets(state, condition)]
-                if not selected:
-                    raise self._unmet(field, condition, states)
+        for field, is_met in self._conditions():
+            selected = [state for state in selected if is_met(state)]
+            if not selected:
+                raise self._unmet(field, states)
         return selected
 
-    def _unmet(
-        self, field: str, condition: Any, states: Iterable[ProviderState]
-    ) -> errors.PlacementError:
+    def _conditions(self) -> Iterator[tuple[str, Callable[[ProviderState], bool]]]:
+        """Yield the name of each field that is given, and the function that tests a provider."""
+        if match := self.match:
+            # A provider whose name looks like a pattern is found by its name.
+            yield 'match', lambda state: state.name == match or fnmatchcase(state.name, match)
+        if trait := self.with_trait:
+            yield 'with_trait', lambda state: trait in state.traits
+        if unwanted := self.without_trait:
+            yield 'without_trait', lambda state: unwanted not in state.traits
+        if name := self.with_class:
+            yield 'with_class', lambda state: name in state.inventories
+        if groups := alternatives(self.member_of):
+            yield 'member_of', lambda state: has_each(state.aggregates, groups)
+
+    def _unmet(self, field: str, states: Collection[ProviderState]) -> errors.PlacementError:
+        """Return the error for the first condition that no provider meets."""
         in_file = self.at.inside(field).error
         error = errors.NoSuchProvider if self.at is _NOWHERE else in_file
         if field == 'match':
-            return error(patterns.unmatched(condition, [state.name for state in states]))
+            return error(patterns.unmatched(self.match or '', [state.name for state in states]))
         if field == 'member_of':
-            for aggregate in (part for group in condition for part in group.split(',')):
+            for aggregate in (part for group in self.member_of for part in group.split(',')):
                 if not is_uuid(aggregate.removeprefix('in:').removeprefix('!')):
                     return error(
                         f'"{aggregate}" cannot be looked up without Nova: give the UUID of the '
                         'aggregate, which "resource provider aggregate list HOST" prints'
                     )
-        facet = {'with_trait': 'traits', 'with_class': 'inventories'}.get(field)
-        if facet:
-            names = {name for state in states for name in getattr(state, facet)}
-            if condition not in names:
-                return error(f'no provider has {condition}{suggestion(condition, names)}')
+        known: dict[str, tuple[str | None, set[str]]] = {
+            'with_trait': (self.with_trait, {name for s in states for name in s.traits}),
+            'with_class': (self.with_class, {name for s in states for name in s.inventories}),
+        }
+        name, names = known.get(field, (None, set()))
+        if name and name not in names:
+            return error(f'no provider has {name}{suggestion(name, names)}')
         return error('no provider meets all conditions')

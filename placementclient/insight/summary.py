@@ -2,15 +2,16 @@
 """The size of a snapshot in numbers. Pure."""
 
 from collections import Counter
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from placementclient.insight.capacity import totals
 from placementclient.model.nova import is_burned
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
 
 
-def summarize(snapshot: Snapshot) -> dict[str, Any]:
+def summarize(snapshot: Snapshot) -> dict[str, object]:
     """Return the numbers by kind; capacity and usage by class."""
     states = snapshot.providers.values()
     types = Counter(consumer.type or 'unknown' for consumer in snapshot.consumers.values())
@@ -52,14 +53,22 @@ def burned(snapshot: Snapshot) -> Counter[str]:
     )
 
 
-def presences(snapshot: Snapshot, facet: str) -> dict[str, Presence]:
-    """Return where each name is that a provider has.
+def trait_presences(snapshot: Snapshot) -> dict[str, Presence]:
+    """Return the number of providers and of hosts with each trait, by its name."""
+    return _presences(snapshot, lambda state: state.traits)
 
-    :param facet: ``'traits'`` or ``'inventories'``
-    """
+
+def class_presences(snapshot: Snapshot) -> dict[str, Presence]:
+    """Return the number of providers and of hosts with inventory of each class, by its name."""
+    return _presences(snapshot, lambda state: state.inventories)
+
+
+def _presences(
+    snapshot: Snapshot, names_of: Callable[[ProviderState], Iterable[str]]
+) -> dict[str, Presence]:
     roots: dict[str, list[str]] = {}
     for state in snapshot.providers.values():
-        for name in getattr(state, facet):
+        for name in names_of(state):
             roots.setdefault(name, []).append(state.provider.root_uuid)
     result = {}
     for name, uuids in sorted(roots.items()):

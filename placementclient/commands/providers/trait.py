@@ -60,7 +60,7 @@ class ListTrait(base.Lister):
         from placementclient.commands.framework import reading
         from placementclient.insight import summary
 
-        present = summary.presences(reading.read_snapshot(self, self.args.snapshot), 'traits')
+        present = summary.trait_presences(reading.read_snapshot(self, self.args.snapshot))
         nowhere = summary.Presence(0, 0, '')
         names = present if traits is None else traits
         rows = [(name, *present.get(name, nowhere)) for name in names]

@@ -62,7 +62,7 @@ def _state(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[F
     if holding:
         if is_free and node.state == 'available':
             building = _UNKNOWN
-            if cloud.has('servers'):
+            if cloud.answers.has('servers'):
                 building = next(filter(None, map(cloud.passed_over, holding)), '')
             yield cloud.finding(root, {'holds': holding}, None, _HOLDER, building)
     elif is_free and _is_unusable(node):

@@ -168,7 +168,7 @@ def _confirmed(
     """
     # The word of the operator that consumers are gone needs no list.
     needs = () if check.id == 'orphan' and cloud.answers.gone else check.needs
-    if missing := tuple(name for name in needs if not cloud.has(name)):
+    if missing := tuple(name for name in needs if not cloud.answers.has(name)):
         return [], missing
     findings, lacking = _found(check, cloud)
     if earlier is None or not _is_of_moments(check):

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import os_resource_classes
 
@@ -76,6 +76,10 @@ class Answers(NamedTuple):
     is_nova_asked: bool = False
     ratios: Mapping[str, Mapping[str, ConfiguredRatio]] = MappingProxyType({})
 
+    def has(self, name: str) -> bool:
+        """Return True if the audit has a list, by the name of its option."""
+        return self._asdict()[name] is not None
+
 
 class Cloud:
     """A Placement, its trees, and its consumers as servers and migrations.
@@ -104,10 +108,6 @@ class Cloud:
         self._roots_by_short = defaultdict[str, list[str]](list)
         for uuid in self.topology.trees:
             self._roots_by_short[self.name(uuid).partition('.')[0]].append(uuid)
-
-    def has(self, name: str) -> bool:
-        """Return True if the audit has a list, by the name of its option."""
-        return getattr(self.answers, name) is not None
 
     @cached_property
     def hosts_of_cells_down(self) -> list[str]:
@@ -170,7 +170,7 @@ class Cloud:
     def finding(
         self,
         state: ProviderState,
-        facts: Mapping[str, Any],
+        facts: Mapping[str, object],
         remedy: Remedy | None,
         reason: str = '',
         passed_over: str = '',
@@ -303,8 +303,10 @@ class Case:
             return True
         # Types that Nova does not give are of other services, whose consumers are no servers.
         is_server = self.consumer.type in (None, INSTANCE)
-        is_migration = self.consumer.type == MIGRATION and cloud.has('migrations')
-        is_unknown = cloud.has('servers') and not self.server and (is_server or is_migration)
+        is_migration = self.consumer.type == MIGRATION and cloud.answers.has('migrations')
+        is_unknown = (
+            cloud.answers.has('servers') and not self.server and (is_server or is_migration)
+        )
         return is_unknown and not self.classes.isdisjoint(cloud.classes)
 
     @property
@@ -331,7 +333,7 @@ def _situations(case: Case) -> Iterator[str]:
         yield 'left-by-shelving'
     elif len(case.hosts) > 1 and any(not migration.is_over for migration in case.migrations):
         yield 'in-migration'
-    elif cloud.has('servers') and cloud.has('migrations'):
+    elif cloud.answers.has('servers') and cloud.answers.has('migrations'):
         if case.server:
             yield from _situations_of_server(case)
     elif len(case.hosts) > 1:

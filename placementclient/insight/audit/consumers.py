@@ -3,7 +3,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from placementclient.insight.audit.cloud import Case, Cloud, MissingFields, make_finding
 from placementclient.insight.evidence import advised
@@ -29,7 +28,7 @@ def orphan(cloud: Cloud) -> Iterator[Finding]:
         is_known = case.consumer.uuid in cloud.deleted or case.consumer.uuid in cloud.answers.gone
         if is_known or cloud.has_migration_uuids:
             yield _finding(case, 'orphan')
-    if not cloud.has('migrations'):
+    if not cloud.answers.has('migrations'):
         raise MissingFields('migrations')
     if not cloud.has_migration_uuids:
         raise MissingFields(_NO_UUIDS)
@@ -83,7 +82,7 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
         if not is_incomplete(consumer):
             continue
         # Heal asks Nova for the server itself.
-        may_be_server = uuid in cloud.servers or not cloud.has('servers')
+        may_be_server = uuid in cloud.servers or not cloud.answers.has('servers')
         is_server = may_be_server and consumer.type in (None, INSTANCE)
         yield make_finding(
             uuid,
@@ -123,13 +122,13 @@ def _finding(case: Case, kind: str) -> Finding:
     return replace(unsafe(case, reason), remedy=remedy, passed_over=case.passed_over)
 
 
-def unsafe(case: Case, reason: str, **more: Any) -> Finding:
+def unsafe(case: Case, reason: str, **more: object) -> Finding:
     """Return the finding about a consumer that keeps what it holds, for a reason.
 
     :param more: facts
     """
     cloud, consumer = case.cloud, case.consumer
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         'type': consumer.type,
         'holds': cloud.named_amounts(consumer.allocations),
     }

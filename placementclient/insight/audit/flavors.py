@@ -4,7 +4,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -54,7 +53,7 @@ def flavor_unplaceable(cloud: Cloud) -> Iterator[Finding]:
 
 def _facts(
     hosts: Sequence[ProviderIndex], names: Names, flavor: Flavor, scheduling: Scheduling
-) -> dict[str, Any]:
+) -> dict[str, object]:
     try:
         sent = scheduling.build_server_request(
             ServerRequest(flavor, from_volume=True), is_owned=False
@@ -71,7 +70,7 @@ def _facts(
 
 def _unmet(
     hosts: Sequence[ProviderIndex], names: Names, request: CandidateRequest
-) -> dict[str, Any]:
+) -> dict[str, object]:
     if not request.common.resources and not request.groups:
         return {}
     if missing := [*map(sentence, absent(names, request))]:

@@ -3,7 +3,6 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.insight.owners import is_foreign
@@ -57,7 +56,7 @@ def twin(cloud: Cloud) -> Iterator[Finding]:
 def renamed(cloud: Cloud) -> Iterator[Finding]:
     """A host came back under another UUID or name than its provider has."""
     for node, live, dead, by_servers in identities(cloud):
-        facts: dict[str, Any] = {'node': node.node, 'uuid': node.uuid}
+        facts: dict[str, object] = {'node': node.node, 'uuid': node.uuid}
         if live and live.name != node.node and not dead:
             facts['provider'] = live.name
             remedy = advice('set', live.reference, '--name', node.node)
@@ -172,7 +171,7 @@ def _reason(cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_server
         return _BY_SERVERS.format(dead.name)
     if _name(dead) == node.node:
         return ''
-    if not cloud.has('servers'):
+    if not cloud.answers.has('servers'):
         return _UNKNOWN.format(_name(dead))
     is_still = any(_name(dead) in server.hosts for server in _servers(cloud, dead))
     return _STILL.format(_name(dead)) if is_still else ''

@@ -80,7 +80,7 @@ def broken_units(cloud: Cloud) -> Iterator[Finding]:
                 continue
             fields = _admitting(inventory, amount)
             facts = {'provider': state.name, 'resource_class': name, 'amount': amount}
-            facts |= {field: getattr(inventory, field) for field in fields}
+            facts |= {field: inventory.as_fields()[field] for field in fields}
             remedy = amending(state.reference, name, fields)
             yield make_finding(consumer.uuid, facts, (state.provider.root_uuid,), remedy, _UNITS)
 

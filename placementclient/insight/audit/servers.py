@@ -2,7 +2,6 @@
 """Faults of servers: no allocations, wrong amounts, or allocations of another owner."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from placementclient.insight.amounts import UnknownAmounts, wrong_amounts
 from placementclient.insight.audit.cloud import Cloud, make_finding
@@ -27,11 +26,14 @@ _ELSEWHERE = (
 
 def without_allocations(cloud: Cloud) -> Iterator[Finding]:
     """A server is on a host and has no allocations there."""
-    faults: list[tuple[Server, dict[str, Any]]] = []
+    faults: list[tuple[Server, dict[str, object]]] = []
     for heal in cloud.heals['allocations']:
-        should_hold = {'should_hold': dict(heal.resources)} if heal.resources else {}
-        unknown = {'unknown': heal.reason} if heal.state == UNKNOWN else {}
-        faults.append((heal.server, should_hold | unknown))
+        facts: dict[str, object] = {}
+        if heal.resources:
+            facts['should_hold'] = dict(heal.resources)
+        if heal.state == UNKNOWN:
+            facts['unknown'] = heal.reason
+        faults.append((heal.server, facts))
     for server in cloud.servers.values():
         consumer = cloud.snapshot.consumers.get(server.uuid)
         is_empty = consumer is None or not consumer.allocations
@@ -120,7 +122,7 @@ def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
 def _make_finding(
     cloud: Cloud,
     server: Server,
-    facts: Mapping[str, Any],
+    facts: Mapping[str, object],
     remedy: Remedy | None,
     reason: str = '',
     passed_over: str = '',

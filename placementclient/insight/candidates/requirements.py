@@ -34,13 +34,6 @@ _WORDS = {
     Kind.ISOLATE: 'each group on a provider of its own',
     Kind.SAME_SUBTREE: 'groups {} in one subtree',
 }
-#: The fields of a :class:`Filter` whose values are requirements, one by one.
-_FIELDS = {
-    Kind.TRAIT: 'required',
-    Kind.NOT_TRAIT: 'forbidden',
-    Kind.AGGREGATE: 'member_of',
-    Kind.NOT_AGGREGATE: 'forbidden_member_of',
-}
 #: The kinds of requirements that no group has, only the request as a whole.
 _OF_THE_WHOLE = (Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT, Kind.ISOLATE, Kind.SAME_SUBTREE)
 
@@ -87,8 +80,13 @@ def requirements(request: CandidateRequest) -> tuple[Requirement, ...]:
 def _of_group(suffix: str, group: Filter) -> Iterator[Requirement]:
     for name, amount in group.resources.items():
         yield Requirement(Kind.RESOURCE, name, suffix, amount)
-    for kind, field in _FIELDS.items():
-        for value in getattr(group, field):
+    for kind, values in (
+        (Kind.TRAIT, group.required),
+        (Kind.NOT_TRAIT, group.forbidden),
+        (Kind.AGGREGATE, group.member_of),
+        (Kind.NOT_AGGREGATE, group.forbidden_member_of),
+    ):
+        for value in values:
             yield Requirement(kind, value, suffix)
     if group.in_tree:
         yield Requirement(Kind.IN_TREE, group.in_tree, suffix)
@@ -162,8 +160,14 @@ def _filter(group: Collection[Requirement]) -> Filter:
         for requirement in group
         if requirement.kind is Kind.RESOURCE
     }
-    values = {field: _values(group, kind) for kind, field in _FIELDS.items()}
-    return Filter(resources, in_tree=next(iter(_values(group, Kind.IN_TREE)), None), **values)
+    return Filter(
+        resources,
+        required=_values(group, Kind.TRAIT),
+        forbidden=_values(group, Kind.NOT_TRAIT),
+        member_of=_values(group, Kind.AGGREGATE),
+        forbidden_member_of=_values(group, Kind.NOT_AGGREGATE),
+        in_tree=next(iter(_values(group, Kind.IN_TREE)), None),
+    )
 
 
 def _values(group: Collection[Requirement], kind: Kind) -> tuple[str, ...]:

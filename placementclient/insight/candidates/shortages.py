@@ -86,7 +86,8 @@ def shortages(
 
 def _shortcomings(requirement: Requirement, state: ProviderState) -> Iterator[Shortage]:
     units, free = state.inventories[requirement.value].units, state.free(requirement.value)
+    limits = units._asdict()
     if requirement.amount > free:
         yield Shortage(requirement, Reason.FREE, state.name, free)
     for name in units.refusing(requirement.amount):
-        yield Shortage(requirement, Reason(name), state.name, getattr(units, name))
+        yield Shortage(requirement, Reason(name), state.name, limits[name])

@@ -16,14 +16,14 @@ HOSTS = cloud(
 
 
 def test_traits():
-    assert summary.presences(HOSTS, 'traits') == {
+    assert summary.trait_presences(HOSTS) == {
         'HW_A': Presence(2, 2, ''),
         'HW_B': Presence(3, 1, 'compute1'),
     }
 
 
 def test_classes():
-    assert summary.presences(HOSTS, 'inventories') == {
+    assert summary.class_presences(HOSTS) == {
         'VCPU': Presence(2, 2, ''),
         'VGPU': Presence(2, 1, 'compute1'),
     }
