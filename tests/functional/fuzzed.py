@@ -20,7 +20,7 @@ from placementclient.basis import errors
 from placementclient.basis.printable import printable
 from placementclient.cli import shell
 from placementclient.client import http, microversion
-from placementclient.commands.inspection import serving
+from placementclient.commands.inspection import metrics_server
 from placementclient.embedded import Direct
 from placementclient.files import disk
 from placementclient.model.consumers import Consumer
@@ -227,7 +227,7 @@ class Program:
             stdin = io.BufferedReader(io.BytesIO(b'{}'))
             patch.setattr(sys, 'stdin', io.TextIOWrapper(stdin))
             patch.setattr(shell.Shell, 'clean_up', lambda *args: causes.append(args[-1]))
-            patch.setattr(serving, 'serve', _read_once)
+            patch.setattr(metrics_server, 'serve', _read_once)
             try:
                 status = shell.main(words, session=self._session)
             except SystemExit as exit:

@@ -108,7 +108,7 @@ def _true_to_their_word(monkeypatch):
         produce_output = kind.produce_output
 
         def checked_output(self, parsed_args, names, data):
-            assert not self.prints or set(names) <= set(self.printed())
+            assert not self.column_names or set(names) <= set(self.list_column_names())
             return produce_output(self, parsed_args, names, data)
 
         monkeypatch.setattr(kind, 'produce_output', checked_output)

@@ -15,7 +15,7 @@ from placementclient.basis import errors
 from placementclient.client import endpoints
 from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.commands.framework import base, option
-from placementclient.commands.framework.filters import parse_whole_number
+from placementclient.commands.framework.filter_options import parse_whole_number
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import is_uuid, normalized_body
@@ -58,7 +58,7 @@ class ShowAllocation(base.Lister):
 
     examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8',)
     endpoint = endpoints.SHOW_ALLOCATIONS
-    prints = _COLUMNS
+    column_names = _COLUMNS
     options = (
         option.CONSUMER,
         Flag('--long', since='1.15', help='Also print last_modified and names of providers'),
@@ -67,7 +67,7 @@ class ShowAllocation(base.Lister):
     def execute(self) -> columns.Output:
         shown = api.allocation.show(self.client, self.args.consumer)
         if not (shown.value.allocations or is_uuid(self.args.consumer)):
-            self.hint(f'{self.args.consumer} is not a whole UUID, and consumers have no names')
+            self.log_hint(f'{self.args.consumer} is not a whole UUID, and consumers have no names')
         return _make_table(self, shown)
 
 
@@ -79,7 +79,7 @@ class SetAllocation(base.Lister):
         '--project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id a30a1b5f2ee24ac8b1fe14ae25f4b0d5',
     )
     endpoint = endpoints.SET_ALLOCATIONS
-    prints = _COLUMNS
+    column_names = _COLUMNS
     options = (
         option.CONSUMER,
         Option(
@@ -123,7 +123,7 @@ class UnsetAllocation(base.Lister):
 
     examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --provider compute1 --resource-class VGPU',)
     endpoint = endpoints.SET_ALLOCATIONS
-    prints = _COLUMNS
+    column_names = _COLUMNS
     first_version = _SHOWS_OWNER
     options = (
         option.CONSUMER,
@@ -233,7 +233,7 @@ def _make_table(command: base.Lister, shown: Read[Consumer]) -> columns.Output:
         command.version,
     )
     if 'long' in command.args:
-        output = command.add_date(output, shown)
+        output = command.add_modified_date(output, shown)
     names = functools.partial(api.resource_provider.names, command.client, consumer.allocations)
     return command.add_names(output, names)
 

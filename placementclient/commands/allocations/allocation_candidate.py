@@ -12,7 +12,7 @@ from placementclient import api
 from placementclient.basis import errors
 from placementclient.client import endpoints
 from placementclient.client.microversion import Microversion
-from placementclient.commands.framework import base, filters
+from placementclient.commands.framework import base, filter_options
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.render import columns
@@ -55,7 +55,7 @@ def _read_groups(namespace: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 FILTERS: tuple[Option, ...] = (
-    *filters.filter_options(
+    *filter_options.filter_options(
         since={'resource': '1.10', 'required': '1.17', 'member-of': '1.21', 'in-tree': '1.31'},
         action=_InGroup,
         default=None,
@@ -101,7 +101,7 @@ class ListCandidate(base.Lister):
     endpoint = endpoints.LIST_CANDIDATES
     options = (
         *FILTERS,
-        filters.aggregate_uuid_option(since='1.21', action=_InGroup, default=None),
+        filter_options.aggregate_uuid_option(since='1.21', action=_InGroup, default=None),
         LIMIT,
         Flag('--long', since='1.34', help='Also print groups, parent, root and name of a provider'),
     )
@@ -128,7 +128,8 @@ def parse_request(
     """Return the request of the options; ``find`` turns the name of a provider into its UUID."""
     by_group = _read_groups(args)
     groups = {
-        suffix: filters.parse_filter(client, options, find) for suffix, options in by_group.items()
+        suffix: filter_options.parse_filter(client, options, find)
+        for suffix, options in by_group.items()
     }
     if is_whole:
         _check_groups(client, groups, args)
@@ -141,7 +142,7 @@ def parse_request(
         tuple(tuple(suffixes.split(',')) for suffixes in args.same_subtree),
         tuple(args.root_required),
         tuple(args.root_forbidden),
-        None if args.limit is None else filters.parse_whole_number(args.limit, '--limit'),
+        None if args.limit is None else filter_options.parse_whole_number(args.limit, '--limit'),
     )
 
 

@@ -14,8 +14,8 @@ from placementclient.client import errors, microversion
 from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations import server_group
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, parse_request
-from placementclient.commands.framework import reading, scheduling
-from placementclient.commands.framework.document import DocumentCommand, Text
+from placementclient.commands.framework import cloud_options, server_options
+from placementclient.commands.framework.document_command import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import COMPUTE_SERVICE, NOVA
 from placementclient.model.requests import CandidateRequest, Filter
@@ -68,7 +68,7 @@ class ExplainCandidate(DocumentCommand):
         *FILTERS,
         LIMIT,
         Option('--hosts <number>', type=int, default=5, help='Show this many of the nearest trees'),
-        *reading.OPTIONS,
+        *cloud_options.OPTIONS,
         Option(
             '--flavor <name>',
             help="Send the request of Nova's scheduler for a server of this flavor; --required, "
@@ -87,9 +87,9 @@ class ExplainCandidate(DocumentCommand):
             'option names a file',
         ),
         _PRINT_REQUEST,
-        *scheduling.CLOUD,
-        *scheduling.SERVER,
-        *scheduling.ONE,
+        *server_options.CLOUD,
+        *server_options.SERVER,
+        *server_options.ONE,
         server_group.OPTION,
     )
 
@@ -124,7 +124,7 @@ class ExplainCandidate(DocumentCommand):
     aggregates: Sequence[HostAggregate] = ()
 
     def _name_places(self, text: str) -> str:
-        return scheduling.name_places(text, self.aggregates)
+        return server_options.replace_aggregate_uuids(text, self.aggregates)
 
     #: The server group that the server of Nova is in.
     _group: str | None = None
@@ -152,7 +152,12 @@ class ExplainCandidate(DocumentCommand):
     def _check_combination(self) -> None:
         if self.args.flavor and self.args.server:
             raise UsageError('--server has a flavor: leave out --flavor')
-        servers = (*scheduling.CLOUD, *scheduling.SERVER, *scheduling.ONE, server_group.OPTION)
+        servers = (
+            *server_options.CLOUD,
+            *server_options.SERVER,
+            *server_options.ONE,
+            server_group.OPTION,
+        )
         for option in (_PRINT_REQUEST, *servers):
             if option.is_set(self.args) and not self._is_server:
                 raise UsageError(f'{option.flags[-1]} is for --flavor and --server')
@@ -163,7 +168,7 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.render import explanations
 
         self.client.require('allocation candidate explain', _NESTED)
-        self._check()
+        self.check_options()
 
         def is_owned() -> bool:
             from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
@@ -202,7 +207,7 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.insight.candidates import explanation, matching, service_faults
         from placementclient.placing import candidate_count
 
-        snapshot = reading.read_cloud(self).snapshot
+        snapshot = cloud_options.read_cloud(self).snapshot
         # Nothing is sent: it only knows what each option needs.
         nobody = Client(None, microversion.HIGHEST)
         requests, nova_request = self._make_requests(
@@ -253,14 +258,14 @@ class ExplainCandidate(DocumentCommand):
             server = records.scheduled(
                 document,
                 COMPUTE_SERVICE,
-                lambda server: scheduling.read_images(self, self.args.images, [server]),
+                lambda server: server_options.read_images(self, self.args.images, [server]),
             )
             self._group = next(iter(document[0].get('server_groups') or ()), None)
-            how = scheduling.read_scheduling(self, server)
+            how = server_options.read_scheduling_options(self, server)
             nova_request = how.build_server_request(server, is_owned=is_owned)
         else:
-            how = scheduling.read_scheduling(self)
-            flavors = scheduling.read_flavors(self, self.args.flavors)
+            how = server_options.read_scheduling_options(self)
+            flavors = server_options.read_flavors(self, self.args.flavors)
             by_name = {flavor.name: flavor for flavor in flavors}
             if name not in by_name:
                 raise BadArgument(
@@ -286,7 +291,7 @@ class ExplainCandidate(DocumentCommand):
         if self.args.snapshot:
             from placementclient.insight import owners
 
-            is_owned = owners.is_owner_required(reading.read_cloud(self).snapshot)
+            is_owned = owners.is_owner_required(cloud_options.read_cloud(self).snapshot)
         nova_request = self._make_nova_request(is_owned)
         if nova_request.impossible:
             self.log.warning(f'Placement refuses the request: {nova_request.impossible}')

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
-from placementclient.commands.framework import base, changing, compute
-from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework import base, change_command, service_lists
+from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import COMPUTE_SERVICE, NOVA
 from placementclient.model.providers import normalized
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OLD = 600
 
 
-class HealAllocation(Changing):
+class HealAllocation(ChangeCommand):
     """Create the missing allocations of servers on their hosts.
 
     Allocations of a server under another project or user get the right owner, too. The amounts are
@@ -59,9 +59,9 @@ class HealAllocation(Changing):
             help='Also allocate the rates of ports: the answer of GET /v2.0/ports, or neutron',
         ),
         Flag('--amounts', help='Also set amounts that differ from those of the flavor'),
-        *changing.OPTIONS,
+        *change_command.OPTIONS,
     )
-    nothing = 'No server has to be healed'
+    empty_message = 'No server has to be healed'
 
     def execute(self) -> base.Output:
         from placementclient.nova import records, service
@@ -69,18 +69,18 @@ class HealAllocation(Changing):
 
         flavors = self._read_flavors()
         parse = partial(records.server_details, flavors=flavors)
-        source = compute.Source(NOVA, service.servers, parse, _join_servers)
+        source = service_lists.ListSource(NOVA, service.servers, parse, _join_servers)
         moving = self.args.migrations or (None if self.args.servers else NOVA)
-        with compute.name_alternative('--servers'):
+        with service_lists.suggest_option_without_nova('--servers'):
             servers = source.read(self, *(self.args.servers or [NOVA]))
-            migrations = compute.read_records(self, 'migrations', moving) or ()
+            migrations = service_lists.read_records(self, 'migrations', moving) or ()
         chosen = _choose_servers(servers, self.args.server)
         if self.args.amounts:
             _check_flavors(chosen)
         shared, notes = self._read_shared_names()
         is_live = shared is not None or bool(notes)
         if is_live and not self.args.server:
-            notes += compute.note_cells_down(self)
+            notes += service_lists.note_cells_down(self)
         healing = Healing(
             self.client,
             chosen,
@@ -92,7 +92,7 @@ class HealAllocation(Changing):
             shared_names=shared or (),
             notes=notes,
         )
-        return self.change(healing)
+        return self.plan_and_apply(healing)
 
     def _read_shared_names(self) -> tuple[set[str] | None, list[Finding]]:
         """Return the names that several hosts of Nova have, and a note if Nova does not say it.
@@ -118,7 +118,7 @@ class HealAllocation(Changing):
 
     def _read_ports(self) -> list[Port]:
         """Return the ports that ask for something; none without --ports."""
-        ports: list[Port] = compute.read_records(self, 'ports', self.args.ports) or []
+        ports: list[Port] = service_lists.read_records(self, 'ports', self.args.ports) or []
         for port in ports:
             if {group.id for group in port.allocated_groups} - port.providers.keys():
                 self.log.warning(

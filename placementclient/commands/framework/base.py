@@ -21,7 +21,7 @@ from placementclient.basis.printable import (
     spreadsheet_cell,
 )
 from placementclient.cli.help_formatter import OUTPUT
-from placementclient.commands.framework import fitting
+from placementclient.commands.framework import table_width
 from placementclient.commands.framework.placement_command import (
     PlacementCommand as PlacementCommand,
 )
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: The formats of rows that can also be printed as lines of text for people.
 LINES = 'placementclient.formatter.lines'
 #: How a dry run ends, so that scripts see whether there is something to do.
-WOULD_DO = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
+WOULD_CHANGE = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
 
 #: The function for a cell, by the name of the format.
 _CELLS = {'table': shown, 'csv': spreadsheet_cell, 'shell': flat, 'value': flat}
@@ -62,7 +62,7 @@ class Lister(PlacementCommand, command.Lister):
 
     #: The sentence on stderr for people if there is no row; empty: none. The commands of the
     #: endpoints print an empty line instead, as those of osc-placement do.
-    nothing: str = 'Nothing found'
+    empty_message: str = 'Nothing found'
 
     @property
     def formatter_default(self) -> str:
@@ -80,17 +80,17 @@ class Lister(PlacementCommand, command.Lister):
         )
         return parser
 
-    def _check(self) -> None:
-        if self.args.formatter == 'text' and (self.args.wide or not self.has_text()):
+    def check_options(self) -> None:
+        if self.args.formatter == 'text' and (self.args.wide or not self.can_print_text()):
             self.args.formatter = 'table'
-        super()._check()
+        super().check_options()
 
-    def has_text(self) -> bool:
+    def can_print_text(self) -> bool:
         """Return whether the rows can be printed as text: columns are those of a table."""
         return not self.args.columns
 
-    def says_nothing(self) -> bool:
-        """Return whether the command prints :attr:`nothing` instead of an empty table."""
+    def has_empty_message(self) -> bool:
+        """Return whether the command prints :attr:`empty_message` instead of an empty table."""
         return self.endpoint is None
 
     def produce_output(
@@ -100,23 +100,23 @@ class Lister(PlacementCommand, command.Lister):
         listed = list(rows)
         is_for_people = parsed_args.formatter in ('table', 'text')
         is_empty = not listed and is_for_people and not parsed_args.print_empty
-        if is_empty and self.says_nothing():
-            self.check_columns(self.printed() or names)
-            if self.nothing:
-                self.log.warning(self.nothing)
+        if is_empty and self.has_empty_message():
+            self.check_columns(self.list_column_names() or names)
+            if self.empty_message:
+                self.log.warning(self.empty_message)
             return 0
-        _prepare_formatter(self, names, self._fit)
-        with self.printing():
+        _prepare_formatter(self, names, self._fit_to_terminal)
+        with self.report_print_errors():
             status: int = super().produce_output(parsed_args, names, listed)
         return status
 
-    def _fit(self, formatter: Any) -> Any:
+    def _fit_to_terminal(self, formatter: Any) -> Any:
         """Return the formatter of a table that a terminal of this width can show."""
         if self.args.wide:
-            self.args.max_width = fitting.UNLIMITED
-        return _fit(self, formatter, hides=not self.args.columns)
+            self.args.max_width = table_width.UNLIMITED
+        return _fit_table(self, formatter, hides=not self.args.columns)
 
-    def add_date(self, output: Output, read: Read[Any]) -> Output:
+    def add_modified_date(self, output: Output, read: Read[Any]) -> Output:
         """Return the table; with ``--long``, ``last_modified`` is its last column."""
         if not self.args.long:
             return output
@@ -143,12 +143,12 @@ class ShowOne(PlacementCommand, command.ShowOne):
         self, parsed_args: argparse.Namespace, names: Sequence[str], values: Any
     ) -> int:
         """Print the fields."""
-        _prepare_formatter(self, names, lambda formatter: _fit(self, formatter, hides=False))
-        with self.printing():
+        _prepare_formatter(self, names, lambda formatter: _fit_table(self, formatter, hides=False))
+        with self.report_print_errors():
             status: int = super().produce_output(parsed_args, names, values)
         return status
 
-    def add_date(self, output: Output, read: Read[Any]) -> Output:
+    def add_modified_date(self, output: Output, read: Read[Any]) -> Output:
         """Return the fields; with --long, ``last_modified`` is the last."""
         names, values = output
         if not self.args.long:
@@ -156,12 +156,12 @@ class ShowOne(PlacementCommand, command.ShowOne):
         return (*names, 'last_modified'), (*values, read.last_modified)
 
 
-def _fit(command: Lister | ShowOne, formatter: Any, *, hides: bool) -> Any:
+def _fit_table(command: Lister | ShowOne, formatter: Any, *, hides: bool) -> Any:
     """Return the formatter of a table that this terminal can show, unless the user has a width."""
     if command.args.max_width > 0 or command.args.fit_width:
         return formatter
     width = shutil.get_terminal_size().columns
-    return fitting.Fitted(formatter, width, command.log.warning, hides=hides)
+    return table_width.FittedFormatter(formatter, width, command.log.warning, hides=hides)
 
 
 def _prepare_formatter(
@@ -171,7 +171,7 @@ def _prepare_formatter(
 
     :param fit: makes of the formatter for a table one for this terminal
     """
-    if not command.prints:
+    if not command.column_names:
         command.check_columns(names)
     formatter: Any = command.formatter
     name, stdout = command.args.formatter, command.app.stdout

@@ -25,8 +25,9 @@ class Option:
     :param since: the first microversion that has it, such as ``'1.14'``
     :param until: the last one, where a later version took it away
     :param required_since: the first microversion that cannot do without it
-    :param instead: the option that has replaced it; it is taken, with a notice, and not shown
-    :param missable: for an argument by its position: the command itself sees whether it is there
+    :param replacement: the option that has replaced it; it is taken, with a notice, and not shown
+    :param is_checked_later: whether the command itself refuses a missing positional argument,
+        not argparse
     """
 
     def __init__(
@@ -36,8 +37,8 @@ class Option:
         since: str = str(LOWEST),
         until: str = str(HIGHEST),
         required_since: str | None = None,
-        instead: str | None = None,
-        missable: bool = False,
+        replacement: str | None = None,
+        is_checked_later: bool = False,
         **settings: Any,
     ) -> None:
         last, _, metavar = flags[-1].partition(' ')
@@ -56,17 +57,17 @@ class Option:
             settings.setdefault('metavar', f'<{self.dest}>')
         self.since, self.until = Microversion.parse(since), Microversion.parse(until)
         self.required_since = Microversion.parse(required_since) if required_since else None
-        self.instead, self._missable = instead, missable
+        self.replacement, self._is_checked_later = replacement, is_checked_later
         #: The heading of the help under which it stands, if it does not stand with the others.
         self.heading: str | None = None
         facts = ', '.join(self._facts())
         self.help = f'{help} ({facts}).' if facts else f'{help}.'
 
     def add_to(self, parser: Any) -> None:
-        help = argparse.SUPPRESS if self.instead else self.help
+        help = argparse.SUPPRESS if self.replacement else self.help
         group = parser.add_argument_group(self.heading) if self.heading else parser
         action = group.add_argument(*self.flags, help=help, **self.settings)
-        if self._missable:
+        if self._is_checked_later:
             action.required = False
 
     @property

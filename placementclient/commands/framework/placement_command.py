@@ -28,9 +28,9 @@ from placementclient.basis.printable import print_any_text, printable
 from placementclient.basis.wording import without_credentials
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
-from placementclient.commands.framework.interruption import interruptible
 from placementclient.commands.framework.option import Option
 from placementclient.commands.framework.parser import catch_mistakes, lay_out_help
+from placementclient.commands.framework.signals import handle_signals
 from placementclient.render import failures
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ _ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
 #: Where the operator leaves the microversion to the client, commands ask for and print what they
 #: did up to this one, whatever the service knows: 1.38 made an option required and changed tables.
 #: An operator asks for it by its number. Requests are sent at the highest version all the same.
-STABLE = Microversion(1, 37)
+DEFAULT_HIGHEST = Microversion(1, 37)
 
 
-USUAL = (
+COMMON_STATUSES = (
     (ExitStatus.DONE, 'done'),
     (ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
     (ExitStatus.USAGE, 'wrong usage'),
@@ -71,7 +71,7 @@ class PlacementCommand(command.Command):
     #: The arguments of command lines that the help shows below the docstring.
     examples: ClassVar[Sequence[str]] = ()
     #: The names of the columns of a command that writes: cliff checks -c only after the write.
-    prints: ClassVar[Sequence[str]] = ()
+    column_names: ClassVar[Sequence[str]] = ()
     #: The exit statuses beside 0 (done), 1 (error) and 2 (wrong usage), and what each says.
     statuses: ClassVar[Sequence[tuple[ExitStatus, str]]] = ()
     #: OpenStackClient does not authenticate for a command that says False.
@@ -85,18 +85,20 @@ class PlacementCommand(command.Command):
         self._provider_uuid: str | None = None
 
     @property
-    def _is_lean(self) -> bool:
+    def _is_own_program(self) -> bool:
         return hasattr(self.app, 'parsers')
 
     @property
     def program(self) -> str:
         """The name of the running program, as the user types it."""
-        return 'placement' if self._is_lean else 'openstack'
+        return 'placement' if self._is_own_program else 'openstack'
 
     def get_epilog(self) -> str:
         """Return the exit statuses, and for OpenStackClient the origin of the command."""
-        lines = (f'  {int(status)}  {text}\n' for status, text in (*USUAL, *self.statuses))
-        return f'Exit status:\n\n{"".join(lines)}{"" if self._is_lean else _ORIGIN}'
+        lines = (
+            f'  {int(status)}  {text}\n' for status, text in (*COMMON_STATUSES, *self.statuses)
+        )
+        return f'Exit status:\n\n{"".join(lines)}{"" if self._is_own_program else _ORIGIN}'
 
     #: How the command ends where nothing is raised.
     exit_status: int = ExitStatus.DONE
@@ -108,7 +110,9 @@ class PlacementCommand(command.Command):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         # A batch has many commands of a kind.
-        parsers: dict[str, argparse.ArgumentParser] = self.app.parsers if self._is_lean else {}
+        parsers: dict[str, argparse.ArgumentParser] = (
+            self.app.parsers if self._is_own_program else {}
+        )
         if prog_name not in parsers:
             parsers[prog_name] = self._new_parser(prog_name)
         self._parser = parsers[prog_name]
@@ -117,7 +121,7 @@ class PlacementCommand(command.Command):
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         lay_out_help(parser, self.examples)
-        catch_mistakes(parser, self.app.parser if self._is_lean else None)
+        catch_mistakes(parser, self.app.parser if self._is_own_program else None)
         vars(parser)['print_help'] = functools.partial(self._print_help, parser)
         for option in self.options:
             option.add_to(parser)
@@ -127,23 +131,23 @@ class PlacementCommand(command.Command):
         """Print the help of a parser, or raise an error if it cannot be written."""
         # argparse ignores the error, and loses a text that is longer than the buffer.
         out = file or self.app.stdout
-        with self.printing():
+        with self.report_print_errors():
             out.write(parser.format_help())
             out.flush()
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command; turn exceptions of the package into one line and an exit status."""
         self.args = parsed_args
-        self._check_values()
+        self._check_option_values()
         print_any_text(self.app.stdout, self.app.stderr)
-        with interruptible():
+        with handle_signals():
             try:
                 status = self._run()
             except KeyboardInterrupt:
                 self.log_interruption()
                 status = ExitStatus.INTERRUPTED
             if self.app.options.debug:
-                self._say_request_id()
+                self._log_request_id()
             return status
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -155,14 +159,14 @@ class PlacementCommand(command.Command):
 
     def _run(self) -> int:
         try:
-            self._check()
-            if names := self.printed():
+            self.check_options()
+            if names := self.list_column_names():
                 self.check_columns(names)
             status: int = super().run(self.args)
-            with self.printing():
+            with self.report_print_errors():
                 print(end='', flush=True, file=self.app.stdout)
             status = status or self.exit_status
-            self._say_ending(status)
+            self._log_ending(status)
         except PlacementError as failure:
             self.log_failure(failure)
             self._report_change(failure)
@@ -175,11 +179,11 @@ class PlacementCommand(command.Command):
             return ExitStatus.ERROR
         return status
 
-    def _say_ending(self, status: int) -> None:
+    def _log_ending(self, status: int) -> None:
         """Say which file was written, and how the command ended: no exit status but 0 is silent."""
         path = getattr(self.args, 'output', None)
         if path not in (None, '-'):
-            self.hint(f'wrote {path}')
+            self.log_hint(f'wrote {path}')
         sentence = self.ending or dict(self.statuses).get(ExitStatus(status), '')
         if sentence:
             self.log.warning(f'{sentence} (exit {int(status)})' if status else sentence)
@@ -188,9 +192,9 @@ class PlacementCommand(command.Command):
         has_error = client is not None and client.has_error_answer
         is_logged = has_error or (change is not None and not change.is_done)
         if is_logged and sentence and status in _FAILED and not self.app.options.debug:
-            self._say_request_id()
+            self._log_request_id()
 
-    def _say_request_id(self) -> None:
+    def _log_request_id(self) -> None:
         if self.used_client is not None:
             request_id = self.used_client.global_request_id
             self.log.warning(f"In Placement's log, search for {request_id}")
@@ -205,7 +209,7 @@ class PlacementCommand(command.Command):
             self.log.error(f'Before this error: {change}')
 
     @contextlib.contextmanager
-    def printing(self, done: str = '') -> Iterator[None]:
+    def report_print_errors(self, done: str = '') -> Iterator[None]:
         """Report output that cannot be written, unless its reader has gone."""
         try:
             yield
@@ -237,7 +241,7 @@ class PlacementCommand(command.Command):
     def _last_change(self) -> SentChange | None:
         return self.used_client.last_change if self.used_client else None
 
-    def _check_values(self) -> None:
+    def _check_option_values(self) -> None:
         """Refuse an option without a value: argparse makes [] of ``--x=--`` in Python 3.11."""
         for dest, value in vars(self.args).items():
             is_list = isinstance(value, list) and value != self._parser.get_default(dest)
@@ -249,7 +253,7 @@ class PlacementCommand(command.Command):
         named = failure
         if isinstance(failure, errors.HTTPError) and self.used_client:
             named = failure.with_names(self.used_client.names)
-        message = '\n'.join(failures.lines(named)) + self._suggestion(failure)
+        message = '\n'.join(failures.lines(named)) + self._suggest_names(failure)
         if self.app.options.debug:
             import traceback
 
@@ -257,7 +261,7 @@ class PlacementCommand(command.Command):
             message += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
         self.log.error(without_credentials(message))
 
-    def _suggestion(self, failure: PlacementError) -> str:
+    def _suggest_names(self, failure: PlacementError) -> str:
         if isinstance(failure, errors.NotSent | errors.AuthenticationFailed) and failure.url:
             from placementclient.client import unreachable
 
@@ -282,12 +286,12 @@ class PlacementCommand(command.Command):
         """Exit for wrong usage."""
         self._parser.error(message)
 
-    def hint(self, sentence: str) -> None:
+    def log_hint(self, sentence: str) -> None:
         """Print a sentence on stderr after a success; in ``openstack`` only on a terminal.
 
         Scripts for osc-placement may take any text on stderr for a failure.
         """
-        if self._is_lean or self.app.stderr.isatty():
+        if self._is_own_program or self.app.stderr.isatty():
             self.log.warning(sentence)
 
     def confirm(self, question: str) -> None:
@@ -320,25 +324,25 @@ class PlacementCommand(command.Command):
     def version(self) -> Microversion:
         """The microversion that decides on the tables and the required arguments."""
         version = self.client.assumed_microversion
-        return version if self.client.version_is_chosen else min(version, STABLE)
+        return version if self.client.version_is_chosen else min(version, DEFAULT_HIGHEST)
 
-    def since(self) -> Microversion:
+    def find_first_version(self) -> Microversion:
         """The first microversion that has everything the command needs."""
         return self.first_version or (self.endpoint.since if self.endpoint else LOWEST)
 
-    def _check(self) -> None:
+    def check_options(self) -> None:
         """Compare the options with the microversion, before the first request."""
         if not self.auth_required:
             return
-        self.client.require('', self.since())
+        self.client.require('', self.find_first_version())
         missing = []
         is_chosen = self.client.version_is_chosen
         for option in self.options:
             since = option.since if is_chosen else option.effective_since
             if option.is_set(self.args):
                 self.client.require(option.flags[-1], since, option.until)
-                if option.instead:
-                    self.deprecated_option_warning(option.flags[-1], option.instead)
+                if option.replacement:
+                    self.deprecated_option_warning(option.flags[-1], option.replacement)
             elif option.required_since and self.version >= option.required_since:
                 missing.append(option.flags[-1])
         if missing:
@@ -346,16 +350,16 @@ class PlacementCommand(command.Command):
         if is_chosen:
             self._warn_of_no_effect()
 
-    def printed(self) -> Sequence[str]:
-        """Return the names of the columns under the present options, as :attr:`prints`."""
-        return self.prints
+    def list_column_names(self) -> Sequence[str]:
+        """Return the names of the columns under the present options, as :attr:`column_names`."""
+        return self.column_names
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse a column of ``-c`` that the table does not have."""
         # Commands of endpoints only warn if other columns exist, as those of osc-placement do:
         # their columns depend on the microversion.
-        normalized = set(map(_normalized, names))
-        unknown = [name for name in self.args.columns if _normalized(name) not in normalized]
+        normalized = set(map(_normalize_column, names))
+        unknown = [name for name in self.args.columns if _normalize_column(name) not in normalized]
         if not unknown:
             return
         message = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
@@ -385,6 +389,6 @@ def _make_printable(record: logging.LogRecord) -> bool:
     return True
 
 
-def _normalized(column: str) -> str:
+def _normalize_column(column: str) -> str:
     """Return the name of a column as cliff compares it with those of -c."""
     return column.lower().strip().replace(' ', '_')

@@ -24,21 +24,21 @@ _STYLE = Style(bars=True)
 @contextlib.contextmanager
 def show_progress(
     app: Any, log: logging.Logger, total: int | None = None
-) -> Iterator[_Lines | _Bar]:
+) -> Iterator[_ProgressLog | _ProgressBar]:
     """Show a line for each finished part with ``-v``, else a bar if stderr is a terminal."""
     is_dumb = os.environ.get('TERM') == 'dumb'
     has_screen = app.stderr.isatty() and app.stderr is not app.stdout and not is_dumb
     if log.isEnabledFor(logging.INFO) or not has_screen:
-        yield _Lines(log)
+        yield _ProgressLog(log)
         return
-    bar = _Bar(app.stderr, total)
+    bar = _ProgressBar(app.stderr, total)
     try:
         yield bar
     finally:
         bar.clear()
 
 
-class _Lines:
+class _ProgressLog:
     """Logs each finished part, with its state and reason."""
 
     def __init__(self, log: logging.Logger) -> None:
@@ -51,7 +51,7 @@ class _Lines:
         """A line needs no number of all parts."""
 
 
-class _Bar:
+class _ProgressBar:
     """One line of a terminal: a bar, the number of parts, the seconds, and the states of parts."""
 
     def __init__(self, stream: TextIO, total: int | None) -> None:

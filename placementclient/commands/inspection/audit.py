@@ -11,18 +11,18 @@ from placementclient.basis import errors
 from placementclient.basis.wording import counted, suggestion
 from placementclient.commands.framework import (
     base,
-    changing,
-    compute,
-    consumers,
+    change_command,
+    cloud_options,
+    consumer_options,
     progress,
-    reading,
-    scheduling,
-    selectors,
+    selection_options,
+    server_options,
+    service_lists,
 )
-from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.inspection import examination
-from placementclient.commands.inspection.examination import ALWAYS
+from placementclient.commands.inspection import audit_lists
+from placementclient.commands.inspection.audit_lists import ALWAYS
 from placementclient.model.catalog import NOVA
 from placementclient.model.providers import is_uuid
 
@@ -44,7 +44,7 @@ _NOT_LOOKED_FOR = 'Leaked allocations were not looked for: the catalog has no co
 _RUN_AGAIN = 'If you gave files, save a new snapshot and new lists; then run the audit again'
 
 
-class AuditProvider(Changing):
+class AuditProvider(ChangeCommand):
     """Find leaked allocations and other faults, with the evidence and the command that fixes each.
 
     Audit compares Placement with Nova, Keystone, Ironic and Neutron. It asks the services of the
@@ -77,20 +77,20 @@ class AuditProvider(Changing):
 
     examples = ('--servers servers.json --migrations migrations.json', '--explain orphan')
     auth_required = False
-    prints = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
+    column_names = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
     statuses = (
-        base.WOULD_DO,
+        base.WOULD_CHANGE,
         (errors.ExitStatus.DIFFERS, 'Problems found; nothing was fixed'),
         (errors.ExitStatus.PARTIAL, 'some findings are fixed, some are not'),
     )
     options = (
-        *reading.OPTIONS,
-        *examination.LISTS,
-        *scheduling.CLOUD,
-        scheduling.IMAGES,
-        *selectors.TREES,
-        consumers.GONE,
-        consumers.IGNORED,
+        *cloud_options.OPTIONS,
+        *audit_lists.LISTS,
+        *server_options.CLOUD,
+        server_options.IMAGES,
+        *selection_options.TREES,
+        consumer_options.GONE,
+        consumer_options.IGNORED,
         Option(
             '--explain <id>',
             help='Print what this check finds, why it matters and if the fix is safe; read nothing',
@@ -106,32 +106,32 @@ class AuditProvider(Changing):
             help='Show and fix only findings of this subject, as in the column subject',
         ),
         Flag('--fix', help='Carry out the fixes that are safe'),
-        *changing.OPTIONS,
+        *change_command.OPTIONS,
     )
 
-    def shows_changes(self) -> bool:
+    def has_change_table(self) -> bool:
         return bool(self.args.dry_run)
 
-    def printed(self) -> Sequence[str]:
+    def list_column_names(self) -> Sequence[str]:
         from placementclient.render import audit_checks
 
-        return audit_checks.COLUMNS if self.args.explain else super().printed()
+        return audit_checks.COLUMNS if self.args.explain else super().list_column_names()
 
     @property
     def _is_fixing(self) -> bool:
         return bool(self.args.fix or self.args.plan or self.args.dry_run)
 
-    def _check(self) -> None:
+    def check_options(self) -> None:
         if self.args.assume and self._is_fixing:
             raise errors.UsageError(
                 '--assume is to look only: leave out --fix, --dry-run and --plan'
             )
-        super()._check()
+        super().check_options()
         if self.args.explain and self.args.formatter == 'table':
             self.args.formatter = 'text'
 
-    def has_text(self) -> bool:
-        return not self.args.dry_run or super().has_text()
+    def can_print_text(self) -> bool:
+        return not self.args.dry_run or super().can_print_text()
 
     def execute(self) -> base.Output:
         from placementclient.insight.audit import checks
@@ -146,7 +146,9 @@ class AuditProvider(Changing):
         ignored = by_id.keys() - chosen
 
         def roots(cloud: Cloud) -> set[str]:
-            return set(cloud.snapshot.root_uuids(selectors.select_trees(self, cloud.snapshot)))
+            return set(
+                cloud.snapshot.root_uuids(selection_options.select_trees(self, cloud.snapshot))
+            )
 
         def judge(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
             return checks.audit(cloud, earlier, roots(cloud), ignored, self.args.subject)
@@ -155,8 +157,8 @@ class AuditProvider(Changing):
             self.args.lines = tables.paragraphs
         told = self._read_word()
         is_steady = self._is_fixing
-        cloud, audit, lists = examination.examine(self, judge, chosen, told, is_steady=is_steady)
-        self.nothing = tables.nothing(len(chosen) - len(audit.left_out), cloud, roots(cloud))
+        cloud, audit, lists = audit_lists.examine(self, judge, chosen, told, is_steady=is_steady)
+        self.empty_message = tables.nothing(len(chosen) - len(audit.left_out), cloud, roots(cloud))
         self._name_gaps(cloud, audit, lists, len(chosen))
         findings = audit.findings
         self._check_subjects(cloud, findings)
@@ -169,9 +171,9 @@ class AuditProvider(Changing):
                 self.client, cloud.snapshot, safe, is_current=not self.args.snapshot
             )
             if self.args.dry_run:
-                self.nothing = Changing.nothing
+                self.empty_message = ChangeCommand.empty_message
                 repairing.note(findings, unproved)
-                return self.change(repairing)
+                return self.plan_and_apply(repairing)
             done = self._fix(repairing) | unproved
         is_unasked = bool(
             lists.refused or cloud.hosts_of_cells_down or (proof and proof.is_unasked)
@@ -210,16 +212,16 @@ class AuditProvider(Changing):
         if any(CHANGED in result for result in results):
             self.next_steps = (*self.next_steps, _RUN_AGAIN)
 
-    def _read_word(self) -> examination.Told:
+    def _read_word(self) -> audit_lists.Told:
         """Return what the operator says of consumers, and whether there is a Nova to ask."""
         from placementclient.nova import service
 
-        gone = consumers.read_uuids(consumers.GONE, self.args.gone)
-        ignored = consumers.read_uuids(consumers.IGNORED, self.args.ignore_consumer)
+        gone = consumer_options.read_uuids(consumer_options.GONE, self.args.gone)
+        ignored = consumer_options.read_uuids(consumer_options.IGNORED, self.args.ignore_consumer)
         if both := sorted(gone & ignored):
             raise errors.UsageError(f'--gone and --ignore-consumer both name {both[0]}')
         is_nova_asked = self._is_fixing and service.has_nova(self.client)
-        return examination.Told(gone, ignored, is_nova_asked, self._read_ratios())
+        return audit_lists.Told(gone, ignored, is_nova_asked, self._read_ratios())
 
     def _read_ratios(self) -> dict[str, dict[str, ConfiguredRatio]]:
         """Return the ratios of the files of ``--compute-conf``, by host and class."""
@@ -236,7 +238,7 @@ class AuditProvider(Changing):
             files[host] = path
         return {host: ratios.ratios(disk.read_text(path), path) for host, path in files.items()}
 
-    def _make_proof(self, cloud: Cloud, told: examination.Told) -> Proof:
+    def _make_proof(self, cloud: Cloud, told: audit_lists.Told) -> Proof:
         """Return the proof of what may be freed; refuse consumers that are not gone."""
         from placementclient.producers.proof import Proof
 
@@ -273,7 +275,7 @@ class AuditProvider(Changing):
         self.args.lines = lambda names, rows, width: audit_checks.lines(check, width)
         return audit_checks.rows([check])
 
-    def _name_gaps(self, cloud: Cloud, audit: Audit, lists: examination.Lists, number: int) -> None:
+    def _name_gaps(self, cloud: Cloud, audit: Audit, lists: audit_lists.Lists, number: int) -> None:
         """Say what of so many checks was not made, and why; with it, the remarks of the audit."""
         from placementclient.render import findings as tables
 
@@ -321,12 +323,12 @@ class AuditProvider(Changing):
                 raise
             return repairing.failed(failure)
         if self.args.plan:
-            self.write(plan)
+            self.write_plan(plan)
             return repairing.ends((), (), 'planned')
         results: Sequence[TreeResult] = ()
         if plan.changes:
-            self.ask(plan)
-            results = self.carry_out(plan, repairing)
+            self.confirm_plan(plan)
+            results = self.apply_plan(plan, repairing)
             if self.exit_status != errors.ExitStatus.INTERRUPTED:
                 self.exit_status = errors.ExitStatus.DONE
         return repairing.ends(plan.changes, results)
@@ -338,7 +340,9 @@ def make_invocation(command: base.PlacementCommand, servers: Mapping[str, Server
 
     named = ('snapshot', *ALWAYS, 'hypervisors', 'gone', 'ignore_consumer')
     options = {f'--{name.replace("_", "-")}': getattr(command.args, name, None) for name in named}
-    sources = [(o, path) for o, option in options.items() for path in compute.list_places(option)]
+    sources = [
+        (o, path) for o, option in options.items() for path in service_lists.list_places(option)
+    ]
     is_lasting = all(path == NOVA or is_uuid(path) or os.path.isfile(path) for _, path in sources)
     # "allocation heal" needs the details of servers too.
     is_detailed = all(server.is_detailed for server in servers.values())

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.commands.framework import base, compute, reading, scheduling
+from placementclient.commands.framework import base, cloud_options, server_options, service_lists
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.requests import CandidateRequest, Filter
 
@@ -79,11 +79,11 @@ class ShowCapacity(base.Lister):
             '--fits <resource_class>=<value>[,...]',
             help='Show how many servers of this shape still fit',
         ),
-        scheduling.FLAVORS,
-        *scheduling.CLOUD,
-        *scheduling.SERVER,
+        server_options.FLAVORS,
+        *server_options.CLOUD,
+        *server_options.SERVER,
         *_RESTRICTIONS,
-        *reading.OPTIONS,
+        *cloud_options.OPTIONS,
         Flag(
             '--diff',
             help='With --assume: print only the rows that change, with the columns before, after '
@@ -99,15 +99,15 @@ class ShowCapacity(base.Lister):
 
     def execute(self) -> base.Output:
         self._check_combination()
-        before = reading.read_snapshot(self, self.args.snapshot)
-        after = reading.assume(self, before).snapshot
+        before = cloud_options.read_snapshot(self, self.args.snapshot)
+        after = cloud_options.apply_assumptions(self, before).snapshot
         is_of_servers = self.args.fits is not None or self.args.flavors
         output = (self._show_fits if is_of_servers else self._show_totals)(before, after)
         if self.args.by != 'aggregate' or not self.args.aggregates:
             return output
         from placementclient.render import capacity as tables
 
-        aggregates = compute.read_records(self, 'aggregates', self.args.aggregates)
+        aggregates = service_lists.read_records(self, 'aggregates', self.args.aggregates)
         return tables.named_aggregates(output, {item.uuid: item.name for item in aggregates})
 
     def _show_totals(self, before: Snapshot, after: Snapshot) -> base.Output:
@@ -122,7 +122,7 @@ class ShowCapacity(base.Lister):
                 self.exit_status = errors.ExitStatus.DIFFERS
                 self.ending = tables.exceeding(exceeding, limit)
         if self.args.diff:
-            self.nothing = 'No amount changes'
+            self.empty_message = 'No amount changes'
             return tables.changed_lines(totals.GROUPED[by](before), lines, by)
         return tables.lines(lines, by)
 
@@ -130,7 +130,7 @@ class ShowCapacity(base.Lister):
         from placementclient.render import capacity as tables
 
         by = self.args.by
-        chosen = scheduling.read_flavors(self, self.args.flavors)
+        chosen = server_options.read_flavors(self, self.args.flavors)
         counted = self._counted(after, chosen, self.log.warning)
         if not self.args.diff:
             return tables.fits(counted, by)
@@ -154,13 +154,13 @@ class ShowCapacity(base.Lister):
         absent = [*unknown_names.absent(unknown_names.Names.from_snapshot(snapshot), request)]
         if wrong := [unknown_names.sentence(name) for name in absent if name.is_wrong]:
             raise errors.BadArgument('; '.join(wrong))
-        aggregates = absent and compute.read_records(self, 'aggregates', self.args.aggregates)
+        aggregates = absent and service_lists.read_records(self, 'aggregates', self.args.aggregates)
         for sentence in map(unknown_names.sentence, absent):
-            warn(scheduling.name_places(sentence, aggregates or ()))
+            warn(server_options.replace_aggregate_uuids(sentence, aggregates or ()))
         if shape is not None:
             return [(None, fits.GROUPED[by](topology, request, trees))]
         lines: list[tuple[str | None, Sequence[Fits]]] = []
-        for flavor, nova in scheduling.make_requests(self, snapshot, chosen, warn):
+        for flavor, nova in server_options.make_flavor_requests(self, snapshot, chosen, warn):
             items = fits.GROUPED[by](topology, self._restrict(nova.first), trees)
             lines.append((flavor.name, items))
             if nova.second is not None:
@@ -170,7 +170,7 @@ class ShowCapacity(base.Lister):
         return lines
 
     def _restrict(self, request: CandidateRequest) -> CandidateRequest:
-        from placementclient.commands.framework.filters import join_aggregates
+        from placementclient.commands.framework.filter_options import join_aggregates
 
         client = None if self.args.snapshot else self.client
         return request.restricted(

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.commands.framework import base, compute, option, reading, scheduling
+from placementclient.commands.framework import (
+    base,
+    cloud_options,
+    option,
+    server_options,
+    service_lists,
+)
 from placementclient.commands.framework.option import Option
 from placementclient.model.catalog import NOVA
 
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
     from placementclient.client.http import Client
-    from placementclient.commands.inspection import serving
+    from placementclient.commands.inspection import metrics_server
 
 
 class ExportCapacity(base.PlacementCommand):
@@ -39,18 +45,18 @@ class ExportCapacity(base.PlacementCommand):
 
     examples = ('--flavors nova --serve 127.0.0.1:9180 --interval 60',)
     auth_required = False
-    _collector: serving.Collector | None = None
+    _collector: metrics_server.Collector | None = None
     options = (
-        scheduling.FLAVORS,
-        scheduling.NOVA_CONF,
-        scheduling.PROFILES,
-        *scheduling.SERVER,
+        server_options.FLAVORS,
+        server_options.NOVA_CONF,
+        server_options.PROFILES,
+        *server_options.SERVER,
         Option(
             '--aggregates <file>|nova',
             help='Add the zone of each host and the projects of each aggregate: a file with the '
             'answer of GET /os-aggregates, or nova: ask Nova',
         ),
-        compute.PROJECTS,
+        service_lists.PROJECTS,
         Option(
             '--quotas <file>|nova',
             help='Add the quotas of projects: a file with the output of openstack quota list '
@@ -60,7 +66,7 @@ class ExportCapacity(base.PlacementCommand):
             '--trait <pattern>...',
             help='Add which providers have the traits of this name or pattern, such as CUSTOM_*',
         ),
-        *reading.OPTIONS,
+        *cloud_options.OPTIONS,
         option.OUTPUT,
         Option(
             '--serve <address>:<port>', help='Serve the metrics at this address until a SIGTERM'
@@ -74,7 +80,7 @@ class ExportCapacity(base.PlacementCommand):
     )
 
     def execute(self) -> None:
-        from placementclient.commands.inspection import serving
+        from placementclient.commands.inspection import metrics_server
         from placementclient.files import disk
         from placementclient.render import metrics
 
@@ -86,21 +92,21 @@ class ExportCapacity(base.PlacementCommand):
             return
         if self.args.output != disk.STANDARD:
             raise errors.UsageError('--serve and --output contradict each other')
-        where = serving.address(self.args.serve)
-        self._collector = serving.Collector(self._read, self.args.interval, self.log)
+        where = metrics_server.address(self.args.serve)
+        self._collector = metrics_server.Collector(self._read, self.args.interval, self.log)
         # Without prometheus_client there is nothing to serve.
         self._collector.collect()
-        serving.serve(where, self._collector)
+        metrics_server.serve(where, self._collector)
 
     @functools.cached_property
     def client(self) -> Client:
         """The client of this run; with ``--serve``, its requests have a deadline."""
         client = super().client
         if self._collector is not None:
-            from placementclient.commands.inspection import serving
+            from placementclient.commands.inspection import metrics_server
 
             client = client.renewed()
-            client.session = serving.BoundedSession(client.session, self._collector)
+            client.session = metrics_server.BoundedSession(client.session, self._collector)
         return client
 
     def _read(self) -> Sequence[Metric]:
@@ -109,11 +115,13 @@ class ExportCapacity(base.PlacementCommand):
         from placementclient.placing.topology import Topology
         from placementclient.render import metrics
 
-        chosen = scheduling.read_flavors(self, self.args.flavors)
-        snapshot = reading.read_cloud(self, self._warn_once).snapshot
+        chosen = server_options.read_flavors(self, self.args.flavors)
+        snapshot = cloud_options.read_cloud(self, self._warn_once).snapshot
         topology = Topology(snapshot)
         fitting, fallback = [], []
-        for flavor, nova in scheduling.make_requests(self, snapshot, chosen, self._warn_once):
+        for flavor, nova in server_options.make_flavor_requests(
+            self, snapshot, chosen, self._warn_once
+        ):
             try:
                 fitting.append((flavor, fits.by_tree(topology, nova.first)))
                 if nova.second is not None:
@@ -122,13 +130,15 @@ class ExportCapacity(base.PlacementCommand):
                 # The figures of the others are as good as ever.
                 self._warn_once(f'flavor {flavor.name}: {reason}')
         using = sorted({consumer.project_id or '' for consumer in snapshot.consumers.values()})
-        quotas = compute.Source(NOVA, lambda client: service.quotas(client, using), records.quotas)
+        quotas = service_lists.ListSource(
+            NOVA, lambda client: service.quotas(client, using), records.quotas
+        )
         return metrics.capacity(
             snapshot,
             fitting,
             fallback=fallback,
-            aggregates=compute.read_records(self, 'aggregates', self.args.aggregates) or [],
-            projects=compute.read_records(self, 'projects', self.args.projects) or {},
+            aggregates=service_lists.read_records(self, 'aggregates', self.args.aggregates) or [],
+            projects=service_lists.read_records(self, 'projects', self.args.projects) or {},
             quotas=quotas.read(self, self.args.quotas) if self.args.quotas else {},
             assuming=self.args.assume,
             traits=self.args.trait,

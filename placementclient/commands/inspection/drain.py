@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.wording import suggestion
-from placementclient.commands.framework import base, compute, reading, scheduling, selectors
+from placementclient.commands.framework import (
+    base,
+    cloud_options,
+    selection_options,
+    server_options,
+    service_lists,
+)
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import NOVA
 
@@ -63,7 +69,7 @@ class PlanDrain(base.Lister):
     )
     auth_required = False
     # Standard error has the answer.
-    nothing = ''
+    empty_message = ''
     statuses = (
         (
             ExitStatus.INFEASIBLE,
@@ -83,7 +89,7 @@ class PlanDrain(base.Lister):
             default=[],
             help="A host, by the name or UUID of its provider, or a pattern such as 'compute2*'",
         ),
-        *selectors.OF_TREES,
+        *selection_options.CONDITIONS,
         Option(
             '--requests <file>|nova',
             help='Count the requests of the servers: flavors with traits and groups, availability'
@@ -91,9 +97,9 @@ class PlanDrain(base.Lister):
             ' have aggregates, server_groups and migrations of GET /os-aggregates, '
             '/os-server-groups and /os-migrations beside it; nova: ask Nova',
         ),
-        scheduling.NOVA_CONF,
-        scheduling.PROFILES,
-        scheduling.IMAGES,
+        server_options.NOVA_CONF,
+        server_options.PROFILES,
+        server_options.IMAGES,
         Option(
             '--cells <file>',
             help='Move servers only within their cell: the output of nova-manage cell_v2 '
@@ -157,13 +163,13 @@ class PlanDrain(base.Lister):
             help='Also write the whole answer as JSON to this file, for resource provider report '
             '--drain',
         ),
-        *reading.OPTIONS,
+        *cloud_options.OPTIONS,
     )
 
     #: On hosts of which nothing is known.
     _notes: Sequence[Finding] = ()
 
-    def printed(self) -> Sequence[str]:
+    def list_column_names(self) -> Sequence[str]:
         from placementclient.render import drains, host_failures
 
         return host_failures.FAILURES if self.args.lose else drains.MOVES
@@ -175,7 +181,7 @@ class PlanDrain(base.Lister):
         from placementclient.render import drains
 
         self._check_combination()
-        assumption = reading.read_cloud(self, is_steady=True)
+        assumption = cloud_options.read_cloud(self, is_steady=True)
         snapshot = assumption.snapshot
         knowledge = replace(
             self._knowledge(snapshot, assumption.placed), cells=self._cells(snapshot)
@@ -183,7 +189,7 @@ class PlanDrain(base.Lister):
         cloud = DrainCloud(snapshot, knowledge, self.args.keep_free, self.program)
         names = self.args.host
         client = None if self.args.snapshot else self.client
-        hosts = cloud.selected(names, selectors.make_selector(client, self.args))
+        hosts = cloud.selected(names, selection_options.make_selector(client, self.args))
         if self.args.for_flavor:
             meaning = 'new servers may come to all of'
             self.warn([*drains.describe_parts(snapshot, names, meaning)])
@@ -214,7 +220,7 @@ class PlanDrain(base.Lister):
             raise errors.UsageError('--batch is for --rolling')
         if not 0 <= self.args.keep_free < 100:
             raise errors.UsageError('--keep-free is a part of 100, from 0 on')
-        is_selected = self.args.host or selectors.are_set(self.args)
+        is_selected = self.args.host or selection_options.has_selection(self.args)
         self._check_flavor()
         if not (self.args.lose or self.args.for_flavor or is_selected):
             raise errors.UsageError(
@@ -257,13 +263,13 @@ class PlanDrain(base.Lister):
 
         source = self.args.requests
         if source == NOVA:
-            self._notes = compute.note_cells_down(self)
+            self._notes = service_lists.note_cells_down(self)
             lists = ('aggregates', 'server_groups', 'migrations')
             document: Any = {name: getattr(service, name)(self.client) for name in lists}
             document['servers'] = service.servers_with_zones(self.client)
         else:
             document = disk.read_document(source)
-        how = scheduling.read_scheduling(self)
+        how = server_options.read_scheduling_options(self)
         knowledge, remarks = learn(snapshot, document, source, how, self._images)
         self.warn(remarks)
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
@@ -273,7 +279,7 @@ class PlanDrain(base.Lister):
 
         if self.args.requests != NOVA and not self.args.images:
             return Images()
-        return scheduling.read_images(self, self.args.images, servers)
+        return server_options.read_images(self, self.args.images, servers)
 
     def _answer(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
         from placementclient.insight.drain import enough, moves, plan, rolling
@@ -296,7 +302,7 @@ class PlanDrain(base.Lister):
 
         name = self.args.for_flavor
         flavor = self._flavor(name)
-        for _, request in scheduling.make_requests(
+        for _, request in server_options.make_flavor_requests(
             self, cloud.snapshot, [flavor], lambda text: self.warn([text])
         ):
             new = room_plan.NewServers(flavor.name, parsed(request.first), self.args.count or 1)
@@ -313,7 +319,7 @@ class PlanDrain(base.Lister):
 
     def _flavor(self, name: str) -> Flavor:
         """Return a flavor by its name or ID."""
-        flavors = scheduling.read_flavors(self, self.args.flavors or NOVA)
+        flavors = server_options.read_flavors(self, self.args.flavors or NOVA)
         for flavor in flavors:
             if name in (flavor.name, flavor.id):
                 return flavor

@@ -11,9 +11,9 @@ from placementclient import program
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.wording import listed
-from placementclient.commands.framework import base, reading
+from placementclient.commands.framework import base, cloud_options
 from placementclient.commands.framework.option import Option
-from placementclient.commands.inspection import audit, examination
+from placementclient.commands.inspection import audit, audit_lists
 
 if TYPE_CHECKING:
     from placementclient.model.plans import Plan
@@ -35,13 +35,13 @@ class ReportProvider(base.PlacementCommand):
     auth_required = False
     statuses = ((ExitStatus.DIFFERS, _UNUSABLE),)
     options = (
-        *reading.OPTIONS,
+        *cloud_options.OPTIONS,
         Option('--plan', help='Show the effect of this plan file'),
         Option(
             '--drain <file>',
             help='Show this file of drain plan -o: the hosts before and after, and the waves',
         ),
-        *examination.LISTS,
+        *audit_lists.LISTS,
         Option(
             '--title <text>',
             default='',
@@ -72,7 +72,7 @@ class ReportProvider(base.PlacementCommand):
         plan = storage.read_plan(self.args.plan) if self.args.plan else None
         if plan is not None and plan.recipe is None:
             plan = with_rows(plan)
-        cloud, result, lists = examination.examine(self, checks.audit)
+        cloud, result, lists = audit_lists.examine(self, checks.audit)
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
         drain = self.args.drain and panel(

@@ -91,7 +91,7 @@ class Batch(base.PlacementCommand):
             for command, output in lines:
                 line, status = f'line {command.line}', output.status
                 # Commands run ahead of it only read.
-                with self.printing(
+                with self.report_print_errors(
                     f'{line} was carried out, with exit status {status}; '
                     'the lines after it have changed nothing'
                 ):

@@ -36,6 +36,6 @@ class Complete(base.PlacementCommand):
         for name, point in sorted(self.app.command_manager):
             parser = point.load()(self.app, None, cmd_name=name).get_parser(name)
             commands[name] = script.syntax(parser, name)
-        with self.printing():
+        with self.report_print_errors():
             for line in script.lines(shell if shell in script.SHELLS else 'bash', commands):
                 print(line, file=self.app.stdout)

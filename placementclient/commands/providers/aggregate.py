@@ -8,24 +8,26 @@ from placementclient.client import endpoints
 from placementclient.client.microversion import Microversion
 from placementclient.commands.framework import (
     base,
-    changing,
-    compute,
-    editing,
-    filters,
+    change_command,
+    filter_options,
     option,
+    provider_edits,
+    service_lists,
 )
-from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import NOVA
 from placementclient.render import columns
 
-_AGGREGATES = editing.NamesFacet(
+_AGGREGATES = provider_edits.ProviderNames(
     'aggregates',
-    Option('aggregate', nargs='+', missable=True, help='Aggregates: UUIDs or names in Nova'),
+    Option(
+        'aggregate', nargs='+', is_checked_later=True, help='Aggregates: UUIDs or names in Nova'
+    ),
     api.aggregate.list,
     api.aggregate.set,
     columns.UUID,
-    filters.find_aggregates,
+    filter_options.find_aggregates,
 )
 
 
@@ -54,7 +56,7 @@ class SetAggregate(base.Lister):
 
     examples = ('compute1 --generation 7 --aggregate 42896e0d-205d-4fe3-bd1e-100924931787',)
     endpoint = endpoints.SET_AGGREGATES
-    prints = columns.UUID.names
+    column_names = columns.UUID.names
     options = (
         option.PROVIDER,
         Option('--aggregate <aggregate>...', help='Aggregate: UUID or name in Nova; default: none'),
@@ -73,7 +75,9 @@ class SetAggregate(base.Lister):
                 'A generation must be specified. "resource provider aggregate add '
                 f'{self.args.provider} AGGREGATE" needs none'
             )
-        aggregates = filters.find_aggregates(self.client, self.args.aggregate, is_checked=False)
+        aggregates = filter_options.find_aggregates(
+            self.client, self.args.aggregate, is_checked=False
+        )
         uuid = self.provider_uuid
         written = attempts.retried(
             self.client,
@@ -83,7 +87,7 @@ class SetAggregate(base.Lister):
         return columns.UUID.rows(written.value)
 
 
-class AddAggregate(Changing):
+class AddAggregate(ChangeCommand):
     """Add one or many resource providers to aggregates."""
 
     examples = (
@@ -92,15 +96,15 @@ class AddAggregate(Changing):
     )
     # Below, no generation shows a change between the reading and the writing.
     first_version = api.aggregate.GUARDED
-    prints = columns.UUID.names
+    column_names = columns.UUID.names
     options = _AGGREGATES.options
-    shows_changes = editing.edits_many
+    has_change_table = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
-        return editing.edit_names(self, _AGGREGATES, removes=False)
+        return provider_edits.edit_names(self, _AGGREGATES, removes=False)
 
 
-class RemoveAggregate(Changing):
+class RemoveAggregate(ChangeCommand):
     """Remove one or many resource providers from aggregates."""
 
     examples = (
@@ -108,15 +112,15 @@ class RemoveAggregate(Changing):
         '--all 42896e0d-205d-4fe3-bd1e-100924931787 --plan plan.json',
     )
     first_version = api.aggregate.GUARDED
-    prints = columns.UUID.names
+    column_names = columns.UUID.names
     options = _AGGREGATES.options
-    shows_changes = editing.edits_many
+    has_change_table = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
-        return editing.edit_names(self, _AGGREGATES, removes=True)
+        return provider_edits.edit_names(self, _AGGREGATES, removes=True)
 
 
-class SyncAggregate(Changing):
+class SyncAggregate(ChangeCommand):
     """Copy the host aggregates of Nova to the resource providers of the hosts.
 
     The command leaves sharing providers alone, and aggregates that Nova does not have. It names a
@@ -129,15 +133,19 @@ class SyncAggregate(Changing):
     options = (
         Option('--aggregates <file>|nova', help='All host aggregates; default: nova, ask Nova'),
         Flag('--remove', help='Also take hosts out of aggregates in which Nova does not have them'),
-        *changing.OPTIONS,
+        *change_command.OPTIONS,
     )
-    nothing = 'All hosts are in the aggregates that Nova says'
+    empty_message = 'All hosts are in the aggregates that Nova says'
 
     def execute(self) -> columns.Output:
         from placementclient.producers.sync import Sync
 
-        with compute.name_alternative('--aggregates'):
-            aggregates = compute.read_records(self, 'aggregates', self.args.aggregates or NOVA)
+        with service_lists.suggest_option_without_nova('--aggregates'):
+            aggregates = service_lists.read_records(
+                self, 'aggregates', self.args.aggregates or NOVA
+            )
         is_from_nova = self.args.aggregates in (None, NOVA)
-        notes = compute.note_cells_down(self) if is_from_nova else []
-        return self.change(Sync(self.client, aggregates, remove=self.args.remove, notes=notes))
+        notes = service_lists.note_cells_down(self) if is_from_nova else []
+        return self.plan_and_apply(
+            Sync(self.client, aggregates, remove=self.args.remove, notes=notes)
+        )

@@ -13,12 +13,12 @@ from placementclient.client import endpoints
 from placementclient.client.errors import InventoryInUse
 from placementclient.commands.framework import (
     base,
-    changing,
-    editing,
-    filters,
+    change_command,
+    filter_options,
     option,
+    provider_edits,
 )
-from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.freshness import Read
 from placementclient.model.inventories import FIELDS, Inventory
@@ -85,7 +85,7 @@ class ShowInventory(base.ShowOne):
         shown = api.inventory.show(self.client, self.provider_uuid, name)
         used = api.usage.of_provider(self.client, self.provider_uuid).value
         output = columns.USED_INVENTORY.fields({'used': used.get(name), **shown.value.as_fields()})
-        return self.add_date(output, shown)
+        return self.add_modified_date(output, shown)
 
 
 class CreateInventory(base.ShowOne):
@@ -93,7 +93,7 @@ class CreateInventory(base.ShowOne):
 
     examples = ('compute1 VGPU --total 8 --max_unit 1',)
     endpoint = endpoints.CREATE_INVENTORY
-    prints = columns.INVENTORY.names
+    column_names = columns.INVENTORY.names
     options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.GENERATION)
 
     def execute(self) -> columns.Output:
@@ -120,7 +120,7 @@ class SetInventory(base.ShowOne):
 
     examples = ('compute1 VCPU --total 48 --allocation_ratio 16',)
     endpoint = endpoints.SET_INVENTORY
-    prints = columns.INVENTORY.names
+    column_names = columns.INVENTORY.names
     options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.GENERATION)
 
     def execute(self) -> columns.Output:
@@ -184,7 +184,7 @@ class DeleteInventory(base.NameCommand):
         )
 
 
-class ReplaceInventories(Changing):
+class ReplaceInventories(ChangeCommand):
     """Replace all inventories of a resource provider, of all in an aggregate, or of many.
 
     VCPU=16 means VCPU:total=16. --amend keeps other classes, and other fields of the named classes.
@@ -199,7 +199,7 @@ class ReplaceInventories(Changing):
         "--match 'compute[1-9]' --amend --resource VCPU:allocation_ratio=4 --dry-run",
     )
     endpoint = endpoints.SET_INVENTORIES
-    prints = (*columns.INVENTORY_OF_PROVIDER.names, 'name')
+    column_names = (*columns.INVENTORY_OF_PROVIDER.names, 'name')
     options = (
         Option(
             'provider',
@@ -214,24 +214,26 @@ class ReplaceInventories(Changing):
         Flag('--amend', help='Keep other classes, and other fields of the named classes'),
         Flag('--replace', help='With a selector: delete the inventories of other classes'),
         option.GENERATION,
-        *editing.OPTIONS,
+        *provider_edits.OPTIONS,
     )
-    shows_changes = editing.edits_many
+    has_change_table = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
         provider, is_aggregate = self.args.provider, self.args.aggregate
-        is_many = self.shows_changes()
+        is_many = self.has_change_table()
         if not is_many and provider is None:
             raise errors.UsageError('the following arguments are required: <provider>')
         if is_many and (provider is not None or is_aggregate):
             raise errors.UsageError('Selectors stand instead of the provider and of --aggregate')
-        editing.check_number(self, [changing.PLAN])
+        provider_edits.check_bulk_options(self, [change_command.PLAN])
         fields = _parse_fields(self.args.resource)
         if is_many:
             from placementclient.producers.edited import InventoryEdit
 
             edit = InventoryEdit(fields, self.args.amend, self.args.replace)
-            return editing.edit_selected(self, 'resource provider inventory set', edit)
+            return provider_edits.edit_selected_providers(
+                self, 'resource provider inventory set', edit
+            )
         if not is_aggregate:
             uuid = self.provider_uuid
             try:
@@ -248,7 +250,9 @@ class ReplaceInventories(Changing):
 
     def _set_members(self, fields: Mapping[str, Fields]) -> columns.Output:
         """Set every member of the aggregate; log each failure, and report them at the end."""
-        selection = Filter(member_of=filters.join_aggregates([self.args.provider], self.client))
+        selection = Filter(
+            member_of=filter_options.join_aggregates([self.args.provider], self.client)
+        )
         members = api.resource_provider.list(self.client, matching=selection)
         if not members:
             raise errors.BadArgument(
@@ -316,7 +320,7 @@ def _parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]
 
 def _parse_value(name: str, field: str, text: str) -> int | float:
     if field != 'allocation_ratio':
-        return filters.parse_whole_number(text, f'{name}:{field}')
+        return filter_options.parse_whole_number(text, f'{name}:{field}')
     try:
         return ratio(text)
     except ValueError:

@@ -8,8 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from placementclient.client.microversion import GUARDS_CONSUMERS
-from placementclient.commands.framework import base, changing, compute, consumers, option
-from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework import (
+    base,
+    change_command,
+    consumer_options,
+    option,
+    service_lists,
+)
+from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -18,7 +24,7 @@ if TYPE_CHECKING:
     from placementclient.producers.proof import Proof
 
 
-class PurgeProvider(Changing):
+class PurgeProvider(ChangeCommand):
     """Delete a resource provider, its children, and all allocations on them.
 
     The command asks Nova for each consumer, if the catalog has Nova; otherwise the files say what
@@ -33,13 +39,13 @@ class PurgeProvider(Changing):
     options = (
         option.PROVIDER,
         Flag('--force', help='Purge although consumers lose what they may need'),
-        compute.SERVERS,
-        compute.migrations_option('as their holds are freed only when they are over'),
+        service_lists.SERVERS,
+        service_lists.migrations_option('as their holds are freed only when they are over'),
         Option('--hypervisors <file>|nova', help='All hypervisors, which have the UUIDs of hosts'),
         Option('--flavors <file>', help='All flavors, for servers of compute API 2.46 or below'),
         Option('--nodes <file>|ironic', help='All bare metal nodes, which name their servers'),
-        consumers.GONE,
-        *changing.OPTIONS,
+        consumer_options.GONE,
+        *change_command.OPTIONS,
     )
 
     def execute(self) -> base.Output:
@@ -54,7 +60,7 @@ class PurgeProvider(Changing):
             is_dry_run=self.args.dry_run,
         )
         try:
-            shown = self.change(purging)
+            shown = self.plan_and_apply(purging)
         except PurgeRefused:
             shown = changes.carried((), purging.notes)
         if purging.refusal is not None:
@@ -73,7 +79,7 @@ class PurgeProvider(Changing):
 
         is_nova_asked = service.has_nova(self.client)
         servers = self._read_servers()
-        gone = consumers.read_uuids(consumers.GONE, self.args.gone)
+        gone = consumer_options.read_uuids(consumer_options.GONE, self.args.gone)
         migrations, hypervisors, nodes = (
             self._read_list(name, is_nova_asked) for name in ('migrations', 'hypervisors', 'nodes')
         )
@@ -101,7 +107,7 @@ class PurgeProvider(Changing):
         path = self.args.flavors
         flavors = records.flavors_by_id(disk.read_document(path), path) if path else {}
         parse = partial(records.servers, flavors=flavors)
-        source = compute.sources()['servers']._replace(parse=parse)
+        source = service_lists.make_sources()['servers']._replace(parse=parse)
         servers: Mapping[str, Server] = source.read(self, *self.args.servers)
         return servers
 
@@ -112,7 +118,7 @@ class PurgeProvider(Changing):
         """
         from placementclient.nova import service
 
-        option, source = getattr(self.args, name), compute.sources()[name]
+        option, source = getattr(self.args, name), service_lists.make_sources()[name]
         if not (option or is_catalog):
             return None
         try:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.client import endpoints
-from placementclient.commands.framework import base, changing, compute
-from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework import base, change_command, service_lists
+from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import NEUTRON
 from placementclient.model.providers import is_uuid
@@ -26,7 +26,7 @@ def _uuid(text: str) -> str:
     return text.lower()
 
 
-class ReplaceProvider(Changing):
+class ReplaceProvider(ChangeCommand):
     """Replace a resource provider with one that has another UUID, and delete the old one.
 
     Use it for a host that was reinstalled or renamed. The new provider gets the inventories,
@@ -61,7 +61,7 @@ class ReplaceProvider(Changing):
             help='The compute nodes of Nova: a list as JSON; default: nova, if the catalog has it',
         ),
         Flag('--compute-node-exists', help='Go on, whatever hosts Nova has; do not ask Nova'),
-        *changing.OPTIONS,
+        *change_command.OPTIONS,
     )
 
     def execute(self) -> base.Output:
@@ -76,8 +76,8 @@ class ReplaceProvider(Changing):
         replacing = Replacing(self.client, request, is_journaled=bool(self.args.plan))
         if not (self.args.compute_node_exists or replacing.finished):
             self._check_compute_node(replacing, self.args.hypervisors)
-        self.nothing = replacing.finished or self.nothing
-        output = self.change(replacing)
+        self.empty_message = replacing.finished or self.empty_message
+        output = self.plan_and_apply(replacing)
         if NEUTRON.fullmatch(replacing.old_name):
             self._name_ports(replacing)
         return output
@@ -88,7 +88,7 @@ class ReplaceProvider(Changing):
 
         old, new = replacing.old_uuid, replacing.new_uuid
         try:
-            ports = compute.read_records(self, 'ports', NEUTRON)
+            ports = service_lists.read_records(self, 'ports', NEUTRON)
         except (service.NoCompute, errors.BadFile) as reason:
             self.log.warning(
                 f'Not known which ports name {old} as their provider: {reason}. Look for it in '
@@ -111,7 +111,7 @@ class ReplaceProvider(Changing):
         from placementclient.producers.replaced import check_compute_nodes
 
         try:
-            nodes = compute.read_records(self, 'hypervisors', source)
+            nodes = service_lists.read_records(self, 'hypervisors', source)
             nodes = service.compute_nodes(self.client) if nodes is None else nodes
         except service.NoCompute as reason:
             if source is None and isinstance(reason, service.NoCatalog):

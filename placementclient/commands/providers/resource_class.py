@@ -32,12 +32,12 @@ class ListClass(base.Lister):
         if not (self.args.long or self.args.snapshot):
             self.client.require('', endpoints.LIST_CLASSES.since)
             return columns.NAME.rows(api.resource_class.list(self.client))
-        from placementclient.commands.framework import reading
+        from placementclient.commands.framework import cloud_options
         from placementclient.insight import summary
         from placementclient.insight.capacity import totals
 
         names = [] if self.args.snapshot else api.resource_class.list(self.client)
-        snapshot = reading.read_snapshot(self, self.args.snapshot)
+        snapshot = cloud_options.read_snapshot(self, self.args.snapshot)
         present, burned = summary.class_presences(snapshot), summary.burned(snapshot)
         amounts = {line.resource_class: line for line in totals.by_class(snapshot)}
         rows = [
@@ -67,7 +67,7 @@ class ShowClass(base.ShowOne):
 
     def execute(self) -> columns.Output:
         shown = api.resource_class.show(self.client, self.args.name)
-        return self.add_date(columns.NAME.fields(shown.value), shown)
+        return self.add_modified_date(columns.NAME.fields(shown.value), shown)
 
 
 class SetClass(base.PlacementCommand):
@@ -80,8 +80,8 @@ class SetClass(base.PlacementCommand):
     endpoint = endpoints.SET_CLASS
     options = (_NAME, Option('--name <name>', dest='new_name', help='New name', until='1.6'))
 
-    def since(self) -> Microversion:
-        return super().since() if self.args.new_name else _CREATE_OR_VALIDATE
+    def find_first_version(self) -> Microversion:
+        return super().find_first_version() if self.args.new_name else _CREATE_OR_VALIDATE
 
     def execute(self) -> None:
         name, new_name = self.args.name, self.args.new_name

@@ -7,7 +7,7 @@ from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis.errors import PlacementError, UsageError
 from placementclient.client import endpoints, errors
-from placementclient.commands.framework import base, filters, option
+from placementclient.commands.framework import base, filter_options, option
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model import patterns
 from placementclient.model.providers import Provider, is_uuid, normalized
@@ -22,10 +22,10 @@ class ListResourceProvider(base.Lister):
     options = (
         Option('--uuid', type=normalized, help='UUID of the resource provider'),
         Option('--match', '--name', dest='name', help='Name, or a pattern such as compute2*'),
-        *filters.filter_options(
+        *filter_options.filter_options(
             since={'resource': '1.4', 'required': '1.18', 'member-of': '1.3', 'in-tree': '1.14'}
         ),
-        filters.aggregate_uuid_option(since='1.3'),
+        filter_options.aggregate_uuid_option(since='1.3'),
         Flag(
             '--roots',
             since='1.14',
@@ -44,7 +44,7 @@ class ListResourceProvider(base.Lister):
             self.client,
             name=None if has_pattern else name,
             uuid=self.args.uuid,
-            matching=filters.parse_filter(self.client, vars(self.args)),
+            matching=filter_options.parse_filter(self.client, vars(self.args)),
         )
         if has_pattern:
             names = set(patterns.matching(name, (provider.name for provider in providers)))
@@ -55,7 +55,7 @@ class ListResourceProvider(base.Lister):
             known |= api.resource_provider.some(self.client, roots.keys() - known)
             providers = [known[root] for root in roots if root in known]
         if not providers:
-            self.hint('No resource provider matches')
+            self.log_hint('No resource provider matches')
         return columns.PROVIDER.rows(providers, self.version)
 
 
@@ -64,7 +64,7 @@ class CreateResourceProvider(base.ShowOne):
 
     examples = ('compute1_numa0 --parent-provider compute1',)
     endpoint = endpoints.CREATE_PROVIDER
-    prints = columns.PROVIDER.names
+    column_names = columns.PROVIDER.names
     options = (
         Option('name', help='Name of the resource provider'),
         Option('--parent-provider <provider>', since='1.14', help='Name or UUID of the parent'),
@@ -116,7 +116,7 @@ class ShowResourceProvider(base.ShowOne):
             holdings = api.allocation.list_of_provider(self.client, self.provider_uuid).value
             names, values = output
             output = (*names, 'allocations'), (*values, columns.by_consumer(holdings))
-        return self.add_date(output, shown)
+        return self.add_modified_date(output, shown)
 
 
 class SetResourceProvider(base.ShowOne):
@@ -124,7 +124,7 @@ class SetResourceProvider(base.ShowOne):
 
     examples = ('compute1_numa0 --parent-provider compute2',)
     endpoint = endpoints.SET_PROVIDER
-    prints = columns.PROVIDER.names
+    column_names = columns.PROVIDER.names
     options = (
         option.PROVIDER,
         Option('--name', help='New name'),

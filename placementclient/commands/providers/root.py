@@ -52,7 +52,7 @@ class CheckApi(base.Lister):
 
     examples = ('--for 2025.1', '--for 2025.1 --service-conf /etc/nova/nova.conf')
     auth_required = False
-    prints = ('need', 'needs', 'has', 'is_met')
+    column_names = ('need', 'needs', 'has', 'is_met')
     statuses = ((errors.ExitStatus.DIFFERS, 'the release needs something that is not met'),)
     options = (
         Option(
@@ -66,13 +66,13 @@ class CheckApi(base.Lister):
         ),
     )
 
-    def printed(self) -> tuple[str, ...]:
-        return ('file', *self.prints) if self.args.service_conf else self.prints
+    def list_column_names(self) -> tuple[str, ...]:
+        return ('file', *self.column_names) if self.args.service_conf else self.column_names
 
     def execute(self) -> base.Output:
         need = _find_need(self.args.release)
         if not self.args.service_conf:
-            return self.prints, self._check_needs(self.client, *need)
+            return self.column_names, self._check_needs(self.client, *need)
         from placementclient.commands.providers.service_checks import ServiceChecks
         from placementclient.files import disk
         from placementclient.nova.service_user import service_user
@@ -83,7 +83,7 @@ class CheckApi(base.Lister):
         ]
         if any(not is_met for *_, is_met in rows):
             self.exit_status = errors.ExitStatus.DIFFERS
-        return self.printed(), rows
+        return self.list_column_names(), rows
 
     def _check_needs(self, client: Client, need: str, needed: Microversion) -> list[Row]:
         _, highest = api.root.show(client)

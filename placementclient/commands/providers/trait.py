@@ -10,16 +10,16 @@ from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
 from placementclient.client import endpoints
-from placementclient.commands.framework import base, editing, option
-from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework import base, option, provider_edits
+from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Option
 from placementclient.model.freshness import Read
 from placementclient.render import columns
 
 _NAME = Option('name', help='Name of the trait')
-_TRAITS = editing.NamesFacet(
+_TRAITS = provider_edits.ProviderNames(
     'traits',
-    Option('trait', nargs='+', missable=True, help='Names of traits that exist'),
+    Option('trait', nargs='+', is_checked_later=True, help='Names of traits that exist'),
     api.trait.list_of_provider,
     api.trait.set_on_provider,
     columns.NAME,
@@ -57,10 +57,10 @@ class ListTrait(base.Lister):
                 return columns.NAME.rows(traits)
         elif name or associated is not None:
             raise errors.UsageError('--snapshot goes with no other selection of traits')
-        from placementclient.commands.framework import reading
+        from placementclient.commands.framework import cloud_options
         from placementclient.insight import summary
 
-        present = summary.trait_presences(reading.read_snapshot(self, self.args.snapshot))
+        present = summary.trait_presences(cloud_options.read_snapshot(self, self.args.snapshot))
         nowhere = summary.Presence(0, 0, '')
         names = present if traits is None else traits
         rows = [(name, *present.get(name, nowhere)) for name in names]
@@ -76,7 +76,7 @@ class ShowTrait(base.ShowOne):
 
     def execute(self) -> columns.Output:
         shown = api.trait.show(self.client, self.args.name)
-        return self.add_date(columns.NAME.fields(shown.value), shown)
+        return self.add_modified_date(columns.NAME.fields(shown.value), shown)
 
 
 class CreateTrait(base.NameCommand):
@@ -115,7 +115,7 @@ class SetProviderTrait(base.Lister):
 
     examples = ('compute1 --trait HW_CPU_X86_AVX2',)
     endpoint = endpoints.SET_PROVIDER_TRAITS
-    prints = columns.NAME.names
+    column_names = columns.NAME.names
     options = (
         option.PROVIDER,
         Option('--trait <trait>...', help='Name of a trait; default: no traits'),
@@ -132,7 +132,7 @@ class SetProviderTrait(base.Lister):
         return columns.NAME.rows(attempts.retried(client, write, expected).value)
 
 
-class AddProviderTrait(Changing):
+class AddProviderTrait(ChangeCommand):
     """Add traits to one or many resource providers."""
 
     examples = (
@@ -140,25 +140,25 @@ class AddProviderTrait(Changing):
         "--match 'compute7*' CUSTOM_RACK_7 --dry-run",
     )
     first_version = endpoints.SET_PROVIDER_TRAITS.since
-    prints = columns.NAME.names
+    column_names = columns.NAME.names
     options = _TRAITS.options
-    shows_changes = editing.edits_many
+    has_change_table = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
-        return editing.edit_names(self, _TRAITS, removes=False)
+        return provider_edits.edit_names(self, _TRAITS, removes=False)
 
 
-class RemoveProviderTrait(Changing):
+class RemoveProviderTrait(ChangeCommand):
     """Remove traits from one or many resource providers."""
 
     examples = ('compute1 CUSTOM_FAST_DISK', '--with-trait CUSTOM_OLD CUSTOM_OLD --plan plan.json')
     first_version = endpoints.SET_PROVIDER_TRAITS.since
-    prints = columns.NAME.names
+    column_names = columns.NAME.names
     options = _TRAITS.options
-    shows_changes = editing.edits_many
+    has_change_table = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
-        return editing.edit_names(self, _TRAITS, removes=True)
+        return provider_edits.edit_names(self, _TRAITS, removes=True)
 
 
 class DeleteProviderTrait(base.NameCommand):

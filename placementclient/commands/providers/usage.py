@@ -21,7 +21,7 @@ class ShowProviderUsage(base.Lister):
 
     def execute(self) -> columns.Output:
         used = api.usage.of_provider(self.client, self.provider_uuid)
-        return self.add_date(columns.USAGE.rows(used.value.items()), used)
+        return self.add_modified_date(columns.USAGE.rows(used.value.items()), used)
 
 
 class ShowUsage(base.Lister):
@@ -62,7 +62,7 @@ class ShowUsage(base.Lister):
             )
         else:
             output = columns.USAGE.rows(used.value[0].resources.items())
-        return self.add_date(output, used)
+        return self.add_modified_date(output, used)
 
 
 def _order_as_sent(usage: Usage) -> dict[str, int | None]:

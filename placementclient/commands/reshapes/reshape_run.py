@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.wording import tally
-from placementclient.commands.framework import base, option, progress, selectors
-from placementclient.commands.framework.changing import (
+from placementclient.commands.framework import base, option, progress, selection_options
+from placementclient.commands.framework.change_command import (
     NOTHING,
     PLAN_FILE,
-    find_free_name,
-    name_journal,
+    find_free_plan_path,
+    get_journal_path,
 )
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.reshapes.reshape import describe_computes, find_running_computes
+from placementclient.commands.reshapes.reshape_plan import describe_computes, find_running_computes
 
 if TYPE_CHECKING:
     from placementclient.model.outcomes import Outcome, TreeResult, TreeStatus
     from placementclient.model.plans import Change, Plan
 
-_READ = (PLAN_FILE, *selectors.TREES, option.workers_option('trees to read'))
+_READ = (PLAN_FILE, *selection_options.TREES, option.workers_option('trees to read'))
 _RUN = (
     PLAN_FILE,
-    *selectors.TREES,
+    *selection_options.TREES,
     Option('--limit <number>', help='Change at most this number of trees; default: all'),
     option.workers_option('trees to change'),
     Option(
@@ -59,7 +59,7 @@ class ApplyReshape(base.Lister):
     """
 
     examples = ('plan.json --limit 1 --yes',)
-    prints = _COLUMNS
+    column_names = _COLUMNS
     statuses = _STATUSES
     options = (
         *_RUN,
@@ -110,7 +110,7 @@ class RollbackReshape(base.Lister):
     """
 
     examples = ('plan.json --tree compute1 --yes',)
-    prints = _COLUMNS
+    column_names = _COLUMNS
     statuses = _STATUSES
     options = (*_RUN, option.YES)
 
@@ -163,7 +163,7 @@ class VerifyReshape(base.Lister):
 
     examples = ('plan.json',)
     statuses = ((errors.ExitStatus.DIFFERS, 'what was applied is not complete or not right'),)
-    prints = ('tree', 'kind', 'message', 'is_damage', 'verdict')
+    column_names = ('tree', 'kind', 'message', 'is_damage', 'verdict')
     options = _READ
 
     def execute(self) -> base.Output:
@@ -191,7 +191,7 @@ def _journal_path(command: base.Lister) -> str:
     """Return the path of the journal of the plan."""
     if command.args.plan == '-':
         raise errors.UsageError('The plan has to be in a file: its journal is kept beside it')
-    return name_journal(command.args.plan)
+    return get_journal_path(command.args.plan)
 
 
 def _read_plan(command: base.Lister) -> Plan:
@@ -199,7 +199,7 @@ def _read_plan(command: base.Lister) -> Plan:
     from placementclient.runs import storage
 
     plan = storage.read_plan(command.args.plan)
-    command.args.tree = selectors.select_planned_trees(plan, command)
+    command.args.tree = selection_options.select_planned_trees(plan, command)
     return plan
 
 
@@ -259,6 +259,6 @@ def advise(command: base.Lister, plan: Plan, left_alone: Sequence[TreeResult | T
     if left_alone:
         path = command.args.plan
         command.next_steps = [
-            *runs.planning_anew(plan, path, left_alone, find_free_name(path), command.program),
+            *runs.planning_anew(plan, path, left_alone, find_free_plan_path(path), command.program),
             *([f'If rows are undecided then, {failures.DECIDE}'] if plan.recipe else []),
         ]

@@ -12,13 +12,13 @@ from placementclient.basis.wording import counted
 from placementclient.client.microversion import TYPED
 from placementclient.commands.framework import (
     base,
-    changing,
-    compute,
+    change_command,
+    cloud_options,
     option,
-    reading,
-    selectors,
+    selection_options,
+    service_lists,
 )
-from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import NOVA
 
@@ -46,11 +46,11 @@ class SaveSnapshot(base.ShowOne):
 
     examples = ('cloud.json.gz --tree compute1',)
     auth_required = False
-    prints = ('file', 'trees', 'providers', 'consumers')
+    column_names = ('file', 'trees', 'providers', 'consumers')
     statuses = ((errors.ExitStatus.PARTIAL, 'with --keep-going: a tree is marked as unsteady'),)
     options = (
         Option('file', help='The file to write'),
-        *selectors.TREES,
+        *selection_options.TREES,
         Option('--snapshot <file>', help='Save trees of this snapshot; default: of the live cloud'),
         option.workers_option('trees to read'),
         option.OVERWRITE,
@@ -65,7 +65,7 @@ class SaveSnapshot(base.ShowOne):
         if not self.args.overwrite and os.path.isfile(path):
             raise errors.BadFile(path, 'exists: give another name, or --overwrite')
         try:
-            snapshot = reading.read_selected(
+            snapshot = cloud_options.read_selected_trees(
                 self, self.args.workers, is_steady=not self.args.keep_going
             )
         except UnstableRead as unstable:
@@ -76,7 +76,7 @@ class SaveSnapshot(base.ShowOne):
             self.ending += f', with {counted(len(snapshot.unsteady), "tree")} marked as unsteady'
             self.exit_status = errors.ExitStatus.PARTIAL
         counts = len(snapshot.roots()), len(snapshot.providers), len(snapshot.consumers)
-        return self.prints, (path, *counts)
+        return self.column_names, (path, *counts)
 
 
 class ShowSnapshot(base.ShowOne):
@@ -84,7 +84,7 @@ class ShowSnapshot(base.ShowOne):
 
     examples = ('cloud.json.gz',)
     auth_required = False
-    options = (_FILE, reading.ASSUME)
+    options = (_FILE, cloud_options.ASSUME)
 
     def execute(self) -> base.Output:
         from placementclient.files import disk
@@ -92,7 +92,7 @@ class ShowSnapshot(base.ShowOne):
         from placementclient.render.facts import Facts, figures
 
         snapshot = disk.read_snapshot(self.args.file)
-        numbers = summary.summarize(reading.assume(self, snapshot).snapshot)
+        numbers = summary.summarize(cloud_options.apply_assumptions(self, snapshot).snapshot)
         shown = {
             name: Facts(value) if isinstance(value, dict) else value
             for name, value in numbers.items()
@@ -113,12 +113,12 @@ class DiffSnapshot(base.Lister):
     formatter_namespace = base.LINES
     auth_required = False
     statuses = ((errors.ExitStatus.DIFFERS, 'there are differences'),)
-    nothing = 'No differences'
+    empty_message = 'No differences'
     options = (
         Option('before', help='The first snapshot: a file, or live'),
         Option('after', help='The second snapshot: a file, or live'),
         Option('--kind', choices=('provider', 'consumer'), help='Only of this kind; default: both'),
-        reading.ASSUME,
+        cloud_options.ASSUME,
     )
 
     def execute(self) -> base.Output:
@@ -127,9 +127,9 @@ class DiffSnapshot(base.Lister):
         from placementclient.render.columns import DIFFERENCE
 
         before, after = (
-            reading.read_snapshot(self, path) for path in (self.args.before, self.args.after)
+            cloud_options.read_snapshot(self, path) for path in (self.args.before, self.args.after)
         )
-        after = reading.assume(self, after).snapshot
+        after = cloud_options.apply_assumptions(self, after).snapshot
         kinds = self.args.kind or ('provider', 'consumer')
         differences = [d for d in diff.differences(before, after) if d.kind in kinds]
         parts = list(render.parts(differences))
@@ -141,7 +141,7 @@ class DiffSnapshot(base.Lister):
         return DIFFERENCE.rows(differences)
 
 
-class RestoreSnapshot(Changing):
+class RestoreSnapshot(ChangeCommand):
     """Restore a Placement from a snapshot: classes, traits, providers, allocations.
 
     The command only creates objects. It refuses if a provider with a name or UUID of the snapshot
@@ -155,14 +155,14 @@ class RestoreSnapshot(Changing):
     options = (
         _FILE,
         Flag('--missing', help='Complete a restore: create only missing objects'),
-        *selectors.TREES,
+        *selection_options.TREES,
         Flag(
             '--allocations',
             help='Only allocations, on providers that exist, by UUID or else by name',
         ),
-        compute.SERVERS,
+        service_lists.SERVERS,
         Flag('--other-service', help='Go on although the snapshot is of another service'),
-        *changing.OPTIONS,
+        *change_command.OPTIONS,
     )
 
     def execute(self) -> base.Output:
@@ -170,8 +170,8 @@ class RestoreSnapshot(Changing):
         from placementclient.producers.restore import Restoring
 
         snapshot = disk.read_snapshot(self.args.file)
-        roots = snapshot.root_uuids(selectors.select_trees(self, snapshot))
-        reading.refuse_unsteady(snapshot, self.args.file, roots or None)
+        roots = snapshot.root_uuids(selection_options.select_trees(self, snapshot))
+        cloud_options.refuse_unsteady(snapshot, self.args.file, roots or None)
         restoring = Restoring(
             self.client,
             snapshot,
@@ -186,12 +186,12 @@ class RestoreSnapshot(Changing):
                 f'Not restored: the types of {counted(restoring.untyped, "consumer")}, which '
                 f'services from microversion {TYPED} on store, not {self.client.microversion}'
             )
-        output = self.change(restoring)
+        output = self.plan_and_apply(restoring)
         if restoring.is_undone and self.exit_status is errors.ExitStatus.ERROR:
             self.exit_status = errors.ExitStatus.PARTIAL
         return output
 
-    def ask(self, plan: Plan) -> None:
+    def confirm_plan(self, plan: Plan) -> None:
         """Ask nothing: the command only creates objects."""
 
     def _read_servers(self, snapshot: Snapshot) -> Mapping[str, Server] | None:
@@ -199,10 +199,10 @@ class RestoreSnapshot(Changing):
         from placementclient.api.parallel import parallel
         from placementclient.nova import service
 
-        listed: Mapping[str, Server] | None = compute.read_records(
+        listed: Mapping[str, Server] | None = service_lists.read_records(
             self, 'servers', self.args.servers
         )
-        if listed is None or NOVA not in compute.list_places(self.args.servers):
+        if listed is None or NOVA not in service_lists.list_places(self.args.servers):
             return listed
         lacking = sorted(snapshot.consumers.keys() - listed.keys())
         found = parallel(partial(service.server_record, self.client), lacking, _WORKERS)

@@ -6,16 +6,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.commands.framework import base, changing, compute, option, reading, selectors
-from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework import (
+    base,
+    change_command,
+    cloud_options,
+    option,
+    selection_options,
+    service_lists,
+)
+from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.reshapes.reshape import describe_computes, find_running_computes
+from placementclient.commands.reshapes.reshape_plan import describe_computes, find_running_computes
 
 if TYPE_CHECKING:
     from placementclient.model.specifications import Spec
 
 
-class ApplyTree(Changing):
+class ApplyTree(ChangeCommand):
     """Apply a declaration of provider trees.
 
     The file is a provider or a list of providers, as YAML or JSON: name, and optionally uuid,
@@ -29,7 +36,7 @@ class ApplyTree(Changing):
 
     examples = ('trees.yaml --dry-run',)
     statuses = (
-        *Changing.statuses,
+        *ChangeCommand.statuses,
         (errors.ExitStatus.INFEASIBLE, 'no assignment satisfies the moves'),
         (errors.ExitStatus.UNDECIDED, 'several assignments are possible'),
     )
@@ -45,8 +52,8 @@ class ApplyTree(Changing):
             '--compute-node <name>...',
             help='A provider for which $COMPUTE_NODE of a configuration file of Nova stands',
         ),
-        compute.migrations_option('to be warned of those under way, if the file has moves'),
-        *changing.OPTIONS,
+        service_lists.migrations_option('to be warned of those under way, if the file has moves'),
+        *change_command.OPTIONS,
     )
 
     def execute(self) -> base.Output:
@@ -60,7 +67,7 @@ class ApplyTree(Changing):
             return self._reshape(specifications.read_specification(documents[0]))
         nodes = self.args.compute_node or ()
         declarations, *previous = (read_declarations(document, nodes) for document in documents)
-        return self.change(
+        return self.plan_and_apply(
             Declaring(
                 self.client,
                 declarations,
@@ -81,9 +88,9 @@ class ApplyTree(Changing):
                 '--prune, --reparent, --previous and --compute-node are for files without moves'
             )
         spec, rows = storage.with_assignments(spec, self.args.file)
-        migrations = compute.read_records(self, 'migrations', self.args.migrations)
+        migrations = service_lists.read_records(self, 'migrations', self.args.migrations)
         reshaping = Reshaping(self.client, spec, rows, migrations)
-        plan = self.plan(reshaping)
+        plan = self.make_plan(reshaping)
         self.warn(plans.warnings(plan.changes))
         is_applied = plan.changes and not (self.args.plan or self.args.dry_run)
         if is_applied and (hosts := find_running_computes(self, plan.changes)):
@@ -91,7 +98,7 @@ class ApplyTree(Changing):
                 f'{describe_computes(hosts)} there, or write a plan with --plan, and apply it with '
                 '"resource provider reshape apply --compute-is-up"'
             )
-        return self.finish(plan, reshaping)
+        return self.show_or_apply(plan, reshaping)
 
 
 class ExportTree(base.PlacementCommand):
@@ -102,11 +109,11 @@ class ExportTree(base.PlacementCommand):
 
     examples = ('--tree compute1 -o compute1.yaml',)
     auth_required = False
-    options = (*selectors.TREES, reading.SNAPSHOT, option.OUTPUT)
+    options = (*selection_options.TREES, cloud_options.SNAPSHOT, option.OUTPUT)
 
     def execute(self) -> None:
         from placementclient.files import disk
         from placementclient.producers.declarations import document
 
-        trees = document(reading.read_selected(self))
+        trees = document(cloud_options.read_selected_trees(self))
         disk.write_document(self.args.output, trees)

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient.basis import errors
-from placementclient.commands.framework import base, option, reading, selectors
-from placementclient.commands.framework.document import DocumentCommand, Text
+from placementclient.commands.framework import base, cloud_options, option, selection_options
+from placementclient.commands.framework.document_command import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.render.style import Style
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _WITH = (
     Flag('--traits', help='Show the traits of each resource provider'),
     Flag('--allocations', help='Show the consumers and their allocations'),
-    *reading.OPTIONS,
+    *cloud_options.OPTIONS,
     option.workers_option('trees to read'),
 )
 
@@ -57,7 +57,7 @@ class ListTree(DocumentCommand):
 
     examples = ("--tree 'compute2*' --snapshot cloud.json.gz",)
     auth_required = False
-    options = (*selectors.TREES, *_WITH)
+    options = (*selection_options.TREES, *_WITH)
 
     def text(self) -> Text:
         from placementclient.render import trees as render
@@ -81,7 +81,7 @@ def _draw(command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, An
     style = Style(bars=is_terminal, colours=is_terminal and not os.environ.get('NO_COLOR'))
     shown = {'traits': command.args.traits, 'allocations': command.args.allocations}
     lines = (line for tree in trees for line in render.detailed(tree, style, **shown))
-    return Text(data, lines, painted=style.colours)
+    return Text(data, lines, has_colours=style.colours)
 
 
 class GraphTree(base.PlacementCommand):
@@ -93,7 +93,7 @@ class GraphTree(base.PlacementCommand):
     examples = ('--tree compute1 --format svg -o compute1.svg', '--plan plan.json -o plan.svg')
     auth_required = False
     options = (
-        *selectors.TREES,
+        *selection_options.TREES,
         Option(
             '--format',
             choices=['dot', 'svg'],
@@ -127,7 +127,7 @@ class GraphTree(base.PlacementCommand):
         if self.args.snapshot or self.args.assume:
             raise errors.UsageError('--plan goes without --snapshot and --assume')
         plan = storage.read_plan(self.args.plan)
-        return plan.selected(selectors.select_planned_trees(plan, self))
+        return plan.selected(selection_options.select_planned_trees(plan, self))
 
 
 def _read(command: base.PlacementCommand, *, traits: bool = False) -> Iterator[Tree]:
@@ -152,12 +152,12 @@ def _select(command: base.PlacementCommand, snapshot: Snapshot | None = None) ->
     """Return the trees that the options select; see selectors.trees."""
     if 'provider' in command.args:
         return [command.args.provider]
-    return selectors.select_trees(command, snapshot)
+    return selection_options.select_trees(command, snapshot)
 
 
 def _read_file(command: base.PlacementCommand) -> Iterator[Tree]:
     """The trees of a snapshot file or of the live cloud, under the assumptions."""
-    snapshot = reading.read_cloud(command).snapshot
+    snapshot = cloud_options.read_cloud(command).snapshot
     try:
         roots = snapshot.root_uuids(_select(command, snapshot))
     except errors.NoSuchProvider as reason:

@@ -156,5 +156,5 @@ def test_an_option_with_a_number_says_its_unit_and_default(point):
 def test_the_help_text_names_the_versions(point):
     help = ' '.join(parser_of(point).format_help().split())
     for option in point.load().options:
-        if option.since > endpoints.LOWEST and not option.instead:
+        if option.since > endpoints.LOWEST and not option.replacement:
             assert f'from API version {option.since} on' in help

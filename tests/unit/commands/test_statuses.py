@@ -11,7 +11,7 @@ from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_registry import every_command, parser_of
 from tests.unit.dialogue import CONSUMER, RP, Reply
 
-USUAL = {ExitStatus.DONE, ExitStatus.ERROR, ExitStatus.USAGE}
+COMMON_STATUSES = {ExitStatus.DONE, ExitStatus.ERROR, ExitStatus.USAGE}
 
 
 @every_command
@@ -20,7 +20,7 @@ def test_the_help_names_all_exit_statuses(point):
     statuses = point.load().statuses
     assert 'Exit status: 0 done 1 error: Placement refuses, a file is bad 2' in printed
     for status, text in statuses:
-        assert status not in USUAL
+        assert status not in COMMON_STATUSES
         assert f' {int(status)} {text}' in printed
 
 
@@ -29,7 +29,7 @@ def test_a_command_that_writes_declares_its_columns(point):
     command = point.load()
     is_write = option.YES in command.options or not (command.endpoint or endpoints.SHOW_API).is_read
     if is_write and issubclass(command, base.Lister | base.ShowOne):
-        assert command.prints
+        assert command.column_names
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_any_other_answer_on_a_terminal_ends_the_command(answer):
 def test_hints_are_printed_for_people_alone(program, stderr, is_logged, monkeypatch):
     command, messages = ending(stderr=stderr(), **program), list[str]()
     monkeypatch.setattr(command, 'log', SimpleNamespace(warning=messages.append))
-    command.hint('Nothing matches')
+    command.log_hint('Nothing matches')
     assert messages == ['Nothing matches'] * is_logged
 
 

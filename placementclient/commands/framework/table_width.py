@@ -56,9 +56,9 @@ class _Column:
         self.longest = max(map(len, (name, *texts)))
         # A word of a table is often in many rows.
         parts = {part for text in texts for part in _PART.findall(text)}
-        self.least = max((len(name), *map(self._find_least, parts)))
+        self.least = max((len(name), *map(self._find_least_width, parts)))
 
-    def _find_least(self, part: str) -> int:
+    def _find_least_width(self, part: str) -> int:
         is_whole = self.name == _COMMAND or _UUID.search(part)
         return len(part) if is_whole else min(len(part), _LONG)
 
@@ -72,7 +72,7 @@ class _Column:
         return all(str(cell) in str(text).split() for cell, text in pairs)
 
 
-class Fitted:
+class FittedFormatter:
     """A formatter of cliff that prints tables no wider than a terminal.
 
     :param hides: whether columns may be hidden: not those that the user has chosen
@@ -90,13 +90,15 @@ class Fitted:
         listed = [tuple(row) for row in rows]
         cells = zip(*listed, strict=True) if listed else ((),) * len(names)
         columns = [_Column(name, of_rows) for name, of_rows in zip(names, cells, strict=True)]
-        shown = self._fitting(columns) if self._hides and listed else columns
-        widths = self._widths([column.longest for column in shown], [c.least for c in shown])
+        shown = self._choose_columns(columns) if self._hides and listed else columns
+        widths = self._compute_widths(
+            [column.longest for column in shown], [c.least for c in shown]
+        )
         wrapped = [
-            [self._wrapped(column, cell, width) for cell in column.cells]
+            [self._wrap_cell(column, cell, width) for cell in column.cells]
             for column, width in zip(shown, widths, strict=True)
         ]
-        self._say([column.name for column in columns if column not in shown])
+        self._warn_of_losses([column.name for column in columns if column not in shown])
         # The table has its width: it is not wrapped again, within words.
         parsed_args.max_width = UNLIMITED
         self._formatter.emit_list(
@@ -107,37 +109,38 @@ class Fitted:
         self, names: Sequence[str], fields: Any, stdout: Any, parsed_args: argparse.Namespace
     ) -> None:
         """Print the fields with line ends between their words; nothing is hidden or cut."""
-        width = self._width - _table_width([max(map(len, names), default=0), 0])
+        width = self._width - _sum_widths([max(map(len, names), default=0), 0])
         lines = [
-            '\n'.join(_lines(cell, width)) if isinstance(cell, str) else cell for cell in fields
+            '\n'.join(_wrap_words(cell, width)) if isinstance(cell, str) else cell
+            for cell in fields
         ]
         parsed_args.max_width = UNLIMITED
         self._formatter.emit_one(names, lines, stdout, parsed_args)
 
-    def _fitting(self, columns: Sequence[_Column]) -> list[_Column]:
+    def _choose_columns(self, columns: Sequence[_Column]) -> list[_Column]:
         """Return the columns that have room, in their order."""
         shown = [column for column in columns if column.name not in _FOR_PROGRAMS]
-        for column in _hidden_in_turn(shown):
-            if _table_width([other.least for other in shown]) <= self._width:
+        for column in _order_hidden_columns(shown):
+            if _sum_widths([other.least for other in shown]) <= self._width:
                 break
             shown.remove(column)
         return shown
 
-    def _widths(self, longest: Sequence[int], least: Sequence[int]) -> list[int]:
+    def _compute_widths(self, longest: Sequence[int], least: Sequence[int]) -> list[int]:
         """Return the widths of columns: the widest give way, down to their longest words."""
         widths = list(longest)
-        for _ in range(_table_width(widths) - self._width):
+        for _ in range(_sum_widths(widths) - self._width):
             slack = [place for place, width in enumerate(widths) if width > least[place]]
             if not slack:
                 break
             widths[max(slack, key=widths.__getitem__)] -= 1
         return widths
 
-    def _wrapped(self, column: _Column, cell: Any, width: int) -> Any:
+    def _wrap_cell(self, column: _Column, cell: Any, width: int) -> Any:
         """Return a text with line ends between its words; other cells as they are."""
         if not isinstance(cell, str) or len(cell) <= width:
             return cell
-        lines = list(_lines(cell, width))
+        lines = list(_wrap_words(cell, width))
         if column.name == _COMMAND:
             return '\n'.join(lines)
         shown = [
@@ -149,7 +152,7 @@ class Fitted:
         self._is_cut |= shown != lines
         return '\n'.join(shown)
 
-    def _say(self, hidden: Sequence[str]) -> None:
+    def _warn_of_losses(self, hidden: Sequence[str]) -> None:
         """Say which columns are hidden, and that texts are cut."""
         names = f'Hidden columns: {", ".join(hidden)}' if hidden else ''
         cut = 'Some texts are cut' if self._is_cut else ''
@@ -158,7 +161,7 @@ class Fitted:
             self._warn(f'{"; ".join(filter(None, (names, cut)))} (--wide shows {them})')
 
 
-def _hidden_in_turn(columns: Sequence[_Column]) -> Iterator[_Column]:
+def _order_hidden_columns(columns: Sequence[_Column]) -> Iterator[_Column]:
     """Return the columns that may be hidden, the least needed first."""
     by_name = {column.name: column for column in columns}
     commands = by_name.get(_COMMAND)
@@ -172,11 +175,11 @@ def _hidden_in_turn(columns: Sequence[_Column]) -> Iterator[_Column]:
     yield from dict.fromkeys(turn)
 
 
-def _table_width(widths: Sequence[int]) -> int:
+def _sum_widths(widths: Sequence[int]) -> int:
     return sum(widths) + 3 * len(widths) + 1
 
 
-def _lines(text: str, width: int) -> Iterator[str]:
+def _wrap_words(text: str, width: int) -> Iterator[str]:
     """Return a text in lines that end between its words."""
     line = ''
     for part in _PART.findall(text):

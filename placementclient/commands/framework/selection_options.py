@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.commands.framework import base, option
-from placementclient.commands.framework.filters import join_aggregates
+from placementclient.commands.framework.filter_options import join_aggregates
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _HEADING = 'selection of providers'
 #: For trees: those with a provider that meets all conditions.
-OF_TREES = option.group_options(
+CONDITIONS = option.group_options(
     _HEADING,
     Option('--match <pattern>', help='Providers whose names match a pattern, such as compute-?'),
     Option('--with-trait <trait>', since='1.18', help='Providers that have this trait'),
@@ -33,7 +33,10 @@ OF_TREES = option.group_options(
         'Nova. Repeated, from API version 1.24 on: in each',
     ),
 )
-OPTIONS = (*option.group_options(_HEADING, Flag('--all', help='All resource providers')), *OF_TREES)
+OPTIONS = (
+    *option.group_options(_HEADING, Flag('--all', help='All resource providers')),
+    *CONDITIONS,
+)
 [TREE] = option.group_options(
     _HEADING,
     Option(
@@ -42,13 +45,13 @@ OPTIONS = (*option.group_options(_HEADING, Flag('--all', help='All resource prov
         '--match, --with-trait, --with-class and --member-of select trees with such providers',
     ),
 )
-TREES = (TREE, *OF_TREES)
+TREES = (TREE, *CONDITIONS)
 
 
-def are_set(args: argparse.Namespace) -> bool:
+def has_selection(args: argparse.Namespace) -> bool:
     """Return whether any option selects resource providers."""
     is_all = getattr(args, 'all', False)
-    return is_all or any(condition.is_set(args) for condition in OF_TREES)
+    return is_all or any(condition.is_set(args) for condition in CONDITIONS)
 
 
 def make_selector(client: Client | None, args: argparse.Namespace) -> ProviderSelector:
@@ -74,7 +77,7 @@ def select_trees(
     :param named: the trees to select from; default: those of ``--tree``
     """
     named = command.args.tree if named is None else named
-    if not are_set(command.args):
+    if not has_selection(command.args):
         return named
     if snapshot is not None:
         selector = make_selector(None, command.args)
@@ -89,7 +92,7 @@ def select_planned_trees(
     plan: Plan, command: base.PlacementCommand, snapshot: Snapshot | None = None
 ) -> Sequence[str]:
     """Return the trees of a plan that the options select; refuse if there is none."""
-    if not are_set(command.args):
+    if not has_selection(command.args):
         return command.args.tree  # type: ignore[no-any-return]
     matching = select_trees(command, snapshot, ())
     planned = plan.selected(command.args.tree)

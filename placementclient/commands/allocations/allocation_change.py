@@ -12,19 +12,19 @@ from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
-from placementclient.commands.allocations.relocation import show_providers
-from placementclient.commands.framework import base, changing, filters, option
-from placementclient.commands.framework.changing import Changing
+from placementclient.commands.allocations.allocation_transfer import show_providers
+from placementclient.commands.framework import base, change_command, filter_options, option
+from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Option
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState
 from placementclient.render import columns
 
-_PLANNING = (option.DRY_RUN, changing.PLAN, option.OVERWRITE)
+_PLANNING = (option.DRY_RUN, change_command.PLAN, option.OVERWRITE)
 
 
-class MoveAllocation(Changing):
+class MoveAllocation(ChangeCommand):
     """Move the allocations of a consumer from one resource provider to another, in one request.
 
     Allocations on other providers stay as they are. Amounts are added to those that the consumer
@@ -38,8 +38,8 @@ class MoveAllocation(Changing):
         '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --from compute1 --to compute1_gpu0 --class VGPU',
     )
     first_version = GUARDS_CONSUMERS
-    prints = columns.RELOCATED.names
-    statuses = (base.WOULD_DO,)
+    column_names = columns.RELOCATED.names
+    statuses = (base.WOULD_CHANGE,)
     options = (
         option.CONSUMER,
         Option(
@@ -61,7 +61,7 @@ class MoveAllocation(Changing):
         ),
         *_PLANNING,
     )
-    shows_changes = changing.is_planned
+    has_change_table = change_command.is_plan_only
 
     def execute(self) -> columns.Output:
         self._source = api.resource_provider.find(self.client, self.args.source)
@@ -109,7 +109,7 @@ class MoveAllocation(Changing):
         return replace(consumer, allocations={uuid: part for uuid, part in changed.items() if part})
 
 
-class ResizeAllocation(Changing):
+class ResizeAllocation(ChangeCommand):
     """Set amounts that a consumer holds, where it holds them, in one request.
 
     Its owner, its type and its other allocations stay as they are. If a provider has no room for an
@@ -121,8 +121,8 @@ class ResizeAllocation(Changing):
 
     examples = ('1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --resource VCPU=4 --resource MEMORY_MB=8192',)
     first_version = GUARDS_CONSUMERS
-    prints = columns.RELOCATED.names
-    statuses = (base.WOULD_DO,)
+    column_names = columns.RELOCATED.names
+    statuses = (base.WOULD_CHANGE,)
     options = (
         option.CONSUMER,
         Option(
@@ -137,11 +137,11 @@ class ResizeAllocation(Changing):
         option.CONSUMER_GENERATION,
         *_PLANNING,
     )
-    shows_changes = changing.is_planned
+    has_change_table = change_command.is_plan_only
     _provider: str | None = None
 
     def execute(self) -> columns.Output:
-        self._amounts = filters.parse_resources(self.args.resource)
+        self._amounts = filter_options.parse_resources(self.args.resource)
         if self.args.provider is not None:
             self._provider = api.resource_provider.find(self.client, self.args.provider)
         return _edit_consumer(
@@ -204,7 +204,7 @@ class ResizeAllocation(Changing):
 
 
 def _edit_consumer(
-    command: Changing,
+    command: ChangeCommand,
     name: str,
     edit: Callable[[Consumer, bool], Consumer],
     done: str,
@@ -236,9 +236,9 @@ def _edit_consumer(
         elif not is_sent:
             command.log.warning(f'Consumer {before.uuid} {done}: nothing was done')
 
-    if command.shows_changes():
+    if command.has_change_table():
         from placementclient.producers.consumer_edit import ConsumerEdit
 
-        return command.change(ConsumerEdit(client, name, uuid, edited))
+        return command.plan_and_apply(ConsumerEdit(client, name, uuid, edited))
     attempts.retried(client, attempt, getattr(command.args, 'generation', None))
     return show_providers(command, uuid)

@@ -49,7 +49,7 @@ PROJECTS = Option(
 )
 
 
-class Source(NamedTuple):
+class ListSource(NamedTuple):
     """The source of a list: the word for its service, a request for it, and a parser.
 
     :param join: joins several lists, where a command takes several
@@ -76,30 +76,32 @@ class Source(NamedTuple):
         return self.parse(disk.read_document(place), place)
 
 
-def sources() -> dict[str, Source]:
+def make_sources() -> dict[str, ListSource]:
     """Return the source of each list, by the name of the option."""
     from placementclient.model.servers import join_servers
     from placementclient.nova import host_records, records, service
 
     return {
-        'servers': Source(NOVA, service.servers, records.servers, join_servers),
-        'servers_with_zones': Source(
+        'servers': ListSource(NOVA, service.servers, records.servers, join_servers),
+        'servers_with_zones': ListSource(
             NOVA, service.servers_with_zones, records.servers, join_servers
         ),
-        'migrations': Source(NOVA, service.migrations, records.migrations),
-        'services': Source(NOVA, service.compute_services, host_records.compute_services),
-        'hypervisors': Source(NOVA, service.hypervisors, host_records.hypervisors),
-        'flavors': Source(NOVA, service.flavors, records.flavors),
-        'limits': Source(KEYSTONE, service.registered_limits, host_records.registered_limits),
-        'nodes': Source(IRONIC, service.nodes, host_records.nodes),
-        'ports': Source(NEUTRON, service.ports, host_records.ports),
-        'agents': Source(NEUTRON, service.agents, host_records.agents),
-        'subnets': Source(NEUTRON, service.subnets, host_records.segment_addresses),
-        'aggregates': Source(NOVA, service.aggregates, records.aggregates),
-        'device_profiles': Source(CYBORG, service.device_profiles, host_records.device_profiles),
-        'segments': Source('', service.aggregates, host_records.segments),
-        'projects': Source(KEYSTONE, service.projects, records.projects),
-        'users': Source(KEYSTONE, service.users, records.users),
+        'migrations': ListSource(NOVA, service.migrations, records.migrations),
+        'services': ListSource(NOVA, service.compute_services, host_records.compute_services),
+        'hypervisors': ListSource(NOVA, service.hypervisors, host_records.hypervisors),
+        'flavors': ListSource(NOVA, service.flavors, records.flavors),
+        'limits': ListSource(KEYSTONE, service.registered_limits, host_records.registered_limits),
+        'nodes': ListSource(IRONIC, service.nodes, host_records.nodes),
+        'ports': ListSource(NEUTRON, service.ports, host_records.ports),
+        'agents': ListSource(NEUTRON, service.agents, host_records.agents),
+        'subnets': ListSource(NEUTRON, service.subnets, host_records.segment_addresses),
+        'aggregates': ListSource(NOVA, service.aggregates, records.aggregates),
+        'device_profiles': ListSource(
+            CYBORG, service.device_profiles, host_records.device_profiles
+        ),
+        'segments': ListSource('', service.aggregates, host_records.segments),
+        'projects': ListSource(KEYSTONE, service.projects, records.projects),
+        'users': ListSource(KEYSTONE, service.users, records.users),
     }
 
 
@@ -110,11 +112,11 @@ def list_places(option: str | list[str] | None) -> list[str]:
 
 def read_records(command: PlacementCommand, name: str, option: str | list[str] | None) -> Any:
     """Return the records of a list of a file or a service, or ``None`` without its option."""
-    return sources()[name].read(command, *list_places(option)) if option else None
+    return make_sources()[name].read(command, *list_places(option)) if option else None
 
 
 @contextlib.contextmanager
-def name_alternative(option: str) -> Iterator[None]:
+def suggest_option_without_nova(option: str) -> Iterator[None]:
     """Name the option that does without Nova, if Nova cannot be asked."""
     from placementclient.nova import service
 

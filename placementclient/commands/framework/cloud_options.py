@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.wording import listed, unsteady
-from placementclient.commands.framework import base, option, progress, scheduling, selectors
+from placementclient.commands.framework import (
+    base,
+    option,
+    progress,
+    selection_options,
+    server_options,
+)
 from placementclient.commands.framework.option import Option
 from placementclient.model.catalog import NOVA
 
@@ -32,14 +38,14 @@ OPTIONS = option.group_options('snapshot and assumptions', SNAPSHOT, ASSUME)
 LIVE = 'live'
 
 
-def read_selected(
+def read_selected_trees(
     command: base.PlacementCommand, workers: int = option.WORKERS, *, is_steady: bool = False
 ) -> Snapshot:
     """Return the trees that the options select, from ``--snapshot`` or from the service."""
     if command.args.snapshot:
         snapshot = read_snapshot(command, command.args.snapshot)
-        return snapshot.only(selectors.select_trees(command, snapshot))
-    return _capture(command, selectors.select_trees(command), workers, is_steady=is_steady)
+        return snapshot.only(selection_options.select_trees(command, snapshot))
+    return _capture(command, selection_options.select_trees(command), workers, is_steady=is_steady)
 
 
 def read_snapshot(
@@ -103,10 +109,12 @@ def read_cloud(
     is_steady: bool = False,
 ) -> Assumed:
     """Return the cloud of the options :data:`OPTIONS`; :func:`read` has ``is_steady``."""
-    return assume(command, read_snapshot(command, command.args.snapshot, is_steady=is_steady), warn)
+    return apply_assumptions(
+        command, read_snapshot(command, command.args.snapshot, is_steady=is_steady), warn
+    )
 
 
-def assume(
+def apply_assumptions(
     command: base.PlacementCommand, snapshot: Snapshot, warn: Callable[[str], None] | None = None
 ) -> Assumed:
     """Return a snapshot under the assumptions of ``--assume``; warn of them and their effects."""
@@ -118,7 +126,7 @@ def assume(
     from placementclient.files import disk
     from placementclient.producers.assuming import assumptions
 
-    how = scheduling.read_scheduling(command)
+    how = server_options.read_scheduling_options(command)
     entries: list[Assumption] = []
     for path in paths:
         sources = assumptions.NamedFiles(
@@ -142,7 +150,9 @@ def _read_plan(path: str, name: str) -> Plan:
 def _read_flavors(command: base.PlacementCommand, path: str, name: str | None) -> Sequence[Flavor]:
     """Return the flavors of a file beside ``path``, else of ``--flavors``, else of Nova."""
     source = getattr(command.args, 'flavors', None) or NOVA
-    return scheduling.read_flavors(command, source if name is None else _resolve_path(path, name))
+    return server_options.read_flavors(
+        command, source if name is None else _resolve_path(path, name)
+    )
 
 
 def _resolve_path(path: str, name: str) -> str:

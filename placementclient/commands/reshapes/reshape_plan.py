@@ -14,9 +14,20 @@ from placementclient import program
 from placementclient.basis import errors
 from placementclient.basis.wording import listed
 from placementclient.client.endpoints import RESHAPE
-from placementclient.commands.framework import base, compute, option, progress, reading, selectors
-from placementclient.commands.framework.changing import NOTHING, PLAN_FILE, check_free
-from placementclient.commands.framework.document import DocumentCommand, Text
+from placementclient.commands.framework import (
+    base,
+    cloud_options,
+    option,
+    progress,
+    selection_options,
+    service_lists,
+)
+from placementclient.commands.framework.change_command import (
+    NOTHING,
+    PLAN_FILE,
+    refuse_applied_plan,
+)
+from placementclient.commands.framework.document_command import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -58,7 +69,7 @@ class PlanReshape(base.ShowOne):
 
     examples = ('--spec vgpu.yaml --snapshot cloud.json --assignments gpu-map.csv -o plan.json',)
     auth_required = False
-    prints = (
+    column_names = (
         'plan',
         'trees',
         'left_out',
@@ -84,8 +95,8 @@ class PlanReshape(base.ShowOne):
             '--assignments <file>...',
             help='Providers of consumers, as CSV, JSON or YAML, instead of those of a plan',
         ),
-        *selectors.TREES,
-        compute.migrations_option('to be warned of those under way'),
+        *selection_options.TREES,
+        service_lists.migrations_option('to be warned of those under way'),
         Flag('--allow-inferred', help='Choose one if several assignments are possible'),
         Flag('--skip-infeasible', help='Leave out trees that cannot be planned'),
         Option(
@@ -108,7 +119,7 @@ class PlanReshape(base.ShowOne):
         from placementclient.render import plans
         from placementclient.runs import storage
 
-        check_free(self.args.output, self.args.overwrite)
+        refuse_applied_plan(self.args.output, self.args.overwrite)
         if self.args.snapshot is None and self.client.microversion < RESHAPE.since:
             self.log.warning(
                 f'Microversion {self.client.microversion} has no reshaper, which came with '
@@ -116,7 +127,7 @@ class PlanReshape(base.ShowOne):
             )
         spec, rows = storage.read_specified(self.args.spec, self.args.assignments)
         snapshot, providers, trees = self._read(spec)
-        migrations = compute.read_records(self, 'migrations', self.args.migrations)
+        migrations = service_lists.read_records(self, 'migrations', self.args.migrations)
         try:
             with progress.show_progress(self.app, self.log) as show:
                 plan = planner.make(
@@ -139,7 +150,7 @@ class PlanReshape(base.ShowOne):
             raise
         if self.args.snapshot:
             roots = [root for change in plan.changes for root in change.roots]
-            reading.refuse_unsteady(snapshot, self.args.snapshot, roots)
+            cloud_options.refuse_unsteady(snapshot, self.args.snapshot, roots)
         origin = replace(plan.origin or Origin(), program=program())
         warnings = [*plans.warnings(plan.changes)]
         if self.args.fail_on_warnings and warnings:
@@ -160,12 +171,12 @@ class PlanReshape(base.ShowOne):
             from placementclient.files import disk
 
             snapshot = disk.read_snapshot(self.args.snapshot)
-            trees = selectors.select_trees(self, snapshot)
+            trees = selection_options.select_trees(self, snapshot)
             return snapshot, None, snapshot.expanded(trees)
         from placementclient.producers import reshaped
         from placementclient.reading import listing
 
-        trees = listing.expanded(self.client, selectors.select_trees(self))
+        trees = listing.expanded(self.client, selection_options.select_trees(self))
         with progress.show_progress(self.app, self.log) as show:
             captured = reshaped.capture_specified(
                 self.client, spec, trees, workers=4, progress=show, expect=show.expect
@@ -180,7 +191,7 @@ class ShowReshape(DocumentCommand):
     auth_required = False
     options = (
         PLAN_FILE,
-        selectors.TREE,
+        selection_options.TREE,
         Flag('--summary', help='Totals and warnings only, without the trees'),
     )
 
@@ -208,7 +219,7 @@ class RehearseReshape(base.Lister):
 
     examples = ('plan.json --snapshot cloud.json',)
     auth_required = False
-    prints = ('stage', 'tree', 'state', 'reason')
+    column_names = ('stage', 'tree', 'state', 'reason')
     statuses = (
         (errors.ExitStatus.DIFFERS, 'something was not as planned, or not as before at the end'),
         (errors.ExitStatus.PARTIAL, 'some trees are done, some are not'),
@@ -216,7 +227,7 @@ class RehearseReshape(base.Lister):
     options = (
         PLAN_FILE,
         Option('--snapshot <file>', required=True, help='The snapshot of the plan, or a newer one'),
-        *selectors.TREES,
+        *selection_options.TREES,
     )
 
     def execute(self) -> base.Output:
@@ -226,7 +237,7 @@ class RehearseReshape(base.Lister):
 
         plan = storage.read_plan(self.args.plan)
         snapshot = disk.read_snapshot(self.args.snapshot)
-        trees = selectors.select_planned_trees(plan, self, snapshot)
+        trees = selection_options.select_planned_trees(plan, self, snapshot)
         rehearsed = functools.partial(_rehearse, plan, snapshot, trees)
         if plugin.is_running():
             # The commands of a batch before this one have a database open.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from placementclient.basis import errors
 from placementclient.basis.wording import listed
-from placementclient.commands.framework import base, compute
+from placementclient.commands.framework import base, service_lists
 from placementclient.commands.framework.option import Flag, Option, group_options
 from placementclient.model.catalog import CYBORG, GLANCE, NEUTRON, NOVA
 
@@ -80,7 +80,7 @@ ONE = group_options(
 )
 
 
-def read_scheduling(
+def read_scheduling_options(
     command: base.PlacementCommand, server: ServerRequest | None = None
 ) -> Scheduling:
     """Return the values of the options; a command may have only some of them.
@@ -105,7 +105,7 @@ def read_scheduling(
         try:
             if name == 'ports':
                 return _read_ports(command, asked, args.get('server'))
-            return compute.read_records(command, name, asked)
+            return service_lists.read_records(command, name, asked)
         except service.NoCompute as failure:
             if given:
                 raise
@@ -133,7 +133,7 @@ def read_scheduling(
     return Scheduling(settings(files), sources, parts)
 
 
-def name_places(text: str, aggregates: Iterable[HostAggregate]) -> str:
+def replace_aggregate_uuids(text: str, aggregates: Iterable[HostAggregate]) -> str:
     """Return a text with zones and names of aggregates in place of their UUIDs."""
     zones: dict[str, list[str]] = {}
     for aggregate in aggregates:
@@ -208,16 +208,18 @@ def _read_ports(
 
     parse = functools.partial(host_records.requested_ports, server=server)
     return tuple(
-        compute.Source(NEUTRON, service.ports_of(server or ''), parse).read(command, source)
+        service_lists.ListSource(NEUTRON, service.ports_of(server or ''), parse).read(
+            command, source
+        )
     )
 
 
 def read_flavors(command: base.PlacementCommand, source: str | None) -> list[Flavor]:
     """Return the flavors of a file, or all flavors of Nova; none without the option."""
-    return compute.read_records(command, 'flavors', source) or []
+    return service_lists.read_records(command, 'flavors', source) or []
 
 
-def make_requests(
+def make_flavor_requests(
     command: base.PlacementCommand,
     snapshot: Snapshot,
     flavors: Sequence[Flavor],
@@ -227,7 +229,7 @@ def make_requests(
     from placementclient.insight import owners, unknown_names
     from placementclient.nova.server_parts import Refusal
 
-    how = read_scheduling(command)
+    how = read_scheduling_options(command)
     names = unknown_names.Names.from_snapshot(snapshot)
     is_owned = owners.is_owner_required(snapshot)
     if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
@@ -252,7 +254,7 @@ def make_requests(
             warn(f'{subject} the number may be lower, as it leaves out {uncounted}')
         for absent in unknown_names.absent(names, request.first):
             sentence = unknown_names.sentence(absent)
-            warn(f'{subject} {name_places(sentence, how.sources.aggregates or ())}')
+            warn(f'{subject} {replace_aggregate_uuids(sentence, how.sources.aggregates or ())}')
         if request.first.common.resources or request.first.groups:
             yield flavor, request
         else:

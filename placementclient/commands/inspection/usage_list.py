@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from placementclient.basis import errors
-from placementclient.commands.framework import base, compute, reading
+from placementclient.commands.framework import base, cloud_options, service_lists
 from placementclient.commands.framework.option import Option
 
 #: The option for the names of the subjects, by what the lines are grouped by.
@@ -25,7 +25,7 @@ class ListUsage(base.Lister):
         '--by consumer --class VGPU --snapshot cloud.json --servers servers.json',
     )
     auth_required = False
-    nothing = 'No consumer has allocations'
+    empty_message = 'No consumer has allocations'
     options = (
         Option(
             '--by',
@@ -39,7 +39,7 @@ class ListUsage(base.Lister):
             help='Only this resource class',
         ),
         Option('--top <number>', help='Only so many rows of each class, the largest; default: all'),
-        compute.PROJECTS,
+        service_lists.PROJECTS,
         Option(
             '--users <file>|keystone',
             help='Add the names of users: a file with the output of openstack user list -f json, '
@@ -50,7 +50,7 @@ class ListUsage(base.Lister):
             help='Add the names of servers to their consumers: a list of servers as JSON, or nova: '
             'ask Nova',
         ),
-        reading.SNAPSHOT,
+        cloud_options.SNAPSHOT,
     )
 
     def execute(self) -> base.Output:
@@ -63,7 +63,7 @@ class ListUsage(base.Lister):
         self._check_names()
         names = self._names(by)
         projects = self._names('project') if by == 'consumer' else {}
-        snapshot = reading.read_snapshot(self, self.args.snapshot)
+        snapshot = cloud_options.read_snapshot(self, self.args.snapshot)
         if by == 'host':
             names = {root.uuid: root.name for root in snapshot.roots()}
         lines = usage.by_subject(snapshot, by)
@@ -93,7 +93,7 @@ class ListUsage(base.Lister):
     def _names(self, subject: str) -> Mapping[str, str]:
         """Return the names of projects, users or servers by ID, as far as an option gives them."""
         option = _NAMES.get(subject)
-        records = option and compute.read_records(self, option, getattr(self.args, option))
+        records = option and service_lists.read_records(self, option, getattr(self.args, option))
         if subject == 'consumer' and records:
             return {uuid: server.name or '' for uuid, server in records.items()}
         return records or {}

@@ -69,7 +69,7 @@ def aggregate_uuid_option(*, since: str, **settings: Any) -> Option:
     return Option(
         '--aggregate-uuid',
         since=since,
-        instead='--member-of',
+        replacement='--member-of',
         help='UUID of an aggregate; with several, membership in one of them is needed',
         **(settings or {'action': 'append', 'default': []}),
     )

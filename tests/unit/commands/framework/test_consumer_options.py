@@ -6,7 +6,7 @@ import json
 import pytest
 
 from placementclient.basis import errors
-from placementclient.commands.framework.consumers import GONE, read_uuids
+from placementclient.commands.framework.consumer_options import GONE, read_uuids
 
 A, B = '9b5ff35a-cd35-50a7-80c0-707ce10f6c97', '2826566a-e889-5900-a3df-1a7e91f13ed2'
 

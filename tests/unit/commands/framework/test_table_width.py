@@ -8,7 +8,7 @@ import re
 import pytest
 from cliff.formatters.table import TableFormatter
 
-from placementclient.commands.framework.fitting import Fitted
+from placementclient.commands.framework.table_width import FittedFormatter
 from tests.unit.dialogue import get
 
 UUID = '4e8e5957-649f-477b-9e5b-f1f75b21c03c'
@@ -80,7 +80,7 @@ def test_texts_are_wrapped_between_words(listed):
 )
 def test_tables_of_changes_capacity_and_drains_fit(names, row, columns):
     printed, warnings = io.StringIO(), list[str]()
-    Fitted(TableFormatter(), 80, warnings.append).emit_list(names, [row], printed, OPTIONS)
+    FittedFormatter(TableFormatter(), 80, warnings.append).emit_list(names, [row], printed, OPTIONS)
     lines = printed.getvalue().splitlines()
     assert lines[1].replace('|', '').split() == columns
     assert max(map(len, lines)) <= 80
@@ -90,14 +90,16 @@ def test_tables_of_changes_capacity_and_drains_fit(names, row, columns):
 def test_amounts_stay_with_their_units():
     printed = io.StringIO()
     row = 'a name of some words that has no room here', '95.1 GiB', '1,024 MiB, 2 TiB', UUID
-    Fitted(TableFormatter(), 80, print).emit_list(('a', 'b', 'c', 'd'), [row], printed, OPTIONS)
+    FittedFormatter(TableFormatter(), 80, print).emit_list(
+        ('a', 'b', 'c', 'd'), [row], printed, OPTIONS
+    )
     assert re.search(r'95\.1 GiB +\| 1,024 MiB, +\|', printed.getvalue())
 
 
 def fitted(width, names, *rows, hides=True):
     """Return the lines of a table on a terminal of this width, and the sentence about them."""
     printed, warnings = io.StringIO(), list[str]()
-    formatter = Fitted(TableFormatter(), width, warnings.append, hides=hides)
+    formatter = FittedFormatter(TableFormatter(), width, warnings.append, hides=hides)
     formatter.emit_list(names, rows, printed, OPTIONS)
     return printed.getvalue().splitlines(), ''.join(warnings)
 
@@ -150,7 +152,7 @@ def test_chosen_columns_are_wrapped_and_not_hidden():
 
 def test_the_fields_of_one_object_are_wrapped_and_not_cut():
     printed = io.StringIO()
-    fields = Fitted(TableFormatter(), 40, print)
+    fields = FittedFormatter(TableFormatter(), 40, print)
     fields.emit_one(('uuid', 'text'), (UUID, 'word ' * 30), printed, OPTIONS)
     assert printed.getvalue().count('word') == 30
     assert max(map(len, printed.getvalue().splitlines()[3:])) <= 48

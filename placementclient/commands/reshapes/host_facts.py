@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.commands.framework import base, compute, scheduling
+from placementclient.commands.framework import base, server_options, service_lists
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class AssignmentsReshape(base.Lister):
 
     examples = ('--host-facts facts --snapshot cloud.json -o gpu-map.csv',)
     auth_required = False
-    nothing = _FITS
-    prints = _COLUMNS
+    empty_message = _FITS
+    column_names = _COLUMNS
     statuses = _STATUSES
     options = (
         Option(
@@ -70,7 +70,7 @@ class AssignmentsReshape(base.Lister):
             '--servers <file>|nova...',
             help='Answer of GET /servers/detail, from compute API 2.47 on; or nova: ask Nova',
         ),
-        scheduling.IMAGES,
+        server_options.IMAGES,
         Flag('--pinned', help='With --servers: write the servers with dedicated CPUs'),
         Option('--migrations <file>|nova', help='With --pinned: the migrations; or nova: ask Nova'),
         Option('--snapshot <file>', help='Compare with the allocations of this snapshot'),
@@ -126,11 +126,11 @@ class AssignmentsReshape(base.Lister):
         from placementclient.nova.images import Images
 
         assert snapshot is not None
-        migrations = compute.read_records(self, 'migrations', self.args.migrations)
-        servers = compute.read_records(self, 'servers_with_zones', self.args.servers)
+        migrations = service_lists.read_records(self, 'migrations', self.args.migrations)
+        servers = service_lists.read_records(self, 'servers_with_zones', self.args.servers)
         images = Images()
         if self.args.images:
-            images = scheduling.read_images(self, self.args.images, list(servers.values()))
+            images = server_options.read_images(self, self.args.images, list(servers.values()))
         path = ', '.join(self.args.servers)
         results = pinned.of_servers(servers, path, snapshot, migrations or (), images)
         unlisted = 'it may be of another project, or deleted'
@@ -148,8 +148,8 @@ class DevicesReshape(base.Lister):
 
     examples = ('--devices pci.csv --device-spec nova.conf --snapshot cloud.json -o pci.yaml',)
     auth_required = False
-    nothing = _FITS
-    prints = _COLUMNS
+    empty_message = _FITS
+    column_names = _COLUMNS
     statuses = _STATUSES
     options = (
         Option(
@@ -192,7 +192,7 @@ def _read_snapshot(command: base.Lister) -> Snapshot | None:
     if command.args.snapshot:
         return disk.read_snapshot(command.args.snapshot)
     command.log.warning('Without --snapshot nothing is compared with what is allocated')
-    command.nothing = 'The facts do not contradict each other'
+    command.empty_message = 'The facts do not contradict each other'
     return None
 
 

@@ -39,71 +39,71 @@ COLUMNS = ('object', 'change', 'before', 'after', 'state', 'reason')
 OPTIONS = option.group_options('changes', option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
 
 
-class Changing(base.Lister):
+class ChangeCommand(base.Lister):
     """Shows the changes, asks for confirmation and applies them, or writes them as a plan."""
 
     formatter_namespace = base.LINES
-    prints: ClassVar[Sequence[str]] = COLUMNS
+    column_names: ClassVar[Sequence[str]] = COLUMNS
     statuses: ClassVar[tuple[tuple[ExitStatus, str], ...]] = (
-        base.WOULD_DO,
+        base.WOULD_CHANGE,
         (ExitStatus.PARTIAL, 'some changes are made, some could not be'),
     )
-    nothing = 'Nothing to change'
+    empty_message = 'Nothing to change'
 
-    def shows_changes(self) -> bool:
+    def has_change_table(self) -> bool:
         """Return whether the table has changes; else it has what the one object is now."""
         return True
 
-    def printed(self) -> Sequence[str]:
-        return COLUMNS if self.shows_changes() else self.prints
+    def list_column_names(self) -> Sequence[str]:
+        return COLUMNS if self.has_change_table() else self.column_names
 
-    def has_text(self) -> bool:
-        return self.shows_changes() and super().has_text()
+    def can_print_text(self) -> bool:
+        return self.has_change_table() and super().can_print_text()
 
-    def says_nothing(self) -> bool:
-        return self.shows_changes() or super().says_nothing()
+    def has_empty_message(self) -> bool:
+        return self.has_change_table() or super().has_empty_message()
 
-    def change(self, producer: Producer) -> base.Output:
+    def plan_and_apply(self, producer: Producer) -> base.Output:
         """Plan the changes of a producer; show, write or apply the plan, as the options say."""
-        return self.finish(self.plan(producer), producer)
+        return self.show_or_apply(self.make_plan(producer), producer)
 
-    def plan(self, producer: Producer) -> Plan:
+    def make_plan(self, producer: Producer) -> Plan:
         """Return the plan of a producer, unless the options contradict each other."""
         if self.args.plan and self.args.dry_run:
             raise UsageError('--plan and --dry-run exclude each other')
         if self.args.plan:
-            check_free(self.args.plan, self.args.overwrite)
+            refuse_applied_plan(self.args.plan, self.args.overwrite)
         return producer.plan()
 
-    def finish(self, plan: Plan, producer: Producer) -> base.Output:
+    def show_or_apply(self, plan: Plan, producer: Producer) -> base.Output:
         """Show, write or apply a plan, as the options say."""
         from placementclient.changes.summary import summary
         from placementclient.render import changes
 
         self.args.lines = changes.lines
-        if not is_planned(self):
-            return self._apply(plan, producer)
+        if not is_plan_only(self):
+            return self._confirm_and_apply(plan, producer)
         if self.args.plan:
-            self.write(plan)
+            self.write_plan(plan)
         elif plan.changes or producer.is_undone:
             self.ending = summary(plan.changes) if plan.changes else ''
             self.exit_status = ExitStatus.DIFFERS
         return changes.planned(_list_rows(plan), producer.notes if producer.has_notes else None)
 
-    def _apply(self, plan: Plan, producer: Producer) -> base.Output:
+    def _confirm_and_apply(self, plan: Plan, producer: Producer) -> base.Output:
         from placementclient.render import changes
 
         results: Sequence[TreeResult] = ()
         if plan.changes:
-            self.ask(plan)
-            results = self.carry_out(plan, producer)
+            self.confirm_plan(plan)
+            results = self.apply_plan(plan, producer)
         if producer.is_undone and self.exit_status != ExitStatus.INTERRUPTED:
             is_partial = any(result.rows for result in results)
             self.exit_status = ExitStatus.PARTIAL if is_partial else ExitStatus.ERROR
         self.ending = changes.ending(plan.changes, results, producer.notes)
         return changes.carried(results, producer.notes)
 
-    def write(self, plan: Plan) -> None:
+    def write_plan(self, plan: Plan) -> None:
         """Write a plan, unless it is empty, and print its size."""
         from placementclient.changes.summary import summary
         from placementclient.runs import storage
@@ -114,7 +114,7 @@ class Changing(base.Lister):
         storage.write_plan(self.args.plan, plan)
         self.log.warning(f'{summary(plan.changes)}. The plan is in {self.args.plan}')
 
-    def ask(self, plan: Plan) -> None:
+    def confirm_plan(self, plan: Plan) -> None:
         """Show a plan, and ask for confirmation, unless ``--yes`` is given."""
         if self.args.yes:
             return
@@ -127,7 +127,7 @@ class Changing(base.Lister):
             shown += f'\nand {counted(len(parts) - _SHOWN, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{summary(plan.changes)}. Go on?')
 
-    def carry_out(self, plan: Plan, producer: Producer) -> Sequence[TreeResult]:
+    def apply_plan(self, plan: Plan, producer: Producer) -> Sequence[TreeResult]:
         """Apply a plan, and log the errors."""
         from placementclient.changes.at_once import apply_at_once
 
@@ -164,32 +164,34 @@ def _add_names(tree: Change, error: PlacementError) -> PlacementError:
     return error.with_names({s.uuid: s.name for side in sides for s in side.walked()})
 
 
-def name_journal(path: str) -> str:
+def get_journal_path(path: str) -> str:
     return f'{path}.journal'
 
 
-def is_planned(command: Changing) -> bool:
+def is_plan_only(command: ChangeCommand) -> bool:
     """Return whether a change is only shown, or written as a plan."""
     return bool(command.args.dry_run or command.args.plan)
 
 
-def check_free(path: str, overwrite: bool) -> None:
+def refuse_applied_plan(path: str, overwrite: bool) -> None:
     """Raise an error if a file would overwrite a plan that was applied, unless it should."""
-    journal_path = name_journal(path)
+    journal_path = get_journal_path(path)
     if not overwrite and os.path.exists(journal_path):
         files = ' '.join(map(shlex.quote, (path, journal_path)))
         raise BadFile(
             path,
             f'was applied, as {journal_path} says, and status and rollback need both: write the '
-            f'new plan to {find_free_name(path)}, or, if all trees are rolled back, begin with: '
-            f'rm {files}',
+            f'new plan to {find_free_plan_path(path)}, or, if all trees are rolled back, begin '
+            f'with: rm {files}',
         )
 
 
-def find_free_name(path: str) -> str:
+def find_free_plan_path(path: str) -> str:
     """Return the first free name for a file with the next plan."""
     stem, end = os.path.splitext(path)
     names = (f'{stem}-{number}{end}' for number in itertools.count(2))
     return next(
-        name for name in names if not (os.path.exists(name) or os.path.exists(name_journal(name)))
+        name
+        for name in names
+        if not (os.path.exists(name) or os.path.exists(get_journal_path(name)))
     )

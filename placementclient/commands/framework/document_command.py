@@ -22,7 +22,7 @@ class Text(NamedTuple):
     data: Mapping[str, Any]
     lines: Iterable[str]
     #: Whether there are colours in it.
-    painted: bool = False
+    has_colours: bool = False
 
 
 class TextFormatter(SingleFormatter, ListFormatter):
@@ -34,7 +34,7 @@ class TextFormatter(SingleFormatter, ListFormatter):
     def emit_one(
         self, column_names: Sequence[str], data: Any, stdout: TextIO, parsed_args: Any
     ) -> None:
-        as_seen = painted if parsed_args.text.painted else printable
+        as_seen = painted if parsed_args.text.has_colours else printable
         stdout.writelines(f'{as_seen(unbroken(line))}\n' for line in parsed_args.text.lines)
 
     def emit_list(

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 
 @contextlib.contextmanager
-def interruptible() -> Iterator[None]:
+def handle_signals() -> Iterator[None]:
     """Let SIGTERM stop a command as Ctrl-C does, and a second signal stop the process at once."""
     # The first waits for answers to what was sent. Only the main thread gets signals; one that has
     # a handler of its own keeps it.

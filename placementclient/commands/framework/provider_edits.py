@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from placementclient.api.attempts import edited
 from placementclient.basis import errors
 from placementclient.basis.wording import suggestion
-from placementclient.commands.framework import changing, option, selectors
-from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework import change_command, option, selection_options
+from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Option
 from placementclient.model.providers import is_uuid
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from placementclient.producers.edited import Edit
     from placementclient.render.columns import Columns, Output
 
-OPTIONS = (*selectors.OPTIONS, *changing.OPTIONS)
+OPTIONS = (*selection_options.OPTIONS, *change_command.OPTIONS)
 #: The options that only many providers can have.
-ONLY_MANY = (option.DRY_RUN, changing.PLAN)
+ONLY_MANY = (option.DRY_RUN, change_command.PLAN)
 #: The first argument; with selectors it may be the first of the names.
 PROVIDER = Option(
     'provider',
-    missable=True,
+    is_checked_later=True,
     help='Name or UUID of the provider; not with --all, --match, --with-trait, --with-class and '
     '--member-of, which select many: those that meet all conditions',
 )
 
 
-def edits_many(command: Changing) -> bool:
+def is_bulk_edit(command: ChangeCommand) -> bool:
     """Return whether selectors choose the resource providers, so that the table has changes."""
-    return selectors.are_set(command.args)
+    return selection_options.has_selection(command.args)
 
 
-def check_number(command: Changing, only_many: Sequence[Option] = ONLY_MANY) -> None:
+def check_bulk_options(command: ChangeCommand, only_many: Sequence[Option] = ONLY_MANY) -> None:
     """Refuse options that only many resource providers can have, or only one."""
-    is_many = edits_many(command)
+    is_many = is_bulk_edit(command)
     if is_many and command.args.generation is not None:
         raise errors.UsageError("--generation is one provider's, not of selectors")
     for choice in () if is_many else only_many:
@@ -48,44 +48,44 @@ def check_number(command: Changing, only_many: Sequence[Option] = ONLY_MANY) -> 
             raise errors.UsageError(f'{choice.flags[0]} needs a selector: --match NAME for one')
 
 
-def edit_selected(command: Changing, name: str, edit: Edit) -> Output:
+def edit_selected_providers(command: ChangeCommand, name: str, edit: Edit) -> Output:
     """Edit all selected resource providers, or only plan or show the edit.
 
     :param name: that of the command, for the plan
     """
     from placementclient.producers.edits import Edits
 
-    selection = selectors.make_selector(command.client, command.args)
+    selection = selection_options.make_selector(command.client, command.args)
     edits = Edits(command.client, name, selection, edit, with_usages=bool(command.args.plan))
-    plan = command.plan(edits)
+    plan = command.make_plan(edits)
     command.warn(edits.remarks)
     refused = [f'{note.subject}: {note.reason}' for note in edits.notes]
     if refused and not plan.changes:
         raise errors.BadArgument('\n'.join(refused))
     for line in refused:
         command.log.error(line)
-    output = command.finish(plan, edits)
+    output = command.show_or_apply(plan, edits)
     if refused and command.exit_status in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS):
         command.exit_status = errors.ExitStatus.PARTIAL
     return output
 
 
 @dataclass(frozen=True)
-class NamesFacet:
+class ProviderNames:
     """Names that resource providers have, which a command adds or removes: traits, or aggregates.
 
     :param option: the argument with the names
     :param read: reads the names of a resource provider
     :param write: replaces them
-    :param spelled: returns names in Placement's spelling
+    :param normalize: returns names in Placement's spelling
     """
 
-    facet: str
+    kind: str
     option: Option
     read: Callable[..., Read[list[str]]]
     write: Callable[..., Read[list[str]]]
     column: Columns
-    spelled: Callable[[Client, list[str]], list[str]]
+    normalize: Callable[[Client, list[str]], list[str]]
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -93,9 +93,9 @@ class NamesFacet:
         return (PROVIDER, self.option, option.GENERATION, *OPTIONS)
 
 
-def edit_names(command: Changing, names: NamesFacet, *, removes: bool) -> Output:
+def edit_names(command: ChangeCommand, names: ProviderNames, *, removes: bool) -> Output:
     """Add names to one resource provider or to many, or remove them."""
-    args, is_many = command.args, edits_many(command)
+    args, is_many = command.args, is_bulk_edit(command)
     words = getattr(args, names.option.dest) or []
     if is_many and args.provider is not None:
         # With selectors, the first argument is a name too.
@@ -103,25 +103,25 @@ def edit_names(command: Changing, names: NamesFacet, *, removes: bool) -> Output
     needed = {PROVIDER: is_many or args.provider, names.option: words}
     if lacking := [option.settings['metavar'] for option in needed if not needed[option]]:
         command.refuse(f'the following arguments are required: {", ".join(lacking)}')
-    check_number(command)
-    requested = names.spelled(command.client, words)
+    check_bulk_options(command)
+    requested = names.normalize(command.client, words)
     if not is_many:
-        return _edit_one(command, names, requested, removes=removes)
+        return _edit_provider(command, names, requested, removes=removes)
     from placementclient.producers.edited import NamesEdit
 
     verb = 'remove' if removes else 'add'
     sets = frozenset(() if removes else requested), frozenset(requested if removes else ())
-    return edit_selected(
-        command, f'resource provider {names.option.dest} {verb}', NamesEdit(names.facet, *sets)
+    return edit_selected_providers(
+        command, f'resource provider {names.option.dest} {verb}', NamesEdit(names.kind, *sets)
     )
 
 
-def _edit_one(
-    command: Changing, names: NamesFacet, requested: list[str], *, removes: bool
+def _edit_provider(
+    command: ChangeCommand, names: ProviderNames, requested: list[str], *, removes: bool
 ) -> Output:
     """Edit the names of the argument ``<provider>``; return those that it has then."""
     client, uuid = command.client, command.provider_uuid
-    command.nothing = f'The resource provider has no {names.facet}'
+    command.empty_message = f'The resource provider has no {names.kind}'
     is_first = True
 
     def change(live: list[str]) -> list[str]:

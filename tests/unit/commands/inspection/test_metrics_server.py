@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from requests_mock import ANY
 
 from placementclient.basis import errors
-from placementclient.commands.inspection import serving
+from placementclient.commands.inspection import metrics_server
 from placementclient.render import metrics
 from tests.unit.commands.inspection.test_capacity_export import figures
 
@@ -37,7 +37,7 @@ class Clock:
 def collecting(*readings):
     """A collector with these readings, of which it raises the exceptions; or with empty ones."""
     read = Mock(side_effect=readings or None, return_value=[])
-    return serving.Collector(read, 10, logging.getLogger('told'))
+    return metrics_server.Collector(read, 10, logging.getLogger('told'))
 
 
 def scraped(collector):
@@ -50,7 +50,7 @@ def is_up(collector):
 
 def test_the_exporter_is_up_for_three_intervals_after_a_success(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(serving, 'time', clock)
+    monkeypatch.setattr(metrics_server, 'time', clock)
     collector = collecting([], AWAY, [])
     assert not is_up(collector)
     collector.read()
@@ -116,8 +116,8 @@ def test_a_reading_has_one_deadline(placement, service, monkeypatch):
         collector.read()
         scrapes.append(scraped(collector))
 
-    monkeypatch.setattr(serving, 'time', clock)
-    monkeypatch.setattr(serving, 'serve', serve)
+    monkeypatch.setattr(metrics_server, 'time', clock)
+    monkeypatch.setattr(metrics_server, 'serve', serve)
     service._mocker.request(ANY, ANY, json=fail)
     result = placement(
         '--os-placement-timeout 50 resource capacity export --serve :0 --interval 30'
@@ -133,7 +133,7 @@ def test_a_reading_has_one_deadline(placement, service, monkeypatch):
 
 @pytest.mark.parametrize('address', ['127.0.0.1', '::1', ''])
 def test_a_scrape_gets_the_format_that_it_accepts(address):
-    with serving.served(address, 0, collecting()) as port:
+    with metrics_server.served(address, 0, collecting()) as port:
         host = f'[{address}]' if ':' in address else address or '127.0.0.1'
         url = f'http://{host}:{port}/metrics'
         with urllib.request.urlopen(url, timeout=60) as answer:
@@ -151,8 +151,8 @@ def test_a_scrape_gets_the_format_that_it_accepts(address):
 @pytest.mark.parametrize('host', ['127.0.0.1', 'nowhere.invalid'])
 def test_an_address_that_cannot_be_used_is_an_error(host):
     with (
-        serving.served('127.0.0.1', 0, collecting()) as port,
+        metrics_server.served('127.0.0.1', 0, collecting()) as port,
         pytest.raises(errors.PlacementError, match=f'^{host}:{port}: '),
-        serving.served(host, port, collecting()),
+        metrics_server.served(host, port, collecting()),
     ):
         pass

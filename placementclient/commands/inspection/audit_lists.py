@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.basis import errors
-from placementclient.commands.framework import base, compute, reading, scheduling
+from placementclient.commands.framework import base, cloud_options, server_options, service_lists
 from placementclient.commands.framework.option import Option, group_options
 from placementclient.model.catalog import IRONIC, KEYSTONE, NEUTRON, NOVA
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 #: The options for the lists.
 LISTS = group_options(
-    scheduling.LISTS,
-    compute.SERVERS,
+    server_options.LISTS,
+    service_lists.SERVERS,
     *(
         Option(
             f'--{name}',
@@ -87,11 +87,11 @@ class Told(NamedTuple):
 
 def _is_live(command: base.PlacementCommand, lists: Lists) -> bool:
     """Return whether Nova itself has listed the servers."""
-    places = compute.list_places(command.args.servers)
+    places = service_lists.list_places(command.args.servers)
     return NOVA in places or ('servers' in lists.records and not places)
 
 
-class _Reading:
+class _ListReader:
     """A reading of lists; it asks a silent service once, and repeats one list of one that fails."""
 
     def __init__(self, command: base.PlacementCommand) -> None:
@@ -100,7 +100,7 @@ class _Reading:
         self._silent: dict[str, errors.PlacementError] = {}
         self._failing = set[str]()
 
-    def read(self, name: str, source: compute.Source, places: Sequence[str]) -> None:
+    def read(self, name: str, source: service_lists.ListSource, places: Sequence[str]) -> None:
         """Read a list; one that cannot be used leaves out its checks."""
         from placementclient.nova import schema, service
 
@@ -141,16 +141,16 @@ class _Reading:
 
 def _read_lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
     """Read the lists of the options; without options or a snapshot, ask for those needed."""
-    options = {name: compute.list_places(getattr(command.args, name)) for name in _NAMES}
+    options = {name: service_lists.list_places(getattr(command.args, name)) for name in _NAMES}
     # The services tell which cells do not answer: other lists do not.
     default = (*ALWAYS, 'services', *needed)
     if any(options.values()) or command.args.snapshot:
         default = ()
-    reading, sources = _Reading(command), compute.sources()
+    reader, sources = _ListReader(command), service_lists.make_sources()
     for name, option in options.items():
         if places := option or [sources[name].service] * (name in default):
-            reading.read(name, sources[name], places)
-    return reading.lists
+            reader.read(name, sources[name], places)
+    return reader.lists
 
 
 def examine(
@@ -170,7 +170,9 @@ def examine(
     read = functools.partial(_read, command, ids, told or Told(), is_steady=is_steady)
     cloud, lists = read()
     audit = judge(cloud, None)
-    places = {place for n in _NAMES for place in compute.list_places(getattr(command.args, n))}
+    places = {
+        place for n in _NAMES for place in service_lists.list_places(getattr(command.args, n))
+    }
     is_live = not places or not places.isdisjoint((NOVA, KEYSTONE, IRONIC, NEUTRON))
     if audit.has_suspects and is_live and not command.args.snapshot:
         earlier = cloud
@@ -198,7 +200,7 @@ def _read(
         # The other services know the real hosts, not the assumed ones.
         needed &= {'flavors', 'limits'}
     lists = _read_lists(command, needed) if is_reversed else None
-    assumption = reading.read_cloud(command, is_steady=is_steady)
+    assumption = cloud_options.read_cloud(command, is_steady=is_steady)
     lists = lists or _read_lists(command, needed)
     servers = lists.records.get('servers')
     _read_images(command, lists, assumption.snapshot)
@@ -209,7 +211,7 @@ def _read(
         lists.records['servers'] = servers | {uuid: Server(uuid) for uuid in assumed_servers}
     answers = Answers(
         **lists.records,
-        scheduling=scheduling.read_scheduling(command),
+        scheduling=server_options.read_scheduling_options(command),
         gone=told.gone,
         ignored=told.ignored,
         ratios=_group_by_root(assumption.snapshot, told.ratios),
@@ -228,7 +230,7 @@ def _read_images(command: base.PlacementCommand, lists: Lists, snapshot: Snapsho
         return
     try:
         placed = [server for uuid, server in servers.items() if uuid in snapshot.consumers]
-        lists.records['images'] = scheduling.read_images(command, source, placed)
+        lists.records['images'] = server_options.read_images(command, source, placed)
     except schema.BadList as fault:
         lists.faults.append(f'{fault}. Only the flavors of servers count')
         lists.refused.add('images')
