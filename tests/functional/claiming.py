@@ -1,35 +1,87 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers claimed one by one, until the service grants no more."""
 
+from collections import Counter
+
+from msgspec.structs import replace
+
 from placementclient.api import allocation, allocation_candidate
 from placementclient.model.consumers import Consumer
-from tests.functional.clouds import uuid_of
+from placementclient.model.snapshots import Snapshot
+from tests.functional import databases
+from tests.functional.clouds import captured, uuid_of
 
 
-def claim_all(client, request, count, case, root=None):
-    """Claim what is granted until nothing is, free it again, and return how many there were.
+def claim_all(client, request, clouds, count, cloud_of):
+    """Claim servers in each cloud until none is granted there, and free them again.
 
-    :param count: returns how many fit, in the present state
-    :param root: the UUID of the root of the only tree to claim on
+    The clouds are in one Placement: each gets one server at a time, all with the same requests.
+
+    :param clouds: the content of each, by a key
+    :param count: returns how many servers fit in a cloud of a key with some content
+    :param cloud_of: returns the key for a candidate's roots; None if it is not to be claimed
+    :return: the allocations of the servers of each cloud, as many as were counted at first
     """
-    expected, servers = count(), list[str]()
-    while candidates := _granted(client, request, root):
-        # Not every candidate leaves as many for others.
+    claims = _Claims(count, clouds)
+    with databases.restored(databases.sqlite_file(client.session)):
+        # In one transaction: a connection for each request costs more than the request.
+        with client.session.auth.transaction():
+            while granted := _granted(client, request, cloud_of):
+                servers = [claims.choose(key, candidates) for key, candidates in granted.items()]
+                version = client.microversion
+                allocation.replace(
+                    client, {s.uuid: allocation.body_of(s, version) for s in servers}
+                )
+        claims.check(captured(client))
+    return claims.allocations
+
+
+class _Claims:
+    """The servers of each cloud, and the state that they leave.
+
+    :param count: as of :func:`claim_all`
+    """
+
+    def __init__(self, count, clouds):
+        self._count, self._states = count, dict(clouds)
+        self._expected = {key: count(key, cloud) for key, cloud in clouds.items()}
+        self.allocations = {key: [] for key in clouds}
+
+    def choose(self, key, candidates):
+        """Return one more server, of a candidate that leaves as many as before for others."""
+        claimed = self.allocations[key]
+        left = self._expected[key] - len(claimed) - 1
+        uuid = uuid_of(f'claim {len(claimed)} of {key}')
         for candidate in candidates:
-            servers.append(uuid_of(f'claim{len(servers)}'))
-            server = Consumer(servers[-1], candidate.allocations, 'p', 'u', None, 'INSTANCE')
-            allocation.set(client, server)
-            if len(candidates) == 1 or count() == expected - len(servers):
-                break
-            allocation.delete(client, servers.pop())
-        else:
-            raise AssertionError(f'no candidate leaves room for the others: {case}')
-    for server in servers:
-        allocation.delete(client, server)
-    assert len(servers) == expected, case
-    return expected
+            server = Consumer(uuid, candidate.allocations, 'p', 'u', None, 'INSTANCE')
+            state = _with_server(self._states[key], server)
+            if len(candidates) == 1 or self._count(key, state) == left:
+                self._states[key] = state
+                claimed.append(server.allocations)
+                return server
+        raise AssertionError(f'no candidate leaves room for {left} more: {key}')
+
+    def check(self, snapshot):
+        """Check that all that fit were granted, and that the service has their usages."""
+        assert {key: len(claimed) for key, claimed in self.allocations.items()} == self._expected
+        for key, cloud in self._states.items():
+            for uuid, state in cloud.providers.items():
+                assert Counter(snapshot.providers[uuid].usages) == Counter(state.usages), key
 
 
-def _granted(client, request, root):
+def _granted(client, request, cloud_of):
+    """Return the candidates of each cloud that has some."""
     candidates, summaries = allocation_candidate.list(client, request)
-    return [c for c in candidates if root is None or c.roots(summaries) == {root}]
+    granted = {}
+    for candidate in candidates:
+        if (key := cloud_of(candidate.roots(summaries))) is not None:
+            granted.setdefault(key, []).append(candidate)
+    return granted
+
+
+def _with_server(cloud, server):
+    providers = dict(cloud.providers)
+    for uuid, resources in server.allocations.items():
+        usages = Counter(providers[uuid].usages) + Counter(resources)
+        providers[uuid] = replace(providers[uuid], usages=dict(usages))
+    return Snapshot(providers.values(), [*cloud.consumers.values(), server])

@@ -58,6 +58,20 @@ def clear(path):
             database.execute(f'DELETE FROM {table}')
 
 
+@contextlib.contextmanager
+def restored(path):
+    """Bring a SQLite database back to its present content after the block."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        before = database.serialize()
+    yield
+    with (
+        contextlib.closing(sqlite3.connect(path)) as database,
+        contextlib.closing(sqlite3.connect(':memory:')) as copy,
+    ):
+        copy.deserialize(before)
+        copy.backup(database)
+
+
 def content(connection):
     """What a SQLite database has, by table, in an order that does not depend on anything."""
     return {

@@ -327,17 +327,16 @@ def test_as_many_servers_fit_as_can_be_claimed(service_clients):
         snapshot, chance = loaded(client, seed)
         for _ in range(3):
             request = random_request(chance, list(snapshot.providers), '1.39')
+            case = seed, request
+
+            def count(case, snapshot):
+                return fits.by_tree(Topology(snapshot), case[1])[-1].count
+
             try:
-                claimed += claim_all(
-                    client,
-                    request,
-                    lambda request=request: _count(client, request),
-                    (seed, request),
+                servers = claim_all(
+                    client, request, {case: snapshot}, count, lambda _, case=case: case
                 )
             except errors.ServerError:
                 continue
+            claimed += len(servers[case])
     assert claimed >= len(FEW)
-
-
-def _count(client, request):
-    return fits.by_tree(Topology(clouds.captured(client)), request)[-1].count
