@@ -341,7 +341,7 @@ def plan(n: int) -> Read:
     """A reshape of many hosts."""
     spec = specifications.from_document(specified(2), 'spec.yaml')
     live = used(cloud(hosts=n, servers=0))
-    return lambda: planner.make(live, spec, (), allow_inferred=True)
+    return lambda: planner.plan_reshape(live, spec, (), allow_inferred=True)
 
 
 def subjects(folder: Path) -> dict[str, tuple[Prepare, int]]:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from placementclient.planner.solve.problem import Bin, Demand, Item
-from placementclient.planner.solve.search import Impossible, search
+from placementclient.planner.solve.search import Impossible, search_placements
 
 #: Megabytes of memory that flavours have.
 MEMORY = (512, 1024, 2048, 4096, 8192, 12288, 16384, 24576, 32768, 65536)
@@ -117,7 +117,7 @@ def main() -> None:
     print(f'{"shape":54} {"seconds":>8}  answer')
     for name, bins, items in shapes():
         start = time.perf_counter()
-        answer = search(bins, items, timeout)
+        answer = search_placements(bins, items, timeout)
         print(f'{name:54} {time.perf_counter() - start:8.2f}  {verdict(answer)}', flush=True)
 
 

@@ -115,9 +115,11 @@ def main() -> None:
         return
     assigned = rows(arguments.hosts) if arguments.mapped else []
     start = time.perf_counter()
-    plan = planner.make(snapshot, reshape_spec(), assigned, allow_inferred=not arguments.mapped)
+    plan = planner.plan_reshape(
+        snapshot, reshape_spec(), assigned, allow_inferred=not arguments.mapped
+    )
     planned = time.perf_counter()
-    invariants.check(plan)
+    invariants.check_plan(plan)
     checked = time.perf_counter()
     planning = peak()
     with tempfile.TemporaryDirectory() as folder:

@@ -113,7 +113,7 @@ def planned(snapshot: Snapshot) -> Plan:
         ],
     }
     spec = specifications.from_document(document, 'benchmark')
-    return planner.make(snapshot, spec, allow_inferred=True)
+    return planner.plan_reshape(snapshot, spec, allow_inferred=True)
 
 
 def opened(page: Path) -> dict[str, Any]:

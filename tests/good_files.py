@@ -93,7 +93,7 @@ device_spec = {"vendor_id": "8086", "product_id": "1572", "address": "0000:81:*.
 device_spec = [{"vendor_id": "10de", "traits": "CUSTOM_A40",
   "address": {"domain": "0000", "bus": ".*", "slot": "0[0-9]", "function": "1"}}]
 """
-PLAN = planner.make(
+PLAN = planner.plan_reshape(
     disk.read_snapshot(str(CLOUD)), specifications.from_document(SPEC, 'spec'), skip_infeasible=True
 )
 

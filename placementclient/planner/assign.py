@@ -10,11 +10,16 @@ from placementclient.model.plans import Label, PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner.diagnose import diagnose
-from placementclient.planner.infeasibility import Cause, OpenRow, Refused
+from placementclient.planner.infeasibility import Cause, Refused, UndecidedRow
 from placementclient.planner.layout.assignment import AssignmentProblem
 from placementclient.planner.layout.options import ConsumerItem
 from placementclient.planner.layout.target_state import HoldingKey, InventoryKey, TargetState
-from placementclient.planner.solve.search import TIMEOUT, Impossible, ItemDecision, search
+from placementclient.planner.solve.search import (
+    TIMEOUT,
+    Impossible,
+    ItemDecision,
+    search_placements,
+)
 
 
 @dataclass(slots=True)
@@ -27,11 +32,11 @@ class Assignment:
     """
 
     rows: list[PlannedRow]
-    undecided: list[OpenRow]
+    undecided: list[UndecidedRow]
     unproved: int = 0
 
 
-def assign(
+def assign_targets(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
@@ -45,21 +50,24 @@ def assign(
     """
     problem = AssignmentProblem(snapshot, target_state, spec, assigned)
     for refusals in (
-        _hidden(snapshot, target_state),
-        chain(_overfull(problem, target_state, spec), _addition_refusals(target_state)),
+        _find_hidden_usage(snapshot, target_state),
+        chain(
+            _find_overfull_inventories(problem, target_state, spec),
+            _find_refused_additions(target_state),
+        ),
     ):
         if causes := [*refusals]:
             raise Refused(causes)
     problem.add_consumers()
-    result = search(problem.bins, problem.items, timeout)
+    result = search_placements(problem.bins, problem.items, timeout)
     if isinstance(result, Impossible):
         raise Refused(*diagnose(target_state, problem, result))
     if result is None:
         raise Refused([Cause('undetermined', target_state.name, unproved=0, seconds=timeout)])
-    return labelled(target_state, problem.consumer_items, result)
+    return label_rows(target_state, problem.consumer_items, result)
 
 
-def _hidden(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
+def _find_hidden_usage(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
     """Return the usage of sources that no consumer accounts for."""
     for key in target_state.targets:
         source, name = key
@@ -76,14 +84,19 @@ def _hidden(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
             )
 
 
-def _overfull(problem: AssignmentProblem, target_state: TargetState, spec: Spec) -> Iterator[Cause]:
+def _find_overfull_inventories(
+    problem: AssignmentProblem, target_state: TargetState, spec: Spec
+) -> Iterator[Cause]:
     """Return changed inventories that are too small for the remaining usage."""
     for provider in target_state.providers.values():
         before, after = provider.inventories_before, provider.inventories
         for name, inventory in after.items():
             if inventory == before.get(name):
                 continue
-            used, room = problem.static(InventoryKey(provider.uuid, name)), inventory.capacity
+            used, room = (
+                problem.sum_fixed_usage(InventoryKey(provider.uuid, name)),
+                inventory.capacity,
+            )
             was = before[name].capacity if name in before else 0
             if used > room + max(0, used - was) or room < 0:
                 yield Cause(
@@ -96,7 +109,7 @@ def _overfull(problem: AssignmentProblem, target_state: TargetState, spec: Spec)
                 )
 
 
-def _addition_refusals(target_state: TargetState) -> Iterator[Cause]:
+def _find_refused_additions(target_state: TargetState) -> Iterator[Cause]:
     """Return the reasons why the service would refuse the additions: units and capacity."""
     needs: dict[InventoryKey, int] = {}
     for consumer_uuid, amounts in target_state.additions.items():
@@ -128,7 +141,7 @@ def _addition_refusals(target_state: TargetState) -> Iterator[Cause]:
             )
 
 
-def labelled(
+def label_rows(
     target_state: TargetState,
     consumer_items: Sequence[ConsumerItem],
     decisions: Sequence[ItemDecision],
@@ -144,7 +157,7 @@ def labelled(
             label = Label.FORCED
             if _has_choice(target_state, item, decision, position):
                 label = Label.INFERRED
-                open_row, is_certain = _open_row(target_state, item, decision, position)
+                open_row, is_certain = _make_undecided_row(target_state, item, decision, position)
                 if is_certain:
                     assignment.undecided.append(open_row)
                 else:
@@ -163,7 +176,7 @@ def labelled(
                     ordered.append((holding.order, row))
     ordered.sort(key=itemgetter(0))
     assignment.rows += [row for _, row in ordered]
-    assignment.rows += _addition_rows(target_state)
+    assignment.rows += _make_addition_rows(target_state)
     return assignment
 
 
@@ -178,9 +191,9 @@ def _has_choice(
     return len({item.options[option][position] for option in decision.possible}) > 1
 
 
-def _open_row(
+def _make_undecided_row(
     target_state: TargetState, item: ConsumerItem, decision: ItemDecision, position: int
-) -> tuple[OpenRow, bool]:
+) -> tuple[UndecidedRow, bool]:
     """Return the row of a holding that has a choice, and whether it certainly has one."""
     parts = dict.fromkeys(item.options[option][position] for option in decision.possible)
     targets = dict.fromkeys(target for target, _ in chain(*parts))
@@ -190,7 +203,7 @@ def _open_row(
     has_names = any(names.count(name) > 1 for name in choices)
     classes = dict.fromkeys(target.key.resource_class for target in targets) if has_names else ()
     roots = {root.uuid: root.name for root in target_state.roots}
-    row = OpenRow(
+    row = UndecidedRow(
         roots.get(holding.source.root_provider_uuid, target_state.name),
         item.consumer.uuid,
         holding.resource_class,
@@ -202,7 +215,7 @@ def _open_row(
     return row, decision.proved or len(parts) > len(decision.placement)
 
 
-def _addition_rows(target_state: TargetState) -> Iterator[PlannedRow]:
+def _make_addition_rows(target_state: TargetState) -> Iterator[PlannedRow]:
     """Return the rows of additions."""
     for consumer_uuid, amounts in target_state.additions.items():
         for (provider_uuid, name), amount in amounts.items():

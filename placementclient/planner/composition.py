@@ -16,7 +16,7 @@ from placementclient.planner.assign import Assignment
 from placementclient.planner.layout.target_state import TargetProvider, TargetState
 
 
-def compose(
+def compose_change(
     snapshot: Snapshot,
     target_state: TargetState,
     assignment: Assignment,
@@ -30,7 +30,7 @@ def compose(
     :raises invariants.BadPlan: if the planner has made a mistake
     """
     providers = target_state.providers
-    consumers = list(_consumer_changes(snapshot, target_state, assignment.rows))
+    consumers = list(_change_consumers(snapshot, target_state, assignment.rows))
     gains = gained((change.before.allocations, change.after.allocations) for change in consumers)
     tree = Change(
         {root.uuid: root.name for root in target_state.roots},
@@ -39,12 +39,15 @@ def compose(
             (change.before for change in consumers),
         ),
         Snapshot(
-            (provider.after(_used(provider, gains[uuid])) for uuid, provider in providers.items()),
+            (
+                provider.to_state(_sum_usages(provider, gains[uuid]))
+                for uuid, provider in providers.items()
+            ),
             (change.after for change in consumers if change.after.allocations),
         ),
         is_atomic=True,
         reasons=tuple(assignment.rows),
-        residents=_residents(snapshot, target_state),
+        residents=_find_residents(snapshot, target_state),
         moves=tuple(
             InventoryMove(
                 providers[flow.origin.provider_uuid].name,
@@ -58,11 +61,11 @@ def compose(
     )
     invariants.check_tree(tree, spec)
     return dataclasses.replace(
-        tree, warnings=tuple(warnings.warnings_of(snapshot, target_state, tree, migrations))
+        tree, warnings=tuple(warnings.find_warnings(snapshot, target_state, tree, migrations))
     )
 
 
-def _used(provider: TargetProvider, gains: Mapping[str, int]) -> dict[str, int]:
+def _sum_usages(provider: TargetProvider, gains: Mapping[str, int]) -> dict[str, int]:
     """Return how much of each class of a provider is in use after its change."""
     before = provider.before.usages if provider.before else {}
     sums = {name: before.get(name, 0) + gains.get(name, 0) for name in {**before, **gains}}
@@ -70,7 +73,7 @@ def _used(provider: TargetProvider, gains: Mapping[str, int]) -> dict[str, int]:
     return {name: amount for name, amount in sums.items() if amount or name in remaining}
 
 
-def _consumer_changes(
+def _change_consumers(
     snapshot: Snapshot, target_state: TargetState, rows: Sequence[PlannedRow]
 ) -> Iterator[ConsumerChange]:
     """Return every consumer with an amount that moves, with all its allocations."""
@@ -81,11 +84,11 @@ def _consumer_changes(
             by_consumer.setdefault(row.consumer_uuid, []).append(row)
     for uuid, moving in sorted(by_consumer.items()):
         consumer = snapshot.consumers[uuid]
-        after = _moved(consumer.allocations, moving, uuids)
+        after = _apply_rows(consumer.allocations, moving, uuids)
         yield ConsumerChange(consumer, replace(consumer, allocations=after))
 
 
-def _moved(
+def _apply_rows(
     before: Allocations, rows: Sequence[PlannedRow], uuids: Mapping[str, str]
 ) -> Allocations:
     """Return the allocations of a consumer after its rows."""
@@ -104,7 +107,7 @@ def _moved(
     return {provider_uuid: resources for provider_uuid, resources in positive.items() if resources}
 
 
-def _residents(snapshot: Snapshot, target_state: TargetState) -> tuple[str, ...]:
+def _find_residents(snapshot: Snapshot, target_state: TargetState) -> tuple[str, ...]:
     """Return the consumers that hold a moved class on a local target and keep it there."""
     residents: set[str] = set()
     for _, (provider_uuid, name), _, _ in target_state.flows:

@@ -19,10 +19,14 @@ def diagnose(
     """Return the causes of the first kind that applies, and the room of each inventory."""
     diagnosis = _Diagnosis(target_state, problem)
     slack = list(diagnosis.slack(impossible.free))
-    for reason in (diagnosis.units, diagnosis.overflows, diagnosis.totals):
+    for reason in (
+        diagnosis.find_refused_amounts,
+        diagnosis.find_overfilled_targets,
+        diagnosis.find_scarce_classes,
+    ):
         if causes := list(reason()):
             return causes, slack
-    return [diagnosis.packing(impossible)], slack
+    return [diagnosis.explain_packing(impossible)], slack
 
 
 class _Diagnosis:
@@ -42,14 +46,16 @@ class _Diagnosis:
                 room=free[number],
             )
 
-    def units(self) -> Iterator[Cause]:
+    def find_refused_amounts(self) -> Iterator[Cause]:
         """Return the allocations whose amounts no target allows."""
         for item in self._problem.consumer_items:
             if item.is_refused:
-                causes = [self._refused(item, index) for index in range(len(item.holdings))]
+                causes = [
+                    self._explain_refused_amount(item, index) for index in range(len(item.holdings))
+                ]
                 yield from [cause for cause, is_alone in causes if is_alone] or [causes[0][0]]
 
-    def _refused(self, item: ConsumerItem, index: int) -> tuple[Cause, bool]:
+    def _explain_refused_amount(self, item: ConsumerItem, index: int) -> tuple[Cause, bool]:
         """Return why an allocation has no target, and whether its own units are the reason."""
         holding, tried = item.holdings[index], dict[tuple[int, int, int], None]()
         for option in item.options:
@@ -57,8 +63,8 @@ class _Diagnosis:
             for target, amount in chain(*option):
                 sums[target.key] += amount
             for target, amount in option[index]:
-                total = self._problem.retained(item.consumer, target.key) + sums[target.key]
-                tried[self._problem.number(target.key), amount, total] = None
+                total = self._problem.find_retained(item.consumer, target.key) + sums[target.key]
+                tried[self._problem.number_bin(target.key), amount, total] = None
         largest = max(
             self._bins[number].units.max_unit - total + amount for number, amount, total in tried
         )
@@ -66,64 +72,66 @@ class _Diagnosis:
         uuid, name, amount = item.consumer.uuid, holding.resource_class, holding.amount
         facts = {'consumer_uuid': uuid, 'resource_class': name, 'amount': amount}
         if amount > largest:
-            return self._cause('too-large', **facts, largest=largest), is_alone
+            return self._make_cause('too-large', **facts, largest=largest), is_alone
         numbers = dict.fromkeys(number for number, _, _ in tried)
-        units = tuple((self._name(number), *self._bins[number].units) for number in numbers)
-        return self._cause('bad-amount', **facts, units=units), is_alone
+        units = tuple(
+            (self._get_provider_name(number), *self._bins[number].units) for number in numbers
+        )
+        return self._make_cause('bad-amount', **facts, units=units), is_alone
 
-    def _cause(self, kind: str, **values: object) -> Cause:
+    def _make_cause(self, kind: str, **values: object) -> Cause:
         return Cause(kind, self._tree, None, **values)
 
-    def overflows(self) -> Iterator[Cause]:
+    def find_overfilled_targets(self) -> Iterator[Cause]:
         """Return the targets that assignments alone overfill."""
         needs = Counter[int]()
         for item in self._problem.consumer_items:
             for holding, parts in zip(item.holdings, item.options[0], strict=True):
                 if holding.row is not None:
                     target, amount = parts[0]
-                    needs[self._problem.number(target.key)] += amount
+                    needs[self._problem.number_bin(target.key)] += amount
         for number, need in needs.items():
             free = self._bins[number].free
             if need > free:
-                yield self._shortfall([number], need, free, mapped=True)
+                yield self._make_shortfall([number], need, free, mapped=True)
 
-    def totals(self) -> Iterator[Cause]:
+    def find_scarce_classes(self) -> Iterator[Cause]:
         """Return the classes whose allocations exceed the room of all their targets."""
         demands = Counter[frozenset[int]]()
         for item in self._items:
-            for bins, amount in self._least_demands(item):
+            for bins, amount in self._sum_least_demands(item):
                 demands[bins] += amount
         for group in sorted(demands, key=sorted):
             need = sum(amount for others, amount in demands.items() if others <= group)
             free = sum(max(self._bins[number].free, 0) for number in group)
             if need > free:
-                yield self._shortfall(sorted(group), need, free)
+                yield self._make_shortfall(sorted(group), need, free)
                 return
 
-    def _least_demands(self, item: Item) -> Iterator[tuple[frozenset[int], int]]:
+    def _sum_least_demands(self, item: Item) -> Iterator[tuple[frozenset[int], int]]:
         """Return, of each class, the bins that an item may use and the least that it takes."""
-        for name in {self._class(demand.bin) for option in item.options for demand in option}:
+        for name in {self._get_class(demand.bin) for option in item.options for demand in option}:
             of_class = [
-                [demand for demand in option if self._class(demand.bin) == name]
+                [demand for demand in option if self._get_class(demand.bin) == name]
                 for option in item.options
             ]
             bins = frozenset(demand.bin for option in of_class for demand in option)
             yield bins, min(sum(demand.amount for demand in option) for option in of_class)
 
-    def packing(self, impossible: Impossible) -> Cause:
+    def explain_packing(self, impossible: Impossible) -> Cause:
         """Return the cause with the fewest items that do not fit, of the scarcest class."""
         (indexes, minimal), free = impossible.core(), impossible.free
         if len(indexes) == 1:  # others that have no choice took its room
-            indexes = self._competitors(indexes[0])
+            indexes = self._find_competitors(indexes[0])
             free = [bin_.free for bin_ in self._bins]
         by_class: dict[str, tuple[list[int], set[int]]] = {}
         for index in indexes:
             item = self._items[index]
             for demand in chain(*item.options):
-                by_class.setdefault(self._class(demand.bin), ([], set()))[1].add(demand.bin)
+                by_class.setdefault(self._get_class(demand.bin), ([], set()))[1].add(demand.bin)
             amounts = Counter[str]()
             for demand in item.options[0]:
-                amounts[self._class(demand.bin)] += demand.amount
+                amounts[self._get_class(demand.bin)] += demand.amount
             for name, amount in amounts.items():
                 by_class[name][0].append(amount)
 
@@ -135,16 +143,16 @@ class _Diagnosis:
         demands, places = by_class[scarcest]
         total = sum(max(free[number], 0) for number in places)
         if sum(demands) > total:
-            return self._shortfall(sorted(places), sum(demands), total)
-        return self._cause(
+            return self._make_shortfall(sorted(places), sum(demands), total)
+        return self._make_cause(
             'packing',
             minimal=minimal,
             resource_class=scarcest,
             demands=tuple(sorted(demands, reverse=True)),
-            rooms={self._name(number): free[number] for number in sorted(places)},
+            rooms={self._get_provider_name(number): free[number] for number in sorted(places)},
         )
 
-    def _competitors(self, index: int) -> Sequence[int]:
+    def _find_competitors(self, index: int) -> Sequence[int]:
         desired = {demand.bin for demand in chain(*self._items[index].options)}
         return [
             other
@@ -153,20 +161,20 @@ class _Diagnosis:
             or (len(item.options) == 1 and any(demand.bin in desired for demand in item.options[0]))
         ]
 
-    def _shortfall(
+    def _make_shortfall(
         self, numbers: Sequence[int], need: int, free: int, mapped: bool = False
     ) -> Cause:
-        return self._cause(
+        return self._make_cause(
             'shortfall',
             mapped=mapped,
-            providers=tuple(map(self._name, numbers)),
-            resource_class=self._class(numbers[0]),
+            providers=tuple(map(self._get_provider_name, numbers)),
+            resource_class=self._get_class(numbers[0]),
             need=need,
             room=free,
         )
 
-    def _class(self, number: int) -> str:
+    def _get_class(self, number: int) -> str:
         return self._problem.keys[number].resource_class
 
-    def _name(self, number: int) -> str:
+    def _get_provider_name(self, number: int) -> str:
         return self._providers[self._problem.keys[number].provider_uuid].name

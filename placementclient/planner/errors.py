@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from placementclient.basis.errors import ExitStatus, PlacementError
 from placementclient.basis.wording import first
-from placementclient.planner.infeasibility import Cause, OpenRow
+from placementclient.planner.infeasibility import Cause, UndecidedRow
 
 #: Begins the reason of a tree that has changed, and that has no plan as it is now. A journal keeps
 #: the reason.
@@ -33,7 +33,7 @@ class Undecided(PlacementError):
 
     exit_status = ExitStatus.UNDECIDED
 
-    def __init__(self, rows: Sequence[OpenRow], warnings: Sequence[str] = ()) -> None:
+    def __init__(self, rows: Sequence[UndecidedRow], warnings: Sequence[str] = ()) -> None:
         self.rows, self.warnings = tuple(rows), tuple(warnings)
         super().__init__(f'Undecided rows: {len(self.rows)}: {first(self.rows)}')
 

@@ -38,7 +38,7 @@ class Cause:
         return f'{self.tree}: {self.sentence}'
 
 
-def _bad_amount(
+def _describe_bad_amount(
     consumer_uuid: str, resource_class: str, amount: int, units: Sequence[tuple[str, int, int, int]]
 ) -> str:
     limits = '; '.join(
@@ -48,14 +48,14 @@ def _bad_amount(
     return f'no place takes the {amount} {resource_class} of {consumer_uuid}: {limits}'
 
 
-def _shortfall(
+def _describe_shortfall(
     mapped: bool, providers: Sequence[str], resource_class: str, need: int, room: int
 ) -> str:
     verb = 'are assigned to' if mapped else 'have to go to'
     return f'{need} {resource_class} {verb} {listed(providers, 8)}, which has room for {room}'
 
 
-def _packing(
+def _describe_packing(
     minimal: bool, resource_class: str, demands: Sequence[int], rooms: Mapping[str, int]
 ) -> str:
     """Return a sentence with the demands as ``3 times 2 and 1``."""
@@ -71,14 +71,14 @@ def _packing(
     )
 
 
-def _undetermined(unproved: int, seconds: float) -> str:
+def _describe_undetermined(unproved: int, seconds: float) -> str:
     if unproved:
         rows = counted(unproved, 'row')
         return f'it was not found out in {seconds:g} seconds whether {rows} could go elsewhere'
     return f'no assignment was found in {seconds:g} seconds, and no proof that there is none'
 
 
-def _named_twice(provider: str, section: str, other: str) -> str:
+def _describe_duplicate(provider: str, section: str, other: str) -> str:
     return f'{provider} is under {section} too' + ('' if other == provider else f', as {other}')
 
 
@@ -92,14 +92,14 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     'too-large': '{consumer_uuid} holds {amount} {resource_class}, more than the largest max_unit, '
     '{largest}',
     # ``units``: of each place its name, min_unit, max_unit, step_size
-    'bad-amount': _bad_amount,
+    'bad-amount': _describe_bad_amount,
     # ``mapped``: whether assignments send all of it there
-    'shortfall': _shortfall,
+    'shortfall': _describe_shortfall,
     # ``used``: by consumers that stay out of the plan; ``room``: that they would have
     'overfull': '{provider} would have room for {room} {resource_class}, {used} are in use there '
     'and do not move',
     # ``demands``: of the fewest consumers that do not fit; ``minimal``: whether that is proved
-    'packing': _packing,
+    'packing': _describe_packing,
     'apart': lambda consumer_uuid, classes: (
         f'{" and ".join(classes)} of {consumer_uuid} have no target in common'
     ),
@@ -109,7 +109,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     'too-many': 'the trees change together, as they share a target or a consumer, and {consumers} '
     'consumers move, more than {most}: plan and apply them a few at a time, with --tree',
     # ``unproved``: the number of rows that may have another target
-    'undetermined': _undetermined,
+    'undetermined': _describe_undetermined,
     'undecidable': '{reason}',
     # The free amount of a place at the end of the search, for rows that have a choice.
     ROOM: '{provider} has room for {room} of {capacity} {resource_class}',
@@ -142,7 +142,7 @@ SENTENCES: dict[str, str | Callable[..., str]] = {
     ),
     'has-already': '{provider} has {resource_class} already, or gets it by a move',
     # ``section``: the list that the other entry is in; ``other``: how that one spells it
-    'named-twice': _named_twice,
+    'named-twice': _describe_duplicate,
     'no-consumer': 'unknown consumer {consumer_uuid}',
 }
 #: The kinds that prove neither a plan nor a proof that there is none.
@@ -150,7 +150,7 @@ OPEN = frozenset({'undetermined', 'undecidable'})
 
 
 @dataclass(frozen=True, slots=True)
-class OpenRow:
+class UndecidedRow:
     """A row with several possible places, for :class:`errors.Undecided`.
 
     :param choices: the names of the places, each of which some assignment uses

@@ -11,7 +11,7 @@ from placementclient.model.specifications import Spec
 from placementclient.planner.layout.target_state import TargetProvider, TargetState
 
 
-def shared_parts(
+def find_shared_parts(
     snapshot: Snapshot, spec: Spec, roots: Set[str], target_state: TargetState
 ) -> frozenset[str]:
     """Return the UUIDs of the targets and consumers of a tree that other trees may change too.
@@ -32,17 +32,21 @@ def shared_parts(
     concerned = chain(
         *(snapshot.consumers_on(source) for source in sources),
         (snapshot.consumers[uuid] for uuid in target_state.additions),
-        *(_judged_anew(snapshot, provider) for provider in target_state.providers.values()),
+        *(
+            _find_rejudged_consumers(snapshot, provider)
+            for provider in target_state.providers.values()
+        ),
     )
     consumers = (
         consumer.uuid
         for consumer in concerned
-        if consumer.uuid in spec.names.added_consumers or _spans(snapshot, roots, consumer)
+        if consumer.uuid in spec.names.added_consumers
+        or _is_in_several_trees(snapshot, roots, consumer)
     )
     return frozenset({*targets, *consumers})
 
 
-def _judged_anew(snapshot: Snapshot, provider: TargetProvider) -> Iterator[Consumer]:
+def _find_rejudged_consumers(snapshot: Snapshot, provider: TargetProvider) -> Iterator[Consumer]:
     """Return the consumers with an amount that the units of a provider admit on one side only."""
     changed = [
         (name, was, provider.inventories[name])
@@ -56,7 +60,7 @@ def _judged_anew(snapshot: Snapshot, provider: TargetProvider) -> Iterator[Consu
                 yield consumer
 
 
-def _spans(snapshot: Snapshot, roots: Set[str], consumer: Consumer) -> bool:
+def _is_in_several_trees(snapshot: Snapshot, roots: Set[str], consumer: Consumer) -> bool:
     """Return whether a consumer has allocations in several of the trees that are planned."""
     if len(consumer.allocations) == 1:
         return False

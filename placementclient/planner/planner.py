@@ -22,16 +22,16 @@ from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Keys, Spec
-from placementclient.planner.assign import Assignment, assign
-from placementclient.planner.composition import compose
+from placementclient.planner.assign import Assignment, assign_targets
+from placementclient.planner.composition import compose_change
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import (
     OPEN,
     Cause,
-    OpenRow,
     Refused,
+    UndecidedRow,
 )
-from placementclient.planner.joined_trees import shared_parts
+from placementclient.planner.joined_trees import find_shared_parts
 from placementclient.planner.layout.assigned import AssignedRows
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.target_state import HoldingKey, TargetState
@@ -42,7 +42,7 @@ from placementclient.planner.specification.check import SpecCheck
 MOST_CONSUMERS = 20_000
 
 
-def make(
+def plan_reshape(
     snapshot: Snapshot,
     spec: Spec,
     assignments: Sequence[AssignmentRow] = (),
@@ -71,20 +71,20 @@ def make(
     :raises Undecided: if a row has a choice
     :raises Undetermined: if the search took too long to know either
     """
-    maker = _Maker(snapshot, spec, assignments, solver_timeout, migrations)
+    maker = _Planner(snapshot, spec, assignments, solver_timeout, migrations)
     check = SpecCheck(spec, snapshot, listed, trees)
-    maker.faults.errors += check.names()
-    if unselective := [*check.selections()]:
+    maker.faults.errors += check.check_names()
+    if unselective := [*check.check_selections()]:
         # The trees that are missing would be faults of much else.
         maker.faults.errors += unselective
         maker.faults.raise_any()
-    roots = _chosen(maker, trees)
+    roots = _choose_roots(maker, trees)
     expect(len(roots))
     maker.plan(roots, progress)
     maker.raise_faults(partial=bool(trees))
     if not skip_infeasible:
         maker.raise_left_out()
-    undecided = maker.rows_to_decide(allow_inferred)
+    undecided = maker.list_undecided(allow_inferred)
     if undecided:
         warnings = (
             (tree.root_provider_name, notice) for tree in maker.changes for notice in tree.warnings
@@ -105,7 +105,7 @@ def make(
 _Layout = tuple[TargetState, Mapping[HoldingKey, Sequence[PlannedRow]]]
 
 
-class _Maker:
+class _Planner:
     def __init__(
         self,
         snapshot: Snapshot,
@@ -123,7 +123,7 @@ class _Maker:
         self.left: list[LeftOut] = []
         self._causes: list[Cause] = []
         self._slack: list[Cause] = []
-        self.undecided: list[OpenRow] = []
+        self.undecided: list[UndecidedRow] = []
         self.unproved: list[Cause] = []
         self.faults, self._row_faults = cursors.Faults(), cursors.Faults()
         self._entries: set[str] = set()
@@ -137,30 +137,30 @@ class _Maker:
             layout = None
             try:
                 with self._row_faults.collected():
-                    layout = self._laid_out([root])
+                    layout = self._lay_out([root])
             except Refused as refusal:
                 self._leave_out([root], refusal)
             if layout is None or self.faults.errors or self._row_faults.errors:
                 continue  # the other trees are laid out for their faults alone
             target_state, _ = layout
-            if parts := shared_parts(self.snapshot, self.spec, uuids, target_state):
+            if parts := find_shared_parts(self.snapshot, self.spec, uuids, target_state):
                 sharing[root.uuid] = parts
             else:
-                self._plan([root], layout)
+                self._plan_together([root], layout)
         for joined in connected(sharing):
-            self._plan([self.snapshot.providers[uuid] for uuid in joined])
+            self._plan_together([self.snapshot.providers[uuid] for uuid in joined])
 
-    def _laid_out(self, roots: Sequence[ProviderState]) -> _Layout:
+    def _lay_out(self, roots: Sequence[ProviderState]) -> _Layout:
         target_state = build_target_state(self.snapshot, self.spec, roots, created=self._created)
         self._entries |= target_state.entries
-        return target_state, self._assignments.match(self.snapshot, target_state)
+        return target_state, self._assignments.match_tree(self.snapshot, target_state)
 
-    def _plan(self, roots: Sequence[ProviderState], layout: _Layout | None = None) -> None:
+    def _plan_together(self, roots: Sequence[ProviderState], layout: _Layout | None = None) -> None:
         """Plan trees that change together; those that cannot be planned alone are left out."""
         try:
-            tree, assignment = self._planned(layout or self._laid_out(roots))
+            tree, assignment = self._make_change(layout or self._lay_out(roots))
         except Refused as refusal:
-            refusals = {root.uuid: self._refused(root) for root in roots if len(roots) > 1}
+            refusals = {root.uuid: self._find_refusal(root) for root in roots if len(roots) > 1}
             fitting = [root for root in roots if refusals.get(root.uuid) is None]
             if not refusals or not fitting or len(fitting) == len(roots):
                 self._leave_out(roots, refusal)
@@ -168,7 +168,7 @@ class _Maker:
             for root in roots:
                 if (alone := refusals[root.uuid]) is not None:
                     self._leave_out([root], alone)
-            self._plan(fitting)
+            self._plan_together(fitting)
             return
         if not tree.is_empty:
             self.changes.append(tree)
@@ -178,7 +178,7 @@ class _Maker:
                 cause = Cause('undetermined', name, unproved=unproved, seconds=seconds)
                 self.unproved.append(cause)
 
-    def rows_to_decide(self, allow_inferred: bool) -> list[OpenRow]:
+    def list_undecided(self, allow_inferred: bool) -> list[UndecidedRow]:
         """Return the undecided rows; those that say "unexplained" are no choice of the plan."""
         planned = {name for change in self.changes for name in change.roots.values()}
         unexplained = self._assignments.unexplained.values()
@@ -192,18 +192,18 @@ class _Maker:
             )
         return rows
 
-    def _refused(self, root: ProviderState) -> Refused | None:
+    def _find_refusal(self, root: ProviderState) -> Refused | None:
         """Return the reason why a tree cannot be planned even alone."""
         try:
-            self._planned(self._laid_out([root]))
+            self._make_change(self._lay_out([root]))
         except Refused as refusal:
             return refusal
         return None
 
-    def _planned(self, layout: _Layout) -> tuple[Change, Assignment]:
+    def _make_change(self, layout: _Layout) -> tuple[Change, Assignment]:
         snapshot, spec, (target_state, assigned) = self.snapshot, self.spec, layout
-        assignment = assign(snapshot, target_state, spec, assigned, self._solver_timeout)
-        tree = compose(snapshot, target_state, assignment, spec, migrations=self._migrations)
+        assignment = assign_targets(snapshot, target_state, spec, assigned, self._solver_timeout)
+        tree = compose_change(snapshot, target_state, assignment, spec, migrations=self._migrations)
         number = len(tree.consumers) if len(tree.roots) > 1 else 0
         if number > MOST_CONSUMERS:
             cause = Cause('too-many', target_state.name, consumers=number, most=MOST_CONSUMERS)
@@ -247,13 +247,13 @@ class _Maker:
         self.faults.raise_any()
         # Correct rows may be unused if the specification has faults.
         left_out = [tree.root_provider_uuid for tree in self.left]
-        self._row_faults.errors += self._assignments.faults(
+        self._row_faults.errors += self._assignments.find_unused_rows(
             self.snapshot, partial=partial, left_out=left_out
         )
         self._row_faults.raise_any()
 
 
-def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
+def select_roots(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
     """Return the roots of the trees that a specification selects, sorted by name."""
     if (conditions := spec.trees) is not None:
         return [root for root in snapshot.roots() if conditions.selects(root.uuid, root.name, root)]
@@ -268,9 +268,9 @@ def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
     return [root for root in snapshot.roots() if root.uuid in root_uuids]
 
 
-def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
+def _choose_roots(maker: _Planner, trees: Collection[str]) -> list[ProviderState]:
     snapshot, spec = maker.snapshot, maker.spec
-    roots = selected(snapshot, spec)
+    roots = select_roots(snapshot, spec)
     if not roots and not trees and (spec.moves or spec.additions):
         maker.faults.raise_any()
         if spec.trees is None:

@@ -11,17 +11,17 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.plans import Change, Label, Notice, Plan, PlannedRow
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec
-from placementclient.planner.assign import assign
-from placementclient.planner.composition import compose
+from placementclient.planner.assign import assign_targets
+from placementclient.planner.composition import compose_change
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import Cause, Refused
-from placementclient.planner.layout.assigned import AssignedRows, allocated, rows_by_key
+from placementclient.planner.layout.assigned import AssignedRows, find_allocated, group_rows
 from placementclient.planner.layout.builder import build_target_state
 from placementclient.planner.layout.target_state import HoldingKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
 
 
-def replan(live: Snapshot, plan: Plan, tree: Change) -> Change:
+def replan_tree(live: Snapshot, plan: Plan, tree: Change) -> Change:
     """Plan a tree again that has changed since the plan and is not applied.
 
     Every row of the old plan whose consumer still holds what it held keeps its place and its
@@ -37,53 +37,53 @@ def replan(live: Snapshot, plan: Plan, tree: Change) -> Change:
     recipe = plan.recipe
     assert recipe is not None
     try:
-        roots = _roots(live, tree)
-        _refuse_occupied(live, tree)
+        roots = _find_roots(live, tree)
+        _check_new_children(live, tree)
         planned = {change.name for change in tree.providers}
         target_state = build_target_state(live, recipe.spec, roots, planned)
         rows = AssignedRows(recipe.spec, recipe.assignments)
-        assigned = rows.match(live, target_state)
+        assigned = rows.match_tree(live, target_state)
         if rows.unexplained:
             raise Undecided([*rows.unexplained.values()])
-        assigned |= _retained(live, target_state, tree)
-        return _planned(live, target_state, recipe.spec, assigned)
+        assigned |= _retain_rows(live, target_state, tree)
+        return _make_change(live, target_state, recipe.spec, assigned)
     except errors.BadFile as reason:
         cause = Cause('bad-row', tree.root_provider_name, reason=str(reason))
         raise Infeasible([cause]) from None
     except Refused as refusal:
-        raise _error(refusal) from None
+        raise _make_error(refusal) from None
 
 
-def _error(refusal: Refused) -> Infeasible | Undetermined:
+def _make_error(refusal: Refused) -> Infeasible | Undetermined:
     if all(cause.kind == 'undetermined' for cause in refusal.causes):
         return Undetermined(refusal.causes)
     return Infeasible(refusal.causes, refusal.slack)
 
 
-def _planned(
+def _make_change(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
     assigned: Mapping[HoldingKey, list[PlannedRow]],
 ) -> Change:
     """Assign and compose."""
-    assignment = assign(snapshot, target_state, spec, assigned)
+    assignment = assign_targets(snapshot, target_state, spec, assigned)
     if assignment.undecided:
         raise Undecided(assignment.undecided)
     if unproved := assignment.unproved:
         tree = target_state.name
         raise Undetermined([Cause('undetermined', tree, unproved=unproved, seconds=TIMEOUT)])
-    return compose(snapshot, target_state, assignment, spec)
+    return compose_change(snapshot, target_state, assignment, spec)
 
 
-def _roots(snapshot: Snapshot, tree: Change) -> list[ProviderState]:
+def _find_roots(snapshot: Snapshot, tree: Change) -> list[ProviderState]:
     roots = {name: snapshot.providers.get(uuid) for uuid, name in tree.roots.items()}
     if missing := [name for name, root in roots.items() if root is None]:
         raise Refused([Cause('no-source', name, provider=name) for name in missing])
     return [root for root in roots.values() if root is not None]
 
 
-def _refuse_occupied(snapshot: Snapshot, tree: Change) -> None:
+def _check_new_children(snapshot: Snapshot, tree: Change) -> None:
     """Refuse existing children that the plan makes; empty ones are of an interrupted apply."""
     for change in tree.created():
         state = snapshot.find(change.name)
@@ -92,14 +92,14 @@ def _refuse_occupied(snapshot: Snapshot, tree: Change) -> None:
             raise Refused([Cause('bad-row', tree.root_provider_name, reason=reason)])
 
 
-def _retained(
+def _retain_rows(
     snapshot: Snapshot, target_state: TargetState, tree: Change
 ) -> dict[HoldingKey, list[PlannedRow]]:
     """Return the rows of a plan whose consumers have the same allocations."""
     retained: dict[HoldingKey, list[PlannedRow]] = {}
-    for key, rows in rows_by_key(tree).items():
-        targets = target_state.by_name(key.inventory)
-        if allocated(snapshot, key) != sum(row.amount for row in rows) or not targets:
+    for key, rows in group_rows(tree).items():
+        targets = target_state.index_targets(key.inventory)
+        if find_allocated(snapshot, key) != sum(row.amount for row in rows) or not targets:
             continue
         for row in rows:
             if (row.to_provider, row.to_resource_class) not in targets:
@@ -109,7 +109,7 @@ def _retained(
     return retained
 
 
-def differences(reviewed: Change, again: Change) -> Iterator[str]:
+def find_unreviewed_effects(reviewed: Change, again: Change) -> Iterator[str]:
     """Return the effects of a new plan that the operator has not reviewed, as sentences.
 
     It may differ by allocations that came or went, and by who made a child that is still empty.
@@ -117,21 +117,22 @@ def differences(reviewed: Change, again: Change) -> Iterator[str]:
     if again.roots != reviewed.roots:
         yield f'it is the plan of the tree of {again.root_provider_uuid}'
         return
-    yield from _providers(reviewed, again)
+    yield from _compare_providers(reviewed, again)
     if Counter(again.moves) != Counter(reviewed.moves):
         yield 'other inventory would move'
-    inventories = _inventories(reviewed), _inventories(again)
+    inventories = _list_changed_inventories(reviewed), _list_changed_inventories(again)
     for provider, name in sorted(inventories[0].keys() | inventories[1].keys()):
         was, now = (of_plan.get((provider, name)) for of_plan in inventories)
         if was != now:
-            yield f'{name} on {provider} would be {_shown(now, was)}, and not {_shown(was, now)}'
-    yield from _rows(reviewed, again)
+            new, old = _describe_inventory(now, was), _describe_inventory(was, now)
+            yield f'{name} on {provider} would be {new}, and not {old}'
+    yield from _compare_rows(reviewed, again)
     for warning in again.warnings:
-        if not any(_covers(notice, warning) for notice in reviewed.warnings):
+        if not any(_is_covered(notice, warning) for notice in reviewed.warnings):
             yield warning.message
 
 
-def _providers(reviewed: Change, again: Change) -> Iterator[str]:
+def _compare_providers(reviewed: Change, again: Change) -> Iterator[str]:
     before = {change.name: change for change in reviewed.providers}
     after = {change.name: change for change in again.providers}
     for name in sorted(before.keys() ^ after.keys()):
@@ -143,18 +144,18 @@ def _providers(reviewed: Change, again: Change) -> Iterator[str]:
             yield f'{name} would be {after[name].uuid}'
 
 
-def _rows(reviewed: Change, again: Change) -> Iterator[str]:
-    places = _places(reviewed), _places(again)
+def _compare_rows(reviewed: Change, again: Change) -> Iterator[str]:
+    places = _group_targets(reviewed), _group_targets(again)
     for holding in sorted(places[0].keys() & places[1].keys()):
         for provider, name in sorted(places[1][holding] - places[0][holding]):
             yield f'consumer {holding[0]} would get {name} of {provider}'
-    guessed = {_holding(row) for row in reviewed.reasons if row.label is Label.INFERRED}
+    guessed = {_identify_holding(row) for row in reviewed.reasons if row.label is Label.INFERRED}
     for row in again.reasons:
-        if row.label is Label.INFERRED and _holding(row) not in guessed:
+        if row.label is Label.INFERRED and _identify_holding(row) not in guessed:
             yield f'the place of consumer {row.consumer_uuid} would be a guess'
 
 
-def _inventories(tree: Change) -> dict[tuple[str, str], Inventory | None]:
+def _list_changed_inventories(tree: Change) -> dict[tuple[str, str], Inventory | None]:
     """Return the classes that a plan changes, by provider and class; ``None``: it goes."""
     result: dict[tuple[str, str], Inventory | None] = {}
     for change in tree.providers:
@@ -167,7 +168,7 @@ def _inventories(tree: Change) -> dict[tuple[str, str], Inventory | None]:
     return result
 
 
-def _shown(inventory: Inventory | None, other: Inventory | None) -> str:
+def _describe_inventory(inventory: Inventory | None, other: Inventory | None) -> str:
     """Return the fields of an inventory that differ from another one, as text."""
     if inventory is None:
         return 'gone'
@@ -179,20 +180,20 @@ def _shown(inventory: Inventory | None, other: Inventory | None) -> str:
     )
 
 
-def _holding(row: PlannedRow) -> tuple[str, str, str]:
+def _identify_holding(row: PlannedRow) -> tuple[str, str, str]:
     return row.consumer_uuid, row.resource_class, row.from_provider or ''
 
 
-def _places(tree: Change) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
+def _group_targets(tree: Change) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
     """Return the targets of each consumer's holdings: providers and classes."""
     result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
     for row in tree.reasons:
         place = (row.to_provider or '', row.to_resource_class)
-        result.setdefault(_holding(row), set()).add(place)
+        result.setdefault(_identify_holding(row), set()).add(place)
     return result
 
 
-def _covers(reviewed: Notice, warning: Notice) -> bool:
+def _is_covered(reviewed: Notice, warning: Notice) -> bool:
     """Return whether a warning says no more than one that is known; lists of consumers may be
     shorter.
     """

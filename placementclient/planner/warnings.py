@@ -46,53 +46,53 @@ SENTENCES = {
 }
 
 
-def _notice(kind: str, facts: Mapping[str, object], **more: str) -> Notice:
+def _make_notice(kind: str, facts: Mapping[str, object], **more: str) -> Notice:
     """Return a warning, with its facts for programs, and more for its sentence."""
     return Notice(kind, SENTENCES[kind].format(**facts, **more), facts)
 
 
-def _of_consumers(kind: str, consumers: Sequence[str]) -> Iterator[Notice]:
+def _warn_of_consumers(kind: str, consumers: Sequence[str]) -> Iterator[Notice]:
     number = len(consumers)
     verb = 'has' if number == 1 else 'have'
     if consumers:
         text = f'{counted(number, "consumer")} {verb}'
-        yield _notice(kind, {'consumers': consumers}, number=str(number), counted=text)
+        yield _make_notice(kind, {'consumers': consumers}, number=str(number), counted=text)
 
 
-def warnings_of(
+def find_warnings(
     snapshot: Snapshot,
     target_state: TargetState,
     tree: Change,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> Iterator[Notice]:
     """Return the warnings about trees that change together, by kind."""
-    yield from _totals(target_state)
-    yield from _capacity(target_state)
-    yield from _overcommitted(target_state)
-    yield from _unadmitted(tree)
-    yield from _several_trees(snapshot, tree)
-    yield from _migrations(tree, migrations)
+    yield from _warn_of_totals(target_state)
+    yield from _warn_of_lost_capacity(target_state)
+    yield from _warn_of_overcommitment(target_state)
+    yield from _warn_of_refused_amounts(tree)
+    yield from _warn_of_several_trees(snapshot, tree)
+    yield from _warn_of_migrations(tree, migrations)
     for root in target_state.roots:
-        yield from _unowned(target_state, root)
+        yield from _warn_of_missing_owner(target_state, root)
     for root in target_state.roots:
-        yield from _foreign_names(target_state, root)
-    yield from _siblings(snapshot, target_state)
+        yield from _warn_of_foreign_names(target_state, root)
+    yield from _warn_of_siblings(snapshot, target_state)
 
 
-def _moved(target_state: TargetState) -> Counter[InventoryKey]:
+def _sum_moved(target_state: TargetState) -> Counter[InventoryKey]:
     moved = Counter[InventoryKey]()
     for flow in target_state.flows:
         moved[flow.origin] += flow.amount
     return moved
 
 
-def _totals(target_state: TargetState) -> Iterator[Notice]:
-    for (source_uuid, name), moved in _moved(target_state).items():
+def _warn_of_totals(target_state: TargetState) -> Iterator[Notice]:
+    for (source_uuid, name), moved in _sum_moved(target_state).items():
         source = target_state.providers[source_uuid]
         facts = {'provider': source.name, 'resource_class': name, 'moved': moved}
         total = source.inventories_before[name].total
         if moved != total:
-            yield _notice('total-differs', {**facts, 'total': total})
+            yield _make_notice('total-differs', {**facts, 'total': total})
     received = Counter[InventoryKey]()
     for flow in target_state.flows:
         received[flow.destination] += flow.amount
@@ -105,12 +105,12 @@ def _totals(target_state: TargetState) -> Iterator[Notice]:
         total = provider.inventories[name].total
         facts = {'provider': provider.name, 'resource_class': name, 'moved': moved}
         if moved != total:
-            yield _notice('target-total-differs', {**facts, 'total': total})
+            yield _make_notice('target-total-differs', {**facts, 'total': total})
 
 
-def _capacity(target_state: TargetState) -> Iterator[Notice]:
+def _warn_of_lost_capacity(target_state: TargetState) -> Iterator[Notice]:
     """Warn of capacity that is lost: each target rounds its own capacity down."""
-    for key, amount in _moved(target_state).items():
+    for key, amount in _sum_moved(target_state).items():
         source = target_state.providers[key.provider_uuid]
         inventory = source.inventories_before[key.resource_class]
         targets = {flow.destination for flow in target_state.flows if flow.origin == key}
@@ -123,18 +123,20 @@ def _capacity(target_state: TargetState) -> Iterator[Notice]:
             total += (new.total if new else 0) - (was.total if was else 0)
         if amount <= inventory.total <= total and after < inventory.capacity:
             facts = {'provider': source.name, 'resource_class': key.resource_class}
-            yield _notice('capacity-lost', {**facts, 'before': inventory.capacity, 'after': after})
+            yield _make_notice(
+                'capacity-lost', {**facts, 'before': inventory.capacity, 'after': after}
+            )
 
 
-def _overcommitted(target_state: TargetState) -> Iterator[Notice]:
+def _warn_of_overcommitment(target_state: TargetState) -> Iterator[Notice]:
     for source_uuid, name in target_state.targets:
         before = target_state.providers[source_uuid].before
         if before is not None and before.free(name) < 0:
             facts = {'provider': before.name, 'resource_class': name, 'usage': before.used(name)}
-            yield _notice('overcommitted', {**facts, 'capacity': before.capacity(name)})
+            yield _make_notice('overcommitted', {**facts, 'capacity': before.capacity(name)})
 
 
-def _unadmitted(tree: Change) -> Iterator[Notice]:
+def _warn_of_refused_amounts(tree: Change) -> Iterator[Notice]:
     """Warn of amounts that their consumers could not get back: units changed under them.
 
     Placement judges all that a consumer holds whenever it is written.
@@ -153,16 +155,16 @@ def _unadmitted(tree: Change) -> Iterator[Notice]:
         facts: dict[str, object] = {'provider': provider, 'resource_class': name}
         facts |= {'limits': sorted(fields), 'consumers': sorted(consumers)}
         number = counted(len(consumers), 'consumer')
-        yield _notice('no-way-back', facts, fields=', '.join(sorted(fields)), counted=number)
+        yield _make_notice('no-way-back', facts, fields=', '.join(sorted(fields)), counted=number)
 
 
-def _several_trees(snapshot: Snapshot, tree: Change) -> Iterator[Notice]:
+def _warn_of_several_trees(snapshot: Snapshot, tree: Change) -> Iterator[Notice]:
     several = [
         change.uuid
         for change in tree.consumers
         if any(_is_elsewhere(snapshot, uuid, tree.roots) for uuid in change.before.allocations)
     ]
-    yield from _of_consumers('several-trees', several)
+    yield from _warn_of_consumers('several-trees', several)
 
 
 def _is_elsewhere(snapshot: Snapshot, provider_uuid: str, roots: Collection[str]) -> bool:
@@ -173,7 +175,9 @@ def _is_elsewhere(snapshot: Snapshot, provider_uuid: str, roots: Collection[str]
     return SHARING_TRAIT not in state.traits and state.provider.root_uuid not in roots
 
 
-def _migrations(tree: Change, migrations: Sequence[ServerMigration] | None) -> Iterator[Notice]:
+def _warn_of_migrations(
+    tree: Change, migrations: Sequence[ServerMigration] | None
+) -> Iterator[Notice]:
     """Warn of migrations under way, whose allocations no host reports."""
     pending = [migration for migration in migrations or () if not migration.is_over]
     involved = {uuid for it in pending for uuid in (it.uuid, it.server_uuid)}
@@ -183,12 +187,12 @@ def _migrations(tree: Change, migrations: Sequence[ServerMigration] | None) -> I
         by_type.setdefault(kind, []).append(change.uuid)
     untyped = by_type.pop(None, [])
     by_type.pop(INSTANCE, None)
-    yield from _of_consumers('migration', sorted(by_type.pop(MIGRATION, [])))
-    yield from _of_consumers('no-server', sorted(chain(*by_type.values())))
-    yield from _of_consumers('migrations-unknown', untyped if migrations is None else ())
+    yield from _warn_of_consumers('migration', sorted(by_type.pop(MIGRATION, [])))
+    yield from _warn_of_consumers('no-server', sorted(chain(*by_type.values())))
+    yield from _warn_of_consumers('migrations-unknown', untyped if migrations is None else ())
 
 
-def _unowned(target_state: TargetState, root: ProviderState) -> Iterator[Notice]:
+def _warn_of_missing_owner(target_state: TargetState, root: ProviderState) -> Iterator[Notice]:
     targets = {flow.destination.provider_uuid for flow in target_state.flows}
     unowned = [
         provider.name
@@ -199,10 +203,10 @@ def _unowned(target_state: TargetState, root: ProviderState) -> Iterator[Notice]
     ]
     if unowned and OWNER_NOVA in root.traits:
         facts = {'providers': unowned, 'trait': OWNER_NOVA}
-        yield _notice('no-owner', facts, root=root.name, names=', '.join(unowned))
+        yield _make_notice('no-owner', facts, root=root.name, names=', '.join(unowned))
 
 
-def _foreign_names(target_state: TargetState, root: ProviderState) -> Iterator[Notice]:
+def _warn_of_foreign_names(target_state: TargetState, root: ProviderState) -> Iterator[Notice]:
     """Warn of children that nova-compute does not recognize: it makes second ones."""
     foreign = [
         provider.name
@@ -214,10 +218,10 @@ def _foreign_names(target_state: TargetState, root: ProviderState) -> Iterator[N
     if foreign and COMPUTE_NODE in root.traits:
         forms = ', '.join(f'{root.name}_{form}' for form in CHILD_FORMS)
         names = ' or '.join(foreign[:8])
-        yield _notice('foreign-name', {'providers': foreign}, names=names, forms=forms)
+        yield _make_notice('foreign-name', {'providers': foreign}, names=names, forms=forms)
 
 
-def _siblings(snapshot: Snapshot, target_state: TargetState) -> Iterator[Notice]:
+def _warn_of_siblings(snapshot: Snapshot, target_state: TargetState) -> Iterator[Notice]:
     families: dict[str, set[str]] = {}
     for flow in target_state.flows:
         parent = target_state.providers[flow.destination.provider_uuid].parent_provider_uuid
@@ -232,4 +236,4 @@ def _siblings(snapshot: Snapshot, target_state: TargetState) -> Iterator[Notice]
             count = sum(name in classes for classes in children.values())
             if count >= MANY_SIBLINGS:
                 facts = {'parent_provider_uuid': parent, 'resource_class': name, 'count': count}
-                yield _notice('many-siblings', facts)
+                yield _make_notice('many-siblings', facts)

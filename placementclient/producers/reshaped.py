@@ -41,7 +41,7 @@ class Reshaping(Producer):
         self._listed = resource_provider.list(self.client)
         listing, conditions = Snapshot(map(ProviderState, self._listed), ()), self._spec.trees
         if conditions is None:
-            chosen = {root.uuid for root in planner.selected(listing, self._spec)}
+            chosen = {root.uuid for root in planner.select_roots(listing, self._spec)}
         else:
             roots_listed = ((root.uuid, root.name) for root in listing.roots())
             chosen = {uuid for uuid, name in roots_listed if conditions.selects(uuid, name, None)}
@@ -49,7 +49,7 @@ class Reshaping(Producer):
 
     def plan(self) -> Plan:
         live = self.read()
-        return planner.make(
+        return planner.plan_reshape(
             live, self._spec, self._rows, listed=self._listed, migrations=self._migrations
         )
 

@@ -24,7 +24,7 @@ class ReshapeCarrier(Carrier):
 
     def check(self, trees: Sequence[Change]) -> None:
         """Check the plan, and that the service allows a reshape."""
-        invariants.check(self.plan)
+        invariants.check_plan(self.plan)
         reshaper.check_allowed(self.client)
 
     def check_records(self, path: str) -> None:
@@ -36,7 +36,7 @@ class ReshapeCarrier(Carrier):
                 continue
             if root_uuid not in reviewed:
                 raise errors.BadFile(path, f'the plan has no tree {again.root_provider_uuid}')
-            for difference in replan.differences(reviewed[root_uuid], again):
+            for difference in replan.find_unreviewed_effects(reviewed[root_uuid], again):
                 raise errors.BadFile(
                     path,
                     f'a line plans {reviewed[root_uuid].root_provider_name} as something else than '
@@ -67,12 +67,12 @@ class ReshapeCarrier(Carrier):
         current = self.current(tree)
         snapshot = _without_prepared(self.captured(current), current)
         try:
-            again = replan.replan(snapshot, self.plan, current)
+            again = replan.replan_tree(snapshot, self.plan, current)
         except Infeasible as failure:
             raise LeftAlone(f'{drift}, and {IMPOSSIBLE}{failure.reason}') from failure
         except (Undecided, Undetermined) as failure:
             raise LeftAlone(f'{drift}, and a new plan is not decided: {failure}') from failure
-        for difference in replan.differences(tree, again):
+        for difference in replan.find_unreviewed_effects(tree, again):
             raise LeftAlone(
                 f'{drift}, and a new plan is not the one that was reviewed: {difference}'
             )

@@ -48,7 +48,7 @@ def with_assignments(
 
 def read_assignments(path: str) -> list[AssignmentRow]:
     """Return the rows of an assignments file."""
-    return assignments.parse(disk.read_text(path, disk.LISTED), path)
+    return assignments.parse_assignments(disk.read_text(path, disk.LISTED), path)
 
 
 def read_plan(path: str) -> Plan:

@@ -188,7 +188,7 @@ def plan_of(
         for root in snapshot.roots()
         for number, consumer in enumerate(holders(snapshot, root.uuid))
     ]
-    return planner.make(
+    return planner.plan_reshape(
         snapshot,
         specifications.from_document(document, 'spec.yaml'),
         rows if is_mapped else (),

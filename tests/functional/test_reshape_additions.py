@@ -44,7 +44,7 @@ def plan_of(before, count):
         for number in range(count)
     ]
     spec = specifications.from_document({'additions': additions}, 'spec.yaml')
-    return planner.make(before, spec)
+    return planner.plan_reshape(before, spec)
 
 
 def test_rollback_keeps_an_added_device_that_a_new_server_uses(client, path):

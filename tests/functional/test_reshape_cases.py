@@ -30,7 +30,7 @@ def test_placement_grants_the_plan_of_a_case_and_its_rollback(client, path, name
     case = Case(CASES[0].parent / f'{name}.yaml')
     clouds.load(client, case.snapshot)
     before = clouds.captured(client)
-    plan = planner.make(before, case.spec, case.rows, **case.options)
+    plan = planner.plan_reshape(before, case.spec, case.rows, **case.options)
     journal = path
     run = engines.apply(client, plan, journal)
     assert run.exit_status is ExitStatus.DONE, run

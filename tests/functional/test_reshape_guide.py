@@ -142,7 +142,7 @@ def test_each_specification_of_the_page_is_applied_and_rolled_back(name, others,
 def test_both_forms_of_the_specification_on_the_page_make_a_plan(name, tmp_path):
     guide.written(FILES, tmp_path)
     spec = specifications.parse(disk.read_text(name), name)
-    plan = planner.make(guide.hosts(), spec, allow_inferred=name.startswith('long'))
+    plan = planner.plan_reshape(guide.hosts(), spec, allow_inferred=name.startswith('long'))
     assert plan.changes
 
 
@@ -174,7 +174,7 @@ def test_the_page_explains_every_key_of_a_file(tmp_path):
     guide.write_map(tmp_path / 'gpu-map.csv')
     snapshot = guide.hosts()
     spec = specifications.parse(disk.read_text('vgpu.yaml'), 'vgpu.yaml')
-    plan = planner.make(snapshot, spec, storage.read_assignments('gpu-map.csv'))
+    plan = planner.plan_reshape(snapshot, spec, storage.read_assignments('gpu-map.csv'))
     shown = codec.document(plan)
     tree = shown['trees'][0]
     cloud = document(snapshot)

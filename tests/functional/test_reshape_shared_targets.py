@@ -15,7 +15,9 @@ pytestmark = pytest.mark.slow
 def plan_of(case):
     """The plan of a case; ``None`` if there is none, or no trees that change together."""
     try:
-        plan = planner.make(case.snapshot, case.spec, case.rows, allow_inferred=True, migrations=())
+        plan = planner.plan_reshape(
+            case.snapshot, case.spec, case.rows, allow_inferred=True, migrations=()
+        )
     except errors.PlacementError:
         return None
     return plan if any(len(tree.roots) > 1 for tree in plan.changes) else None

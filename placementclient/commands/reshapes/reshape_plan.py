@@ -130,7 +130,7 @@ class PlanReshape(base.ShowOne):
         migrations = service_lists.read_records(self, 'migrations', self.args.migrations)
         try:
             with progress.show_progress(self.app, self.log) as show:
-                plan = planner.make(
+                plan = planner.plan_reshape(
                     snapshot,
                     spec,
                     rows,
@@ -145,7 +145,7 @@ class PlanReshape(base.ShowOne):
                 )
         except Undecided as undecided:
             if self.args.write_assignments:
-                skeleton = assignments.skeleton(undecided.rows)
+                skeleton = assignments.format_skeleton(undecided.rows)
                 disk.write_text(self.args.write_assignments, skeleton)
             raise
         if self.args.snapshot:

@@ -28,7 +28,7 @@ class BadPlan(errors.PlacementError):
         super().__init__(f'The plan does not hold: {first(facts, 5)}')
 
 
-def check(plan: Plan) -> None:
+def check_plan(plan: Plan) -> None:
     """Check every tree of a plan, and the plan as a whole.
 
     :raises BadPlan: with every fault found
@@ -36,9 +36,9 @@ def check(plan: Plan) -> None:
     recipe = plan.recipe
     assert recipe is not None
     subjects = [Subject(tree, recipe.spec) for tree in plan.changes]
-    faults = [fault for subject in subjects for fault in _faults_of(subject)]
-    faults += _unselected(plan.changes, recipe.spec.trees)
-    faults += moves.assignment_faults(recipe, subjects)
+    faults = [fault for subject in subjects for fault in _find_faults(subject)]
+    faults += _check_selection(plan.changes, recipe.spec.trees)
+    faults += moves.check_assignments(recipe, subjects)
     if faults:
         raise BadPlan(faults)
 
@@ -48,25 +48,30 @@ def check_tree(tree: Change, spec: Spec) -> None:
 
     :raises BadPlan: with every fault found
     """
-    faults = list(_faults_of(Subject(tree, spec)))
+    faults = list(_find_faults(Subject(tree, spec)))
     if faults:
         raise BadPlan(faults)
 
 
-def _faults_of(subject: Subject) -> Iterator[str]:
-    for inspect in (_identities, moves.faults, allocations.faults, contents.faults):
+def _find_faults(subject: Subject) -> Iterator[str]:
+    for inspect in (
+        _check_identities,
+        moves.check_moves,
+        allocations.check_allocations,
+        contents.check_contents,
+    ):
         for fault in inspect(subject):
             yield f'{subject.tree.root_provider_name}: {fault}'
 
 
-def _unselected(trees: Iterable[Change], selection: TreeSelection | None) -> Iterator[str]:
+def _check_selection(trees: Iterable[Change], selection: TreeSelection | None) -> Iterator[str]:
     for tree in trees if selection else ():
         for uuid, name in tree.roots.items():
             if selection and not selection.selects(uuid, name, tree.before.providers.get(uuid)):
                 yield f'{name}: the specification does not select this tree'
 
 
-def _identities(subject: Subject) -> Iterator[str]:
+def _check_identities(subject: Subject) -> Iterator[str]:
     """Check that names are unique, and that providers stay in their trees."""
     tree = subject.tree
     if not tree.is_atomic:
@@ -82,7 +87,7 @@ def _identities(subject: Subject) -> Iterator[str]:
             yield f'the root is called {root.name} among the providers'
     for change in tree.providers:
         if change.is_created:
-            yield from _creation(subject, change)
+            yield from _check_creation(subject, change)
         elif change.after is None or change.is_moved:
             yield f'{change.name} is to be deleted, renamed or moved'
         parent = subject.by_uuid.get(change.parent_provider_uuid or '')
@@ -90,11 +95,11 @@ def _identities(subject: Subject) -> Iterator[str]:
             yield f'{change.name} is below {parent.name}, which is in another tree'
 
 
-def _creation(subject: Subject, change: ProviderChange) -> Iterator[str]:
+def _check_creation(subject: Subject, change: ProviderChange) -> Iterator[str]:
     if change.root_provider_uuid not in subject.tree.roots:
         yield f'{change.name} is to be made in another tree'
         return
-    stated = next((entry.uuid for entry in subject.entries_of(change) if entry.uuid), None)
+    stated = next((entry.uuid for entry in subject.find_entries(change) if entry.uuid), None)
     expected = stated or str(uuid5(UUID(change.root_provider_uuid), change.name))
     if change.uuid != expected:
         yield f'{change.name} has not the UUID {expected}'

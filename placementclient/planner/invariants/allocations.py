@@ -9,34 +9,34 @@ from placementclient.model.specifications import Addition
 from placementclient.planner.invariants.subject import Amounts, Subject
 
 
-def faults(subject: Subject) -> Iterator[str]:
+def check_allocations(subject: Subject) -> Iterator[str]:
     """Check that the rows account for all changes of allocations, and that every place has room."""
     moved = defaultdict[str, Amounts](lambda: Amounts(int))
-    yield from _moved(subject, moved)
+    yield from _sum_rows(subject, moved)
     gains = Amounts(int)
     for amounts in moved.values():
         for key, amount in amounts.items():
             gains[key] += amount
     for consumer in subject.tree.consumers:
-        yield from _consumer(subject, consumer, moved.pop(consumer.uuid, Amounts(int)))
+        yield from _check_consumer(subject, consumer, moved.pop(consumer.uuid, Amounts(int)))
     for uuid, amounts in moved.items():
         if any(amounts.values()):
             yield f'{uuid} has rows, but is not among the consumers'
     for change in subject.tree.providers:
-        yield from _room(subject, change, gains)
+        yield from _check_capacities(subject, change, gains)
 
 
-def _moved(subject: Subject, moved: dict[str, Amounts]) -> Iterator[str]:
+def _sum_rows(subject: Subject, moved: dict[str, Amounts]) -> Iterator[str]:
     """Add the rows of each consumer to ``moved``, by inventory; yield the faults of rows."""
     moves = {
         (move.from_provider, move.resource_class, move.to_provider, move.to_resource_class)
         for move in subject.tree.moves
     }
-    additions = _additions(subject)
+    additions = _list_additions(subject)
     for row in subject.tree.reasons:
         amounts = moved[row.consumer_uuid]
         if row.from_provider is None or row.to_provider is None:
-            yield from _added(subject, row, additions, amounts)
+            yield from _check_addition_row(subject, row, additions, amounts)
             continue
         source = subject.by_name.get(row.from_provider)
         target = subject.by_name.get(row.to_provider)
@@ -55,19 +55,19 @@ def _moved(subject: Subject, moved: dict[str, Amounts]) -> Iterator[str]:
         amounts[target.uuid, row.to_resource_class] += row.amount
 
 
-def _additions(subject: Subject) -> dict[tuple[str, str, str], int]:
+def _list_additions(subject: Subject) -> dict[tuple[str, str, str], int]:
     """Return the added amounts by consumer UUID, provider name and class."""
     return {
         (uuid, change.name, name): amount
         for change in subject.tree.providers
-        for entry in subject.entries_of(change)
+        for entry in subject.find_entries(change)
         if isinstance(entry, Addition)
         for uuid, resources in entry.consumers.items()
         for name, amount in resources.items()
     }
 
 
-def _added(
+def _check_addition_row(
     subject: Subject,
     row: PlannedRow,
     additions: dict[tuple[str, str, str], int],
@@ -83,7 +83,7 @@ def _added(
     amounts[uuid, row.resource_class] += amount
 
 
-def _consumer(subject: Subject, consumer: ConsumerChange, moved: Amounts) -> Iterator[str]:
+def _check_consumer(subject: Subject, consumer: ConsumerChange, moved: Amounts) -> Iterator[str]:
     gains = {(uuid, name): gain for uuid, name, gain in consumer.gains() if gain}
     if gains != {key: amount for key, amount in moved.items() if amount}:
         yield f'what {consumer.uuid} is to hold is not what it holds and its rows move'
@@ -100,7 +100,7 @@ def _consumer(subject: Subject, consumer: ConsumerChange, moved: Amounts) -> Ite
                 yield f'{consumer.uuid} is to hold {amount} {name} of {provider_uuid}'
 
 
-def _room(subject: Subject, change: ProviderChange, gains: Amounts) -> Iterator[str]:
+def _check_capacities(subject: Subject, change: ProviderChange, gains: Amounts) -> Iterator[str]:
     before, after, names = change.content_before, change.content_after, subject.names
     for name in before.inventories.keys() | after.inventories.keys():
         used = before.used(name) + gains.get((change.uuid, name), 0)

@@ -11,7 +11,7 @@ from placementclient.model.specifications import ProviderSpec
 from placementclient.planner.invariants.subject import Amounts, Subject
 
 
-def faults(subject: Subject) -> Iterator[str]:
+def check_contents(subject: Subject) -> Iterator[str]:
     """Check that everything in the specification changes, and nothing else."""
     net, origins = Amounts(int), defaultdict[tuple[str, str], list[Inventory]](list)
     for move in subject.tree.moves:
@@ -25,11 +25,11 @@ def faults(subject: Subject) -> Iterator[str]:
     for change in subject.tree.providers:
         for name in sorted({*change.content_before.inventories, *change.content_after.inventories}):
             key = change.uuid, name
-            yield from _inventory(subject, change, name, net.get(key), origins[key])
-    yield from _traits_and_aggregates(subject)
+            yield from _check_inventory(subject, change, name, net.get(key), origins[key])
+    yield from _check_traits_and_aggregates(subject)
 
 
-def _inventory(
+def _check_inventory(
     subject: Subject,
     change: ProviderChange,
     name: str,
@@ -39,7 +39,7 @@ def _inventory(
     """Check that an inventory changes only by its moves and by the specification."""
     before = change.content_before.inventories.get(name)
     after = change.content_after.inventories.get(name)
-    entries = subject.entries_of(change)
+    entries = subject.find_entries(change)
     stated = [entry.inventories[name] for entry in entries if name in entry.inventories]
     is_left_out = not all(entry.can_have_class(name) for entry in entries)
     if net is None and not stated:
@@ -53,10 +53,12 @@ def _inventory(
         return
     if is_left_out:
         yield f'{change.name} is to have {name}, against the specification'
-    yield from _fields(change.name, name, after, stated, _allowed(before, after, origins, total))
+    yield from _check_fields(
+        change.name, name, after, stated, _list_allowed_values(before, after, origins, total)
+    )
 
 
-def _fields(
+def _check_fields(
     provider: str,
     name: str,
     after: Inventory,
@@ -75,7 +77,7 @@ def _fields(
             yield f'the {field} of {name} on {provider} is {value}, and nothing says so'
 
 
-def _allowed(
+def _list_allowed_values(
     before: Inventory | None, after: Inventory, origins: Sequence[Inventory], total: int
 ) -> dict[str, set[object]]:
     """Return the values that each field may have without a statement."""
@@ -94,7 +96,7 @@ def _allowed(
     return allowed | {'total': {total}}
 
 
-def _traits_and_aggregates(subject: Subject) -> Iterator[str]:
+def _check_traits_and_aggregates(subject: Subject) -> Iterator[str]:
     gained, lost = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for move, source, name in subject.moves:
         target = subject.find(name)
@@ -103,10 +105,12 @@ def _traits_and_aggregates(subject: Subject) -> Iterator[str]:
             gained[target.uuid] |= moved
             lost[source.uuid] |= moved
     for change in subject.tree.providers:
-        entries = subject.entries_of(change)
+        entries = subject.find_entries(change)
         before, after = change.content_before, change.content_after
-        gains = gained[change.uuid].union(*(_stated_traits(change, entry) for entry in entries))
-        loses = lost[change.uuid] | _unstated_traits(before.traits, entries)
+        gains = gained[change.uuid].union(
+            *(_list_stated_traits(change, entry) for entry in entries)
+        )
+        loses = lost[change.uuid] | _list_unstated_traits(before.traits, entries)
         # A trait that the provider both gains and loses may be on either side.
         if (after.traits ^ ((before.traits - loses) | gains)) - (loses & gains):
             yield f'{change.name} has other traits than the specification gives it'
@@ -116,13 +120,13 @@ def _traits_and_aggregates(subject: Subject) -> Iterator[str]:
             yield f'{change.name} has other aggregates than the specification gives it'
 
 
-def _stated_traits(change: ProviderChange, entry: ProviderSpec) -> set[str]:
+def _list_stated_traits(change: ProviderChange, entry: ProviderSpec) -> set[str]:
     """Return the traits of an entry, but for the one with which an operator disables a host."""
     is_whole = 'traits' in entry.whole and not change.is_created
     return {*entry.traits} - {DISABLED if is_whole else ''}
 
 
-def _unstated_traits(present: Set[str], entries: Iterable[ProviderSpec]) -> set[str]:
+def _list_unstated_traits(present: Set[str], entries: Iterable[ProviderSpec]) -> set[str]:
     """Return the traits that whole entries leave out; those of Nova's hosts stay."""
     return {
         trait

@@ -19,9 +19,9 @@ from placementclient.planner.invariants.subject import Amounts, Subject
 _Assigned = tuple[AssignmentRow, str | None]
 
 
-def faults(subject: Subject) -> Iterator[str]:
+def check_moves(subject: Subject) -> Iterator[str]:
     """Check that the moves are exactly those of the specification."""
-    planned, specified = Counter(subject.tree.moves), Counter(_specified(subject))
+    planned, specified = Counter(subject.tree.moves), Counter(_derive_moves(subject))
     for reason, moves in (
         ('the specification does not move', planned - specified),
         ('the plan does not move, as the specification says,', specified - planned),
@@ -33,7 +33,7 @@ def faults(subject: Subject) -> Iterator[str]:
             )
 
 
-def _specified(subject: Subject) -> Iterator[InventoryMove]:
+def _derive_moves(subject: Subject) -> Iterator[InventoryMove]:
     taken = Amounts(int)
     for move, source, _ in subject.moves:
         for name, amount in move.resources.items():
@@ -60,13 +60,13 @@ def _has_moved(
         provider is not None
         and any(
             entry.is_satisfied(side_name, provider.content_before.inventories.get(side_name))
-            for entry in subject.entries_of(provider)
+            for entry in subject.find_entries(provider)
         )
         for provider, side_name in sides
     )
 
 
-def assignment_faults(recipe: Recipe[Spec], subjects: Iterable[Subject]) -> Iterator[str]:
+def check_assignments(recipe: Recipe[Spec], subjects: Iterable[Subject]) -> Iterator[str]:
     """Check that the rows keep every assignment, and that none is a guess without leave."""
     assigned: dict[str, list[_Assigned]] = {}
     for row in recipe.assignments:
@@ -80,23 +80,23 @@ def assignment_faults(recipe: Recipe[Spec], subjects: Iterable[Subject]) -> Iter
             if planned.label is Label.INFERRED and not recipe.options.allow_inferred:
                 yield f'{root_name}: the place of {planned.consumer_uuid} is a guess'
         for uuid, rows in rows_of.items():
-            inline = _inline(subject, uuid) if uuid in in_moves else ()
+            inline = _list_inline_assignments(subject, uuid) if uuid in in_moves else ()
             for row, source in (*assigned.get(uuid, ()), *inline):
-                if not _is_satisfied(subject, row, source, rows):
+                if not _keeps_assignment(subject, row, source, rows):
                     yield (
                         f'{root_name}: {uuid} is known to have {row.resource_class} of '
                         f'{row.to_provider}, and its rows do not say so'
                     )
 
 
-def _inline(subject: Subject, consumer_uuid: str) -> Iterator[_Assigned]:
+def _list_inline_assignments(subject: Subject, consumer_uuid: str) -> Iterator[_Assigned]:
     """Return the assignments of a consumer in the moves of the specification."""
     for move, source, target in subject.moves:
         for name, amount in move.consumers.get(consumer_uuid, {}).items():
             yield AssignmentRow(consumer_uuid, name, amount, target), source.name
 
 
-def _is_satisfied(
+def _keeps_assignment(
     subject: Subject, assigned: AssignmentRow, source: str | None, rows: Iterable[PlannedRow]
 ) -> bool:
     provider = subject.find(assigned.to_provider)

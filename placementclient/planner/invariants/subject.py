@@ -50,11 +50,13 @@ class Subject:
         moves = [
             SourcedMove(move, source, filled(move.target, root, (source.uuid, source.name)))
             for move in (spec.moves[index] for index in scope.moves)
-            for source in self._sources(move, root, members)
+            for source in self._find_sources(move, root, members)
         ]
         self.moves += moves
         for entry in (spec.providers[index] for index in scope.providers):
-            for uuid in {change.uuid for change in self._meant(entry.name, root, moves) if change}:
+            for uuid in {
+                change.uuid for change in self._find_providers(entry.name, root, moves) if change
+            }:
                 self._entries.setdefault(uuid, []).append(entry)
         for addition in (spec.additions[index] for index in scope.additions):
             change = self.find(filled(addition.name, root))
@@ -62,14 +64,14 @@ class Subject:
             if change is not None and change.root_provider_uuid == root[0]:
                 self._entries.setdefault(change.uuid, []).append(addition)
 
-    def entries_of(self, change: ProviderChange) -> Sequence[ProviderSpec]:
+    def find_entries(self, change: ProviderChange) -> Sequence[ProviderSpec]:
         return self._entries.get(change.uuid, ())
 
     def find(self, name_or_uuid: str) -> ProviderChange | None:
         """Return the provider of the plan with this UUID, or else with this name."""
         return self.by_uuid.get(normalized(name_or_uuid)) or self.by_name.get(name_or_uuid)
 
-    def _sources(
+    def _find_sources(
         self, move: Move, root: Named, members: Iterable[ProviderChange]
     ) -> Iterator[ProviderChange]:
         """Return the providers of a tree that a move starts from."""
@@ -85,7 +87,7 @@ class Subject:
             if is_source:
                 yield change
 
-    def _meant(
+    def _find_providers(
         self, template: str, root: Named, moves: Iterable[SourcedMove]
     ) -> Iterator[ProviderChange | None]:
         """Return the providers of a template: with the name of a source, targets of its moves."""

@@ -14,7 +14,7 @@ from placementclient.model.patterns import MAX_HINTS, similar_uuids
 from placementclient.model.plans import Change, Label, PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
-from placementclient.planner.infeasibility import OpenRow
+from placementclient.planner.infeasibility import UndecidedRow
 from placementclient.planner.layout.target_state import HoldingKey, Target, TargetState
 
 
@@ -38,7 +38,7 @@ class AssignedRows:
         #: by consumer and class, whose rows say that nothing explains them
         self._open = {(r.consumer_uuid, r.resource_class) for r in rows if r.is_unexplained}
         #: of the trees that were matched, the allocations that no row explains
-        self.unexplained: dict[HoldingKey, OpenRow] = {}
+        self.unexplained: dict[HoldingKey, UndecidedRow] = {}
         for index, row in enumerate(self._rows):
             self._by_holding.setdefault((row.consumer_uuid, row.resource_class), []).append(index)
         #: indexes of the used rows
@@ -47,7 +47,7 @@ class AssignedRows:
         #: one set, as there may be hundreds of thousands
         self._seen: dict[str, dict[str, frozenset[str]]] = {}
 
-    def match(
+    def match_tree(
         self, snapshot: Snapshot, target_state: TargetState
     ) -> dict[HoldingKey, list[PlannedRow]]:
         """Return the rows about one tree, as rows of its plan.
@@ -66,16 +66,18 @@ class AssignedRows:
                     seen[consumer.uuid] = providers if others is None else others | providers
                     holding = HoldingKey(consumer.uuid, source, name)
                     with faults.collected():
-                        pairs = self._pairs(snapshot, target_state, holding, targets)
+                        pairs = self._match_rows(snapshot, target_state, holding, targets)
                         if pairs:
                             at = target_state.providers[source].name
-                            result[holding] = self._planned(pairs, amount, at)
+                            result[holding] = self._plan_rows(pairs, amount, at)
                         elif (consumer.uuid, name) in self._open:
-                            self.unexplained[holding] = _open_row(target_state, holding, amount)
+                            self.unexplained[holding] = _make_undecided_row(
+                                target_state, holding, amount
+                            )
         faults.raise_any()
         return result
 
-    def faults(
+    def find_unused_rows(
         self, snapshot: Snapshot, *, partial: bool, left_out: Sequence[str] = ()
     ) -> Iterator[errors.BadFile]:
         """Return the faults of rows that no tree has used.
@@ -87,13 +89,13 @@ class AssignedRows:
         consumers = snapshot.consumers
         unused = [row for index, row in enumerate(self._rows) if index not in self._used]
         if not partial:
-            yield from _unknown_consumers(unused, consumers)
+            yield from _report_unknown_consumers(unused, consumers)
         for row in unused:
             consumer = consumers.get(row.consumer_uuid)
             targets = self._seen.get(row.resource_class, {}).get(row.consumer_uuid)
             if targets:
-                yield row.error(_not_a_target(row, targets))
-            elif consumer and not partial and not _is_in(snapshot, consumer, left_out):
+                yield row.error(_describe_wrong_target(row, targets))
+            elif consumer and not partial and not _is_in_trees(snapshot, consumer, left_out):
                 moved = [name for name, seen in self._seen.items() if consumer.uuid in seen]
                 hint = suggestion(row.resource_class, moved) or (
                     '; if that has moved already, plan the other trees with --tree'
@@ -101,7 +103,7 @@ class AssignedRows:
                 reason = f'{row.consumer_uuid} holds no {row.resource_class} on a source'
                 yield row.error(f'{reason}{hint}')
 
-    def _pairs(
+    def _match_rows(
         self,
         snapshot: Snapshot,
         target_state: TargetState,
@@ -120,14 +122,14 @@ class AssignedRows:
             else:
                 row = self._rows[index]
                 state = snapshot.find(row.to_provider)  # an exact UUID wins over a name
-                matching = _matching(row, state.name if state else row.to_provider, targets)
+                matching = _select_targets(row, state.name if state else row.to_provider, targets)
             if matching:
                 matches[index] = matching
         self._used.update(matches)
         rows = ((self._rows[index], matching) for index, matching in matches.items())
-        return [(row, _only(row, matching)) for row, matching in rows]
+        return [(row, _choose_target(row, matching)) for row, matching in rows]
 
-    def _planned(
+    def _plan_rows(
         self, pairs: Sequence[tuple[AssignmentRow, Target]], amount: int, source: str
     ) -> list[PlannedRow]:
         last = pairs[-1][0]
@@ -162,7 +164,7 @@ class AssignedRows:
         return planned
 
 
-def _unknown_consumers(
+def _report_unknown_consumers(
     rows: Iterable[AssignmentRow], consumers: Collection[str]
 ) -> Iterator[errors.BadFile]:
     """Yield an error for each row whose consumer does not exist."""
@@ -173,7 +175,9 @@ def _unknown_consumers(
         yield row.error(f'unknown consumer {row.consumer_uuid}{hint}')
 
 
-def _open_row(target_state: TargetState, holding: HoldingKey, amount: int) -> OpenRow:
+def _make_undecided_row(
+    target_state: TargetState, holding: HoldingKey, amount: int
+) -> UndecidedRow:
     """Return an allocation that no row explains, with its possible places."""
     source, targets = target_state.providers[holding.provider_uuid], target_state.targets
     choices = [(t.provider, t.key.resource_class) for t in targets[holding.inventory]]
@@ -181,12 +185,14 @@ def _open_row(target_state: TargetState, holding: HoldingKey, amount: int) -> Op
     classes = tuple(dict.fromkeys(name for _, name in choices)) if len(choices) > len(names) else ()
     roots = {root.uuid: root.name for root in target_state.roots}
     tree = roots.get(source.root_provider_uuid, target_state.name)
-    return OpenRow(
+    return UndecidedRow(
         tree, holding.consumer_uuid, holding.resource_class, amount, source.name, names, classes
     )
 
 
-def _matching(row: AssignmentRow, provider: str, targets: Sequence[Target]) -> Sequence[Target]:
+def _select_targets(
+    row: AssignmentRow, provider: str, targets: Sequence[Target]
+) -> Sequence[Target]:
     """Return the targets that a row may mean."""
     matching = [
         target
@@ -198,7 +204,7 @@ def _matching(row: AssignmentRow, provider: str, targets: Sequence[Target]) -> S
     return [target for target in matching if not target.stays] or matching
 
 
-def _only(row: AssignmentRow, matching: Sequence[Target]) -> Target:
+def _choose_target(row: AssignmentRow, matching: Sequence[Target]) -> Target:
     """Return the target that a row means."""
     if len(matching) > 1:
         names = ' and as '.join(target.key.resource_class for target in matching)
@@ -209,7 +215,7 @@ def _only(row: AssignmentRow, matching: Sequence[Target]) -> Target:
     return matching[0]
 
 
-def _not_a_target(row: AssignmentRow, providers: Iterable[str]) -> str:
+def _describe_wrong_target(row: AssignmentRow, providers: Iterable[str]) -> str:
     target = row.to_provider
     hint = suggestion(target, providers)
     if row.to_resource_class is not None:
@@ -217,12 +223,12 @@ def _not_a_target(row: AssignmentRow, providers: Iterable[str]) -> str:
     return f'{target} is not a target for the {row.resource_class} of {row.consumer_uuid}{hint}'
 
 
-def _is_in(snapshot: Snapshot, consumer: Consumer, roots: Sequence[str]) -> bool:
+def _is_in_trees(snapshot: Snapshot, consumer: Consumer, roots: Sequence[str]) -> bool:
     states = map(snapshot.providers.get, consumer.allocations)
     return any(state.provider.root_uuid in roots for state in states if state is not None)
 
 
-def rows_by_key(tree: Change) -> dict[HoldingKey, list[PlannedRow]]:
+def group_rows(tree: Change) -> dict[HoldingKey, list[PlannedRow]]:
     """Return the rows of a plan by the allocation that they move; additions have no source."""
     uuids = {change.name: change.uuid for change in tree.providers}
     rows: dict[HoldingKey, list[PlannedRow]] = {}
@@ -233,7 +239,7 @@ def rows_by_key(tree: Change) -> dict[HoldingKey, list[PlannedRow]]:
     return rows
 
 
-def allocated(snapshot: Snapshot, key: HoldingKey) -> int:
+def find_allocated(snapshot: Snapshot, key: HoldingKey) -> int:
     """Return the amount of an allocation now, in units of the class; 0 without one."""
     consumer = snapshot.consumers.get(key.consumer_uuid)
     return consumer.amount(*key.inventory) if consumer else 0

@@ -18,7 +18,7 @@ from placementclient.planner.layout.options import (
     ConsumerJudge,
     ConsumerOption,
     TargetPart,
-    check_number,
+    check_option_count,
 )
 from placementclient.planner.layout.target_state import (
     HoldingKey,
@@ -55,7 +55,7 @@ class AssignmentProblem:
         self.keys: list[InventoryKey] = []
         self._causes: list[Cause] = []
         self._numbers: dict[InventoryKey, int] = {}
-        self._by_name = functools.cache(target_state.by_name)
+        self._by_name = functools.cache(target_state.index_targets)
         #: by source and amounts: thousands of consumers have the same options
         self._open: dict[tuple[str, tuple[tuple[str, int], ...]], tuple[ConsumerOption, ...]] = {}
         #: by source, classes and all allocations, the items of consumers of one provider
@@ -67,21 +67,21 @@ class AssignmentProblem:
         :raises Refused: if some consumer cannot go anywhere, or has too many options
         """
         local: dict[str, list[ConsumerItem]] = {}
-        for number, (source, names) in enumerate(self._groups()):
+        for number, (source, names) in enumerate(self._group_classes()):
             provider = self._target_state.providers[source]
             for consumer in self._snapshot.consumers_on(source):
                 items = local.setdefault(consumer.uuid, [])
-                items += self._local(number, consumer, provider, names)
-        self._refuse()
+                items += self._make_items(number, consumer, provider, names)
+        self._raise_causes()
         for uuid in self._target_state.additions:
             local.setdefault(uuid, [])
-        pairs = [*chain.from_iterable(starmap(self._judged, local.items()))]
-        self._refuse()
+        pairs = [*chain.from_iterable(starmap(self._judge_items, local.items()))]
+        self._raise_causes()
         pairs.sort(key=lambda pair: pair[0].holdings[0].order)
         self.consumer_items = [consumer_item for consumer_item, _ in pairs]
         self.items = [item for _, item in pairs]
 
-    def static(self, key: InventoryKey) -> int:
+    def sum_fixed_usage(self, key: InventoryKey) -> int:
         """Return the usage of an inventory by other consumers, in units of the class."""
         state = self._snapshot.providers.get(key.provider_uuid)
         if state is None:
@@ -89,7 +89,7 @@ class AssignmentProblem:
         # Each consumer of an inventory that moves has an item.
         return 0 if key in self._target_state.targets else state.used(key.resource_class)
 
-    def number(self, key: InventoryKey) -> int:
+    def number_bin(self, key: InventoryKey) -> int:
         """Return the index of the bin of an inventory."""
         number = self._numbers.get(key)
         if number is None:
@@ -97,24 +97,24 @@ class AssignmentProblem:
             self.keys.append(key)
             provider = self._target_state.providers[key.provider_uuid]
             inventory = provider.inventories[key.resource_class]
-            free = inventory.capacity - self.static(key) + self._tolerated(key)
+            free = inventory.capacity - self.sum_fixed_usage(key) + self._find_tolerated_excess(key)
             # With a ratio, the capacity may exceed the solver's integers.
             self.bins.append(Bin(min(free, ENOUGH), inventory.units))
         return number
 
-    def retained(self, consumer: Consumer, key: InventoryKey) -> int:
+    def find_retained(self, consumer: Consumer, key: InventoryKey) -> int:
         """Return the amount that a consumer keeps at an inventory, in units of the class."""
-        return consumer.amount(*key) - self._movable(consumer, key)
+        return consumer.amount(*key) - self._find_movable(consumer, key)
 
-    def _movable(self, consumer: Consumer, key: InventoryKey) -> int:
+    def _find_movable(self, consumer: Consumer, key: InventoryKey) -> int:
         """Return the amount of a consumer at an inventory that may move."""
         return consumer.amount(*key) if key in self._target_state.targets else 0
 
-    def _refuse(self) -> None:
+    def _raise_causes(self) -> None:
         if self._causes:
             raise Refused(self._causes)
 
-    def _groups(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def _group_classes(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Return the sources with the classes that go together."""
         group_of = {name: group for group in self._target_state.together for name in group}
         targets = self._target_state.targets
@@ -127,25 +127,27 @@ class AssignmentProblem:
         )
         return iter(dict.fromkeys(groups))
 
-    def _local(
+    def _make_items(
         self, number: int, consumer: Consumer, source: TargetProvider, names: Iterable[str]
     ) -> Iterator[ConsumerItem]:
         """Return separate items for the amounts of a consumer in some classes of a source."""
-        movable = {name: self._movable(consumer, InventoryKey(source.uuid, name)) for name in names}
+        movable = {
+            name: self._find_movable(consumer, InventoryKey(source.uuid, name)) for name in names
+        }
         amounts = {name: amount for name, amount in movable.items() if amount}
         order = number, consumer.uuid
         assigned = {
             name: parts
             for name in amounts
-            if (parts := self._assigned_parts(consumer, source, name))
+            if (parts := self._list_assigned_parts(consumer, source, name))
         }
         for name, parts in assigned.items():
             for row, target in parts:
                 holding = AllocatedAmount(order, source, name, row.amount, row)
                 yield ConsumerItem(consumer, (holding,), ((((target, row.amount),),),))
-        yield from self._unassigned_item(consumer, source, amounts, order, assigned)
+        yield from self._make_unassigned_item(consumer, source, amounts, order, assigned)
 
-    def _unassigned_item(
+    def _make_unassigned_item(
         self,
         consumer: Consumer,
         source: TargetProvider,
@@ -159,9 +161,9 @@ class AssignmentProblem:
             frozenset(target.key.provider_uuid for _, target in parts)
             for parts in assigned.values()
         }
-        options = self._open_options(consumer, source, unassigned)
+        options = self._list_options(consumer, source, unassigned)
         for together in providers:
-            options = _options_on(options, together)
+            options = _select_options(options, together)
         if len(providers) > 1 or (unassigned and not options):
             name, classes = self._target_state.name, tuple(amounts)
             self._causes.append(Cause('apart', name, consumer_uuid=consumer.uuid, classes=classes))
@@ -170,7 +172,7 @@ class AssignmentProblem:
             holdings = tuple(AllocatedAmount(order, source, *pair) for pair in unassigned.items())
             yield ConsumerItem(consumer, holdings, options, divisible)
 
-    def _assigned_parts(
+    def _list_assigned_parts(
         self, consumer: Consumer, source: TargetProvider, name: str
     ) -> list[tuple[PlannedRow, Target]]:
         """Return the rows of an allocation, each with its target."""
@@ -178,26 +180,26 @@ class AssignmentProblem:
         by_name = self._by_name(InventoryKey(source.uuid, name))
         return [(row, by_name[row.to_provider, row.to_resource_class]) for row in rows]
 
-    def _judged(
+    def _judge_items(
         self, consumer_uuid: str, local: Sequence[ConsumerItem]
     ) -> Iterator[tuple[ConsumerItem, Item]]:
         """Return the items of a consumer after the check of the service, and for the search."""
         consumer = self._snapshot.consumers[consumer_uuid]
-        key = self._key(consumer, local)
+        key = self._make_cache_key(consumer, local)
         if key is not None and key in self._alike:
             alike, item = self._alike[key]
             more = alike.options, alike.divisible, alike.is_refused
             yield ConsumerItem(consumer, local[0].holdings, *more), item
             return
         judge = ConsumerJudge(self._snapshot, self._target_state, consumer, local)
-        for judged in judge.judged():
-            item = self._item(judged)
+        for judged in judge.judge_items():
+            item = self._make_item(judged)
             if key is not None:
                 self._alike[key] = judged, item
             yield judged, item
         self._causes += judge.causes
 
-    def _key(self, consumer: Consumer, local: Sequence[ConsumerItem]) -> object:
+    def _make_cache_key(self, consumer: Consumer, local: Sequence[ConsumerItem]) -> object:
         """Return a key that consumers with equal single items share; ``None``: not shared."""
         allocations, state = consumer.allocations, self._target_state
         is_plain = len(local) == len(allocations) == 1
@@ -208,23 +210,23 @@ class AssignmentProblem:
         target = first.row and (first.row.to_provider, first.row.to_resource_class)
         return first.source.uuid, amounts, target, tuple(allocations[first.source.uuid].items())
 
-    def _item(self, judged: ConsumerItem) -> Item:
+    def _make_item(self, judged: ConsumerItem) -> Item:
         """Return an item for the search; an item that the service refuses has no option."""
         options: list[tuple[Demand, ...]] = []
         for option in judged.options:
             if judged.divisible:
                 target, amount = option[0][0]
                 stays = target.stays and judged.consumer.uuid not in self._target_state.additions
-                retained = self.retained(judged.consumer, target.key)
-                options.append((Demand(self.number(target.key), amount, retained, stays),))
+                retained = self.find_retained(judged.consumer, target.key)
+                options.append((Demand(self.number_bin(target.key), amount, retained, stays),))
             else:
                 demands = Counter[int]()
                 for target, amount in chain(*option):
-                    demands[self.number(target.key)] += amount
+                    demands[self.number_bin(target.key)] += amount
                 options.append(tuple(starmap(Demand, demands.items())))
         return Item(() if judged.is_refused else tuple(options), judged.divisible)
 
-    def _open_options(
+    def _list_options(
         self, consumer: Consumer, source: TargetProvider, amounts: Mapping[str, int]
     ) -> tuple[ConsumerOption, ...]:
         """Return the options of some classes that go to one provider together, under any name
@@ -245,12 +247,12 @@ class AssignmentProblem:
                 for provider_uuid in (choices[0] if choices else ())
             ]
             number = sum(prod(map(len, parts)) for parts in by_provider)
-            check_number(number, consumer, self._target_state)
+            check_option_count(number, consumer, self._target_state)
             options = tuple(option for parts in by_provider for option in product(*parts))
             self._open[key] = options
         return options
 
-    def _tolerated(self, key: InventoryKey) -> int:
+    def _find_tolerated_excess(self, key: InventoryKey) -> int:
         """Return the over-commitment that may stay on a source, in units of the class."""
         if key not in self._target_state.targets:
             return 0
@@ -260,7 +262,7 @@ class AssignmentProblem:
         return max(0, -before.free(key.resource_class))
 
 
-def _options_on(
+def _select_options(
     options: Iterable[ConsumerOption], provider_uuids: frozenset[str]
 ) -> tuple[ConsumerOption, ...]:
     """Return the options whose first amount goes to exactly these providers."""

@@ -40,15 +40,15 @@ def build_target_state(
     target_state = TargetState(roots, spec.together)
     causes: list[Cause] = []
     for root in roots:
-        _Builder(snapshot, spec, root, target_state, causes, created, planned).build()
+        _TreeBuilder(snapshot, spec, root, target_state, causes, created, planned).build()
         for provider in target_state.providers.values():
             if provider.before is None:
                 created.setdefault(provider.name, root.name)
     if not causes:
         moved = dict(_take_off_sources(target_state))
         reserving = _give_to_targets(target_state, moved)
-        causes += _state_rest(target_state)
-        causes += _check_whole(target_state)
+        causes += _apply_stated_inventories(target_state)
+        causes += _check_whole_entries(target_state)
         causes += _check_reserved(target_state, moved, reserving)
     if causes:
         raise Refused(causes)
@@ -63,23 +63,23 @@ def build_target_state(
     return target_state
 
 
-class _Builder(TargetProviders):
+class _TreeBuilder(TargetProviders):
     """Takes one of the trees into a target state."""
 
     def build(self) -> None:
         self.provide_stated()
-        flows = [*self._flows()]
+        flows = [*self._make_flows()]
         self._check_totals(flows)
         self._target_state.flows += flows
         for index, addition in self.additions.items():
-            self._add(index, addition)
+            self._apply_addition(index, addition)
 
-    def _flows(self) -> Iterator[InventoryFlow]:
+    def _make_flows(self) -> Iterator[InventoryFlow]:
         moves = [
             (index, source)
             for index in self.moves
             if self._spec.moves[index].moves_anything
-            for source in self.sources(self._spec.moves[index])
+            for source in self.find_sources(self._spec.moves[index])
         ]
         #: the amounts that moves with a figure take of each source and class
         taken = Counter[InventoryKey]()
@@ -87,26 +87,26 @@ class _Builder(TargetProviders):
             for name, amount in self._spec.moves[index].resources.items():
                 taken[InventoryKey(source.uuid, name)] += 0 if amount == ALL else amount
         for index, source in moves:
-            yield from self._flows_of(index, source, taken)
+            yield from self._make_source_flows(index, source, taken)
 
-    def _flows_of(
+    def _make_source_flows(
         self, index: int, source: ProviderState, taken: Counter[InventoryKey]
     ) -> Iterator[InventoryFlow]:
         """Return the inventory that one move takes off one source; move the traits."""
         move = self._spec.moves[index]
         keys = 'moves', index, 'to_resource_provider'
-        target = self.provide(self.named(move.target, source), source, keys)
+        target = self.provide(self.fill_name(move.target, source), source, keys)
         origin = self.provide(source.uuid)
         if target is None or origin is None:
             return
         if target is not origin:
             self._move_traits(index, origin, target)
         for name in move.resources:
-            flow = self._flow(index, name, origin, target, taken)
+            flow = self._make_flow(index, name, origin, target, taken)
             if flow is not None:
                 yield flow
 
-    def _flow(
+    def _make_flow(
         self,
         index: int,
         name: str,
@@ -176,8 +176,8 @@ class _Builder(TargetProviders):
                     total=total,
                 )
 
-    def _add(self, index: int, addition: Addition) -> None:
-        target = self.provide(self.named(addition.name))
+    def _apply_addition(self, index: int, addition: Addition) -> None:
+        target = self.provide(self.fill_name(addition.name))
         if target is None:
             return
         gained = {flow.destination for flow in self._target_state.flows}
@@ -212,7 +212,7 @@ def _take_off_sources(target_state: TargetState) -> Iterator[tuple[InventoryKey,
             targets[flow.destination] = Target(flow.destination, provider, only_mapped=is_renamed)
         if left > 0:
             targets[origin] = Target(origin, source.name, stays=True)
-            source.inventories[name] = _resized(before, {'total': left})
+            source.inventories[name] = _resize(before, {'total': left})
         else:
             del source.inventories[name]
         target_state.targets[origin] = list(targets.values())
@@ -235,7 +235,7 @@ def _give_to_targets(
         if 'reserved' in stated:
             reserving.update(flow.origin for flow in flows)
             now = present.reserved if present else 0
-            _release(target_state, flows, int(stated['reserved']) - now)
+            _release_reserved(target_state, flows, int(stated['reserved']) - now)
         total = sum(flow.amount for flow in flows) + (present.total if present else 0)
         total = int(stated.get('total', total))
         base = present or Inventory(
@@ -245,11 +245,11 @@ def _give_to_targets(
             step_size=origins[0].step_size,
             allocation_ratio=origins[0].allocation_ratio,
         )
-        target.inventories[name] = _resized(base, {'total': total, **stated})
+        target.inventories[name] = _resize(base, {'total': total, **stated})
     return reserving
 
 
-def _resized(inventory: Inventory, fields: Mapping[str, object]) -> Inventory:
+def _resize(inventory: Inventory, fields: Mapping[str, object]) -> Inventory:
     """Return an inventory with other fields; a max_unit that was its total follows it.
 
     Nova's drivers report both alike.
@@ -258,7 +258,7 @@ def _resized(inventory: Inventory, fields: Mapping[str, object]) -> Inventory:
     return inventory.with_fields({'max_unit': fields['total'], **fields} if follows else fields)
 
 
-def _release(target_state: TargetState, flows: list[InventoryFlow], amount: int) -> None:
+def _release_reserved(target_state: TargetState, flows: list[InventoryFlow], amount: int) -> None:
     """Lower the reserved amounts of sources by those that their targets reserve."""
     for source_uuid, name in dict.fromkeys(flow.origin for flow in flows):
         inventories = target_state.providers[source_uuid].inventories
@@ -269,7 +269,7 @@ def _release(target_state: TargetState, flows: list[InventoryFlow], amount: int)
             amount -= released
 
 
-def _state_rest(target_state: TargetState) -> Iterator[Cause]:
+def _apply_stated_inventories(target_state: TargetState) -> Iterator[Cause]:
     """Apply the stated inventories that nothing is moved into."""
     for target in target_state.providers.values():
         for name, stated in target.stated.items():
@@ -281,10 +281,10 @@ def _state_rest(target_state: TargetState) -> Iterator[Cause]:
                 tree = target_state.name
                 yield Cause('no-total', tree, resource_class=name, provider=target.name)
                 continue
-            target.inventories[name] = _resized(present, stated)
+            target.inventories[name] = _resize(present, stated)
 
 
-def _check_whole(target_state: TargetState) -> Iterator[Cause]:
+def _check_whole_entries(target_state: TargetState) -> Iterator[Cause]:
     """Remove the unused inventories that a whole entry leaves out.
 
     Return the others, and those that moves and entry make different.

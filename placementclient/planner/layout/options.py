@@ -98,31 +98,31 @@ class ConsumerJudge:
             if amount and not self._admits(key, amount)
         ]
 
-    def judged(self) -> Iterator[ConsumerItem]:
+    def judge_items(self) -> Iterator[ConsumerItem]:
         """Return the items with their possible options; dependent items are one.
 
         :raises Refused: if there are too many options to try
         """
         are_one = self._wrong or not self._are_independent()
         for items in [self._items] if are_one else ([item] for item in self._items):
-            yield from self._together(items)
+            yield from self._join_items(items)
 
-    def _inventory(self, key: InventoryKey) -> Inventory | None:
+    def _find_inventory(self, key: InventoryKey) -> Inventory | None:
         state = self._target_state.providers.get(key[0]) or self._snapshot.providers.get(key[0])
         return state.inventories.get(key.resource_class) if state else None
 
     def _admits(self, key: InventoryKey, amount: int) -> bool:
-        inventory = self._inventory(key)
+        inventory = self._find_inventory(key)
         return inventory is None or inventory.admits(amount)
 
     def _are_independent(self) -> bool:
         """Return True if the option of one item never excludes an option of another."""
         users = Counter[InventoryKey]()
         for item in self._items:
-            users.update({target.key for target, _ in _parts_of(item.options)})
+            users.update({target.key for target, _ in _list_parts(item.options)})
         amount = sum(holding.amount for item in self._items for holding in item.holdings)
         for key, count in users.items():
-            inventory = self._inventory(key) if count > 1 else None
+            inventory = self._find_inventory(key) if count > 1 else None
             if inventory is None:
                 continue
             largest = amount + self._retained[key]
@@ -131,25 +131,25 @@ class ConsumerJudge:
         return all(
             self._admits(target.key, self._retained[target.key] + amount)
             for item in self._items
-            for target, amount in _parts_of(item.options)
+            for target, amount in _list_parts(item.options)
             if target.stays
         )
 
-    def _together(self, items: Sequence[ConsumerItem]) -> Iterator[ConsumerItem]:
+    def _join_items(self, items: Sequence[ConsumerItem]) -> Iterator[ConsumerItem]:
         """Join items to one, with the options that the service accepts."""
         if len(items) == 1 and items[0].divisible and not self._wrong:
             yield items[0]  # only the search knows the amounts
             return
-        options = tuple(self._combined(items))
-        accepted = tuple(option for option in options if self._accepts(option))
-        touched = {target.key for target, _ in _parts_of(options)}
+        options = tuple(self._combine_options(items))
+        accepted = tuple(option for option in options if self._is_accepted(option))
+        touched = {target.key for target, _ in _list_parts(options)}
         if not accepted and not touched.issuperset(self._wrong):
-            self.causes += map(self._unacceptable, self._wrong)
+            self.causes += map(self._explain_retained, self._wrong)
         elif items:
             holdings = tuple(chain(*(item.holdings for item in items)))
             yield ConsumerItem(self._consumer, holdings, accepted or options, False, not accepted)
 
-    def _combined(self, items: Sequence[ConsumerItem]) -> Iterable[ConsumerOption]:
+    def _combine_options(self, items: Sequence[ConsumerItem]) -> Iterable[ConsumerOption]:
         """Return the options of items together, those with the fewest parts first."""
         if len(items) == 1 and not items[0].divisible:
             return items[0].options
@@ -159,12 +159,12 @@ class ConsumerJudge:
             else len(item.options)
             for item in items
         )
-        check_number(prod(numbers), self._consumer, self._target_state)
-        choices = (_divided(item) if item.divisible else item.options for item in items)
+        check_option_count(prod(numbers), self._consumer, self._target_state)
+        choices = (_divide_item(item) if item.divisible else item.options for item in items)
         options = (tuple(chain(*chosen)) for chosen in product(*choices))
         return sorted(options, key=lambda option: sum(map(len, option)))
 
-    def _accepts(self, option: ConsumerOption) -> bool:
+    def _is_accepted(self, option: ConsumerOption) -> bool:
         """Return whether the service takes an option: it judges all, if it writes the consumer."""
         after = self._retained.copy()
         for target, amount in chain(*option):
@@ -172,7 +172,7 @@ class ConsumerJudge:
         touched = {*self._wrong, *(target.key for target, _ in chain(*option))}
         return after == self._unwritten or all(self._admits(key, after[key]) for key in touched)
 
-    def _unacceptable(self, key: InventoryKey) -> Cause:
+    def _explain_retained(self, key: InventoryKey) -> Cause:
         state = self._snapshot.providers[key.provider_uuid]
         return Cause(
             'unacceptable',
@@ -184,7 +184,7 @@ class ConsumerJudge:
         )
 
 
-def check_number(options: int, consumer: Consumer, target_state: TargetState) -> None:
+def check_option_count(options: int, consumer: Consumer, target_state: TargetState) -> None:
     """Refuse a consumer with too many options to try."""
     if options > MOST_OPTIONS:
         advice = f'has more than {MOST_OPTIONS:,} ways to go: name its places with --assignments'
@@ -192,14 +192,14 @@ def check_number(options: int, consumer: Consumer, target_state: TargetState) ->
         raise Refused([Cause('undecidable', target_state.name, reason=reason)])
 
 
-def _parts_of(options: Iterable[ConsumerOption]) -> Iterator[TargetPart]:
+def _list_parts(options: Iterable[ConsumerOption]) -> Iterator[TargetPart]:
     return (part for option in options for parts in option for part in parts)
 
 
-def _divided(item: ConsumerItem) -> Iterator[ConsumerOption]:
+def _divide_item(item: ConsumerItem) -> Iterator[ConsumerOption]:
     """Return the options of an item whose only holding may be divided."""
     amount = item.holdings[0].amount
-    targets = [target for target, _ in _parts_of(item.options)]
+    targets = [target for target, _ in _list_parts(item.options)]
     # The ends of the parts, one after the other, as marks between units.
     for ends in combinations_with_replacement(range(amount + 1), len(targets) - 1):
         parts = (end - start for start, end in pairwise((0, *ends, amount)))

@@ -51,19 +51,19 @@ class TargetProviders:
         self._entries: dict[str, SpecEntry] = {}
         self._find_entries(scope.providers, planned)
         #: the additions of this tree, by their indexes
-        self.additions = dict(self._local_additions(scope.additions))
+        self.additions = dict(self._find_additions(scope.additions))
         self._by_source = [key for key in self._entries if has_placeholder(key)]
 
     def _find_entries(self, indexes: Iterable[int], planned: Collection[str] | None) -> None:
-        targets = {self.named(self._spec.moves[index].target) for index in self.moves}
+        targets = {self.fill_name(self._spec.moves[index].target) for index in self.moves}
         entries = {index: self._spec.providers[index] for index in indexes}
         parents = {
-            name: self.named(entry.parent)
+            name: self.fill_name(entry.parent)
             for entry in entries.values()
-            if (name := self.named(entry.name)) not in targets and entry.parent is not None
+            if (name := self.fill_name(entry.name)) not in targets and entry.parent is not None
         }
         for index, entry in entries.items():
-            name = self.named(entry.name)
+            name = self.fill_name(entry.name)
             if self._is_local(name, parents, planned):
                 self._add_entry(name, SpecEntry(entry, ('providers', index, 'name')))
 
@@ -86,11 +86,11 @@ class TargetProviders:
             name = parent
         return True
 
-    def _local_additions(self, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
+    def _find_additions(self, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
         for index in indexes:
             addition = self._spec.additions[index]
-            name = self.named(addition.name)
-            parent = self.named(addition.parent or ROOT)
+            name = self.fill_name(addition.name)
+            parent = self.fill_name(addition.parent or ROOT)
             state = self._snapshot.find(name) or self._snapshot.find(parent)
             is_of_every_tree = has_placeholder(f'{addition.name}{addition.parent}')
             if (
@@ -109,9 +109,9 @@ class TargetProviders:
         key = state.uuid if state else name
         first = self._entries.setdefault(key, entry)
         if first.spec.name != entry.spec.name:  # else it is a fault of the file alone
-            self._refuse_twice(key, first, entry)
+            self._refuse_duplicate(key, first, entry)
 
-    def _refuse_twice(self, key: str, first: SpecEntry, entry: SpecEntry) -> None:
+    def _refuse_duplicate(self, key: str, first: SpecEntry, entry: SpecEntry) -> None:
         state = self._snapshot.find(key)
         self.refuse(
             'named-twice',
@@ -125,14 +125,14 @@ class TargetProviders:
         """Record why the tree cannot be planned."""
         self._causes.append(Cause(kind, self._root.name, keys, **values))
 
-    def named(self, template: str, source: ProviderState | None = None) -> str:
+    def fill_name(self, template: str, source: ProviderState | None = None) -> str:
         """Return the name or UUID of a template, which may contain the root."""
         root = self._root.uuid, self._root.name
         return filled(template, root, (source.uuid, source.name) if source else None)
 
-    def sources(self, move: Move) -> Iterator[ProviderState]:
+    def find_sources(self, move: Move) -> Iterator[ProviderState]:
         """Return the providers of this tree that are sources of a move."""
-        name = self.named(move.source)
+        name = self.fill_name(move.source)
         exact = self._snapshot.find(name)
         if exact is not None and exact.uuid in self._members:
             yield exact
@@ -161,34 +161,34 @@ class TargetProviders:
         """
         state = self._snapshot.find(name)
         key = state.uuid if state else name
-        entries = self._entries_of(name, state, source)
+        entries = self._list_entries(name, state, source)
         for other in entries:
             first = self._applied.setdefault(key, other)
             if other.spec is not first.spec:
-                self._refuse_twice(key, first, other)
+                self._refuse_duplicate(key, first, other)
         entry = entries[0] if entries else None
         if entry is not None and self._has_other_uuid(entry, state):
             return None
         provider, stated = self._made.get(key), entry.spec if entry else None
         if provider is None and state is not None:
-            provider = self._existing(state, stated)
+            provider = self._use_existing(state, stated)
         elif provider is None:
             keys = keys or (entry.keys if entry else ())
-            provider = self._new(name, stated, source, keys)
+            provider = self._create(name, stated, source, keys)
         if provider is not None:
             self._made[key] = self._target_state.providers[provider.uuid] = provider
             if entry is not None:
                 self._target_state.entries.add(entry.spec.name)
-                provider.apply(entry)
+                provider.apply_entry(entry)
         return provider
 
-    def _entries_of(
+    def _list_entries(
         self, name: str, state: ProviderState | None, source: ProviderState | None
     ) -> list[SpecEntry]:
         names = (state.uuid, state.name) if state else (name,)
         keys = [names[0]] if names[0] in self._entries else []
         if source is not None:
-            keys += [key for key in self._by_source if self.named(key, source) in names]
+            keys += [key for key in self._by_source if self.fill_name(key, source) in names]
         return [self._entries[key] for key in keys]
 
     def _has_other_uuid(self, entry: SpecEntry, state: ProviderState | None) -> bool:
@@ -201,10 +201,12 @@ class TargetProviders:
         self.refuse('other-uuid', keys, provider=state.name, uuid=state.uuid)
         return True
 
-    def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> TargetProvider | None:
+    def _use_existing(
+        self, state: ProviderState, entry: ProviderSpec | None
+    ) -> TargetProvider | None:
         if state.uuid in self._members:
             if entry is not None and entry.parent is not None:
-                self._check_parent(state, self.named(entry.parent))
+                self._check_parent(state, self.fill_name(entry.parent))
         elif SHARING_TRAIT not in state.traits:
             root = state.provider.root_uuid
             owner = self._snapshot.providers.get(root)
@@ -228,7 +230,7 @@ class TargetProviders:
         if parent is not None and is_other and not has_placeholder(desired):
             self.refuse('wrong-parent', provider=state.name, parent=parent.name, wanted=desired)
 
-    def _new(
+    def _create(
         self, name: str, entry: ProviderSpec | None, source: ProviderState | None, keys: Keys
     ) -> TargetProvider | None:
         owner = self._created.get(name, self._root.name)
@@ -243,9 +245,9 @@ class TargetProviders:
         template = ROOT if entry or source is None else SOURCE
         if entry is not None and entry.parent is not None:
             template = entry.parent
-        parent_name = self.named(template, source)
+        parent_name = self.fill_name(template, source)
         self._pending.add(name)
-        parent = self._parent_uuid(parent_name, source)
+        parent = self._find_parent_uuid(parent_name, source)
         if parent is None:
             self.refuse('no-parent', parent=parent_name, provider=name)
             return None
@@ -253,13 +255,13 @@ class TargetProviders:
         stated = entry.uuid if entry is not None else None
         return TargetProvider(stated or chosen, name, parent, self._root.uuid, None)
 
-    def _parent_uuid(self, name: str, source: ProviderState | None) -> str | None:
+    def _find_parent_uuid(self, name: str, source: ProviderState | None) -> str | None:
         state = self._snapshot.find(name)
         if state is not None:
             return state.uuid if state.uuid in self._members else None
         if name in self._made:
             return self._made[name].uuid
-        if name in self._pending or is_uuid(name) or not self._entries_of(name, None, source):
+        if name in self._pending or is_uuid(name) or not self._list_entries(name, None, source):
             return None
         parent = self.provide(name, source)
         return parent.uuid if parent else None

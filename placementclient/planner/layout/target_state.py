@@ -75,7 +75,7 @@ class TargetProvider:
     stated: dict[str, InventoryFields] = field(default_factory=dict)
     entry: SpecEntry | None = None
 
-    def apply(self, entry: SpecEntry) -> None:
+    def apply_entry(self, entry: SpecEntry) -> None:
         """Apply an entry of the specification, once."""
         if entry == self.entry:
             return
@@ -95,7 +95,7 @@ class TargetProvider:
     def inventories_before(self) -> Mapping[str, Inventory]:
         return self.before.inventories if self.before else {}
 
-    def after(self, usages: Resources) -> ProviderState:
+    def to_state(self, usages: Resources) -> ProviderState:
         """Return the provider as the plan leaves it."""
         generation = self.before.provider.generation if self.before else 0
         position = self.parent_provider_uuid, self.root_provider_uuid
@@ -137,7 +137,7 @@ class TargetState:
     entries: set[str] = field(default_factory=set)
     additions: dict[str, dict[InventoryKey, int]] = field(default_factory=dict)
 
-    def by_name(self, key: InventoryKey) -> dict[tuple[str | None, str], Target]:
+    def index_targets(self, key: InventoryKey) -> dict[tuple[str | None, str], Target]:
         """Return the targets of an inventory, by provider name and class."""
         targets = self.targets.get(key, ())
         return {(target.provider, target.key.resource_class): target for target in targets}

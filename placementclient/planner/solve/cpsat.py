@@ -41,7 +41,7 @@ class _Share(NamedTuple):
     used: IntVar
 
 
-def place(
+def place_items(
     problem: Problem, budget: cpsat.Budget, *, undivided: bool = False
 ) -> list[list[ItemPlacement]] | None:
     """Return a solution with the fewest divisions, then the earliest options, or ``None``.
@@ -49,21 +49,21 @@ def place(
     :param undivided: leave whole what may be divided
     :raises OutOfBudget: if neither is known in time
     """
-    return _Model(problem, budget, undivided).best()
+    return _Model(problem, budget, undivided).find_best()
 
 
-def complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> None:
+def find_possible_options(problem: Problem, decision: Decision, budget: cpsat.Budget) -> None:
     """Find all possible options, and prove that the others are impossible.
 
     :param decision: a solution and what is known to be possible; both facts are extended
     :raises OutOfBudget: if it takes longer; what was found until then is in ``decision``
     """
     model = _Model(problem, budget)
-    while (solution := model.other(decision)) is not None:
-        decision.note(solution)
+    while (solution := model.find_unexplored(decision)) is not None:
+        decision.record(solution)
 
 
-def core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
+def find_core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
     """Return an infeasible part of an infeasible problem.
 
     :return: the same groups, some of them with fewer items or none; and whether no item can be
@@ -71,7 +71,7 @@ def core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
     """
     groups = list(problem.groups)
 
-    def infeasible() -> bool:
+    def is_infeasible() -> bool:
         return _Model(Problem(problem.bins, tuple(groups)), budget).solve() is None
 
     for index, group in enumerate(problem.groups):
@@ -80,7 +80,7 @@ def core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
             while low < high:
                 middle = (low + high) // 2
                 groups[index] = ItemGroup(group.item, middle)
-                low, high = (low, middle) if infeasible() else (middle + 1, high)
+                low, high = (low, middle) if is_infeasible() else (middle + 1, high)
         except OutOfBudget:
             groups[index] = ItemGroup(group.item, high)
             return Problem(problem.bins, tuple(groups)), False
@@ -105,23 +105,23 @@ class _Model:
         self._parts: list[list[list[_Share]]] = []
         for group in problem.groups:
             divisible = group.item.divisible and not undivided
-            self._counts.append([] if divisible else self._count_whole(group))
+            self._counts.append([] if divisible else self._add_counts(group))
             self._parts.append(
-                [self._divided(group) for _ in range(group.count)] if divisible else []
+                [self._add_shares(group) for _ in range(group.count)] if divisible else []
             )
         for load, bin_ in zip(self._loads, problem.bins, strict=True):
             if load:
                 self._model.add(sum(load) <= bin_.free)
 
-    def best(self) -> list[list[ItemPlacement]] | None:
+    def find_best(self) -> list[list[ItemPlacement]] | None:
         """Return a solution with the fewest parts, then with the first options; or ``None``."""
         solution = self.solve()
         if solution is None:
             return None
-        self._hint(solution)
+        self._add_hints(solution)
         shares = [[share.used for share in item] for parts in self._parts for item in parts]
         if shares:
-            solution = self._least_divided(solution, list(chain(*shares)))
+            solution = self._minimize_parts(solution, list(chain(*shares)))
         order = [
             option * chosen
             for options in (*self._counts, *shares)
@@ -133,7 +133,7 @@ class _Model:
             solution = self.solve(EFFORT) or solution
         return solution
 
-    def _least_divided(
+    def _minimize_parts(
         self, solution: list[list[ItemPlacement]], divisions: Sequence[IntVar]
     ) -> list[list[ItemPlacement]]:
         """Return a solution with the fewest parts, which later ones may not exceed."""
@@ -145,9 +145,9 @@ class _Model:
         self._model.add(sum(divisions) <= sum(map(len, placed)))
         return solution
 
-    def other(self, decision: Decision) -> list[list[ItemPlacement]] | None:
+    def find_unexplored(self, decision: Decision) -> list[list[ItemPlacement]] | None:
         """Return a solution with an option that is not known to be possible."""
-        unexplored = self._unexplored(decision)
+        unexplored = self._list_unexplored(decision)
         if not unexplored:
             return None
         self._model.clear_objective()
@@ -159,13 +159,14 @@ class _Model:
             solution = self.solve()
         return solution
 
-    def _unexplored(self, decision: Decision) -> list[IntVar]:
+    def _list_unexplored(self, decision: Decision) -> list[IntVar]:
         unexplored: list[IntVar] = []
         for index, group in enumerate(self._problem.groups):
             unknown = set(range(len(group.item.options))) - decision.possible[index]
             if not group.item.divisible:
                 unexplored += [
-                    self._literal(self._counts[index][option] >= 1) for option in sorted(unknown)
+                    self._make_literal(self._counts[index][option] >= 1)
+                    for option in sorted(unknown)
                 ]
                 continue
             # The items of a group are equal: an option of one is possible for all.
@@ -174,17 +175,17 @@ class _Model:
             if decision.fixed[index]:
                 amounts = dict(decision.placements[index][0])
                 unexplored += [
-                    self._literal(first[option].amount < n) for option, n in amounts.items()
+                    self._make_literal(first[option].amount < n) for option, n in amounts.items()
                 ]
         return unexplored
 
-    def _literal(self, condition: BoundedLinearExpression | bool) -> IntVar:
+    def _make_literal(self, condition: BoundedLinearExpression | bool) -> IntVar:
         """Return a variable that is true only if a condition holds."""
         literal: IntVar = self._model.new_bool_var('')
         self._model.add(condition).only_enforce_if(literal)
         return literal
 
-    def _count_whole(self, group: ItemGroup) -> list[IntVar]:
+    def _add_counts(self, group: ItemGroup) -> list[IntVar]:
         counts = [self._model.new_int_var(0, group.count, '') for _ in group.item.options]
         self._model.add(sum(counts) == group.count)
         for variable, demands in zip(counts, group.item.options, strict=True):
@@ -194,7 +195,7 @@ class _Model:
                     self._model.add(variable == 0)
         return counts
 
-    def _divided(self, group: ItemGroup) -> list[_Share]:
+    def _add_shares(self, group: ItemGroup) -> list[_Share]:
         shares = []
         for (demand,) in group.item.options:
             amount = self._model.new_int_var(0, demand.amount, '')
@@ -208,11 +209,11 @@ class _Model:
             judged: list[LiteralT] = [share.used]
             if demand.stays:
                 # A divided item moves in part, so the units apply to the rest, too.
-                judged.append(~self._literal(share.amount == demand.amount))
-            self._units(demand.bin, share.amount + demand.retained, judged)
+                judged.append(~self._make_literal(share.amount == demand.amount))
+            self._require_units(demand.bin, share.amount + demand.retained, judged)
         return shares
 
-    def _units(self, where: int, amount: LinearExpr, judged: Sequence[LiteralT]) -> None:
+    def _require_units(self, where: int, amount: LinearExpr, judged: Sequence[LiteralT]) -> None:
         """Under all of these conditions, require an amount that the bin allows."""
         least, largest, step = self._problem.bins[where].units
         steps = self._model.new_int_var(0, largest // step, '')
@@ -220,7 +221,7 @@ class _Model:
         self._model.add(amount >= least).only_enforce_if(*judged)
         self._model.add(amount <= largest).only_enforce_if(*judged)
 
-    def _hint(self, placements: Sequence[Sequence[ItemPlacement]]) -> None:
+    def _add_hints(self, placements: Sequence[Sequence[ItemPlacement]]) -> None:
         for counts, parts, placed in zip(self._counts, self._parts, placements, strict=True):
             for option, variable in enumerate(counts):
                 self._model.add_hint(variable, sum(item[0].option == option for item in placed))
@@ -235,9 +236,9 @@ class _Model:
         solved = self._budget.solve(self._model, effort)
         if effort == inf and solved.status == 'UNKNOWN':
             raise OutOfBudget
-        return self._read(solved.solver) if solved.is_feasible else None
+        return self._read_solution(solved.solver) if solved.is_feasible else None
 
-    def _read(self, solver: CpSolver) -> list[list[ItemPlacement]]:
+    def _read_solution(self, solver: CpSolver) -> list[list[ItemPlacement]]:
         result: list[list[ItemPlacement]] = []
         for group, counts, parts in zip(
             self._problem.groups, self._counts, self._parts, strict=True

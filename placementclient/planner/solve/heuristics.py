@@ -20,37 +20,37 @@ from placementclient.planner.solve.problem import (
 MOST_STEPS = 200_000
 
 
-def place(problem: Problem) -> list[list[ItemPlacement]] | None:
+def place_items(problem: Problem) -> list[list[ItemPlacement]] | None:
     """Return the bins of each item, in a solution that divides as few items as possible.
 
     Return ``None`` if the heuristic finds none.
     """
-    return _fitted(problem) or _fitted(problem, is_even=True)
+    return _fit_items(problem) or _fit_items(problem, is_even=True)
 
 
-def explore(problem: Problem, decision: Decision) -> None:
+def find_possible_options(problem: Problem, decision: Decision) -> None:
     """Look for solutions with options not yet known to be possible; add them to ``decision``."""
     for is_even in (True, False):
         is_new = True
         while is_new:
             number = sum(map(len, decision.possible))
-            placements = _fitted(problem, is_even=is_even, explored=decision.possible)
-            decision.note(placements or ())
+            placements = _fit_items(problem, is_even=is_even, explored=decision.possible)
+            decision.record(placements or ())
             is_new = sum(map(len, decision.possible)) > number
     left = MOST_STEPS // sum(len(group.item.options) for group in problem.groups)
     for index, group in enumerate(problem.groups):
         for option, demands in enumerate(group.item.options):
             is_open = option not in decision.possible[index]
-            if is_open and _admits(problem, group.item, demands) and left > 0:
+            if is_open and _is_admitted(problem, group.item, demands) and left > 0:
                 left -= 1
                 first = index, option
-                placements = _fitted(problem, is_even=True, first=first) or _fitted(
+                placements = _fit_items(problem, is_even=True, first=first) or _fit_items(
                     problem, first=first
                 )
-                decision.note(placements or ())
+                decision.record(placements or ())
 
 
-def overfull(problem: Problem) -> Problem | None:
+def find_overfull_part(problem: Problem) -> Problem | None:
     """Return a minimal infeasible part of a problem: too many equal items for all bins.
 
     The items are whole, of one class and one size.
@@ -70,7 +70,7 @@ def overfull(problem: Problem) -> Problem | None:
     return None if left else Problem(problem.bins, tuple(groups))
 
 
-def _weight(problem: Problem, group: int) -> float:
+def _weigh_group(problem: Problem, group: int) -> float:
     """Return the share of its best bin that an item takes."""
     return min(
         max(amount / max(problem.bins[where].free, 1) for where, amount, _, _ in demands)
@@ -78,7 +78,7 @@ def _weight(problem: Problem, group: int) -> float:
     )
 
 
-def _fitted(
+def _fit_items(
     problem: Problem,
     *,
     is_even: bool = False,
@@ -90,17 +90,19 @@ def _fitted(
     placements: list[list[ItemPlacement]] = [[] for _ in problem.groups]
     if first is not None:
         demands = problem.groups[first[0]].item.options[first[1]]
-        if not _take(free, demands, 1):
+        if not _take_room(free, demands, 1):
             return None
-        placements[first[0]].append((Part(first[1], _size(demands)),))
-    for index in sorted(range(len(problem.groups)), key=lambda n: -_weight(problem, n)):
+        placements[first[0]].append((Part(first[1], _sum_amounts(demands)),))
+    for index in sorted(range(len(problem.groups)), key=lambda n: -_weigh_group(problem, n)):
         later = explored[index] if explored else ()
-        if not _fill(problem, problem.groups[index], free, placements[index], is_even, later):
+        if not _place_group(
+            problem, problem.groups[index], free, placements[index], is_even, later
+        ):
             return None
     return placements
 
 
-def _fill(
+def _place_group(
     problem: Problem,
     group: ItemGroup,
     free: list[int],
@@ -115,26 +117,26 @@ def _fill(
     options = [
         (option, demands)
         for option, demands in enumerate(group.item.options)
-        if _admits(problem, group.item, demands)
+        if _is_admitted(problem, group.item, demands)
     ]
     while left := group.count - len(placed):
         if is_even:
-            options.sort(key=lambda pair: _left(problem, free, pair[1]), reverse=True)
+            options.sort(key=lambda pair: _compute_free_share(problem, free, pair[1]), reverse=True)
         if explored:
             options.sort(key=lambda pair: pair[0] in explored)
         for option, demands in options:
-            if taken := _take(free, demands, 1 if is_even else left):
-                placed += [(Part(option, _size(demands)),)] * taken
+            if taken := _take_room(free, demands, 1 if is_even else left):
+                placed += [(Part(option, _sum_amounts(demands)),)] * taken
                 break
         else:
-            parts = None if is_even else _divide(problem, group.item, free)
+            parts = None if is_even else _divide_item(problem, group.item, free)
             if parts is None:
                 return False
             placed.append(parts)
     return True
 
 
-def _take(free: list[int], demands: Sequence[Demand], most: int) -> int:
+def _take_room(free: list[int], demands: Sequence[Demand], most: int) -> int:
     """Take the room for at most ``most`` items; return the number of items that have room."""
     number = min(most, *(max(free[where], 0) // amount for where, amount, _, _ in demands))
     for where, amount, _, _ in demands:
@@ -142,14 +144,14 @@ def _take(free: list[int], demands: Sequence[Demand], most: int) -> int:
     return number
 
 
-def _left(problem: Problem, free: Sequence[int], demands: Sequence[Demand]) -> float:
+def _compute_free_share(problem: Problem, free: Sequence[int], demands: Sequence[Demand]) -> float:
     """Return the share of its bins that an option would leave free."""
     return min(
         (free[where] - amount) / max(problem.bins[where].free, 1) for where, amount, _, _ in demands
     )
 
 
-def _divide(problem: Problem, item: Item, free: list[int]) -> ItemPlacement | None:
+def _divide_item(problem: Problem, item: Item, free: list[int]) -> ItemPlacement | None:
     """Divide an item into as few parts as it can have; ``None`` where that fails."""
     if not item.divisible:
         return None
@@ -166,9 +168,9 @@ def _divide(problem: Problem, item: Item, free: list[int]) -> ItemPlacement | No
     return tuple(parts)
 
 
-def _admits(problem: Problem, item: Item, demands: Sequence[Demand]) -> bool:
+def _is_admitted(problem: Problem, item: Item, demands: Sequence[Demand]) -> bool:
     return not item.divisible or problem.bins[demands[0].bin].admits(demands[0])
 
 
-def _size(demands: Sequence[Demand]) -> int:
+def _sum_amounts(demands: Sequence[Demand]) -> int:
     return sum(demand.amount for demand in demands)

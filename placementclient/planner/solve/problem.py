@@ -103,7 +103,7 @@ class Decision:
     fixed: list[bool]
     proved: bool = True
 
-    def note(self, placements: Sequence[Iterable[ItemPlacement]]) -> None:
+    def record(self, placements: Sequence[Iterable[ItemPlacement]]) -> None:
         """Record the options of a solution as possible."""
         for index, others in enumerate(placements):
             for placement in others:

@@ -74,7 +74,7 @@ class Impossible:
         """Return items that are infeasible by themselves, and whether the set is minimal."""
         if self.problem is None:
             return self.items, True
-        core, minimal = _core(self.problem)
+        core, minimal = _find_core(self.problem)
         items = [
             index
             for group, indexes in zip(core.groups, self.members, strict=True)
@@ -83,7 +83,7 @@ class Impossible:
         return sorted(items), minimal
 
 
-def search(
+def search_placements(
     bins: Sequence[Bin], items: Sequence[Item], timeout: float = TIMEOUT
 ) -> list[ItemDecision] | Impossible | None:
     """Place all items.
@@ -108,25 +108,25 @@ class _Search:
         self._decisions: dict[int, ItemDecision] = {}
 
     def run(self) -> list[ItemDecision] | Impossible | None:
-        stuck = self._propagate()
+        stuck = self._place_forced_items()
         if stuck is not None:
             return Impossible((stuck,), self._free)
-        components = self._components()
+        components = self._split_items()
         undetermined = False
         for component in components:
-            problem, members = self._abstract(component)
-            decision = decide(problem, self._timeout / len(components))
+            problem, members = self._make_problem(component)
+            decision = decide_problem(problem, self._timeout / len(components))
             if decision is SearchVerdict.IMPOSSIBLE:
                 return Impossible(component, self._free, problem, members)
             if isinstance(decision, Decision):
-                self._note(decision, members)
+                self._record_decision(decision, members)
             else:
                 undetermined = True
         if undetermined:
             return None
         return [self._decisions[index] for index in range(len(self._items))]
 
-    def _propagate(self) -> int | None:
+    def _place_forced_items(self) -> int | None:
         """Drop impossible options and place items with one option; return an item with none."""
         users: dict[int, set[int]] = {}
         for index, item in enumerate(self._items):
@@ -140,7 +140,9 @@ class _Search:
                 continue
             item = self._items[index]
             options = self._options[index] = [
-                option for option in self._options[index] if self._may(item, item.options[option])
+                option
+                for option in self._options[index]
+                if self._is_possible(item, item.options[option])
             ]
             if not options:
                 return index
@@ -148,11 +150,11 @@ class _Search:
                 continue
             if not self._fits(item, item.options[options[0]]):
                 return index
-            for where in self._take(index, options[0]):
+            for where in self._place_item(index, options[0]):
                 pending |= dict.fromkeys(sorted(users[where]))
         return None
 
-    def _take(self, index: int, option: int) -> list[int]:
+    def _place_item(self, index: int, option: int) -> list[int]:
         """Place an item that has one option left; return the bins that have less room now."""
         demands = self._items[index].options[option]
         for demand in demands:
@@ -161,7 +163,7 @@ class _Search:
         self._decisions[index] = ItemDecision((Part(option, amount),), (option,), True)
         return [demand.bin for demand in demands]
 
-    def _may(self, item: Item, option: Sequence[Demand]) -> bool:
+    def _is_possible(self, item: Item, option: Sequence[Demand]) -> bool:
         """Return whether an option is possible as far as this item alone goes."""
         if not item.divisible or self._fits(item, option):
             return self._fits(item, option)
@@ -175,7 +177,7 @@ class _Search:
             for demand in option
         )
 
-    def _components(self) -> list[list[int]]:
+    def _split_items(self) -> list[list[int]]:
         """Return the open items in sets without a common bin."""
         touched: dict[int, set[int]] = {}
         for index, options in self._options.items():
@@ -186,7 +188,7 @@ class _Search:
                 }
         return list(connected(touched))
 
-    def _note(self, decision: Decision, members: Sequence[Sequence[int]]) -> None:
+    def _record_decision(self, decision: Decision, members: Sequence[Sequence[int]]) -> None:
         for group, indexes in enumerate(members):
             forced = decision.fixed[group] and decision.proved
             every = tuple(sorted(decision.possible[group]))
@@ -197,7 +199,7 @@ class _Search:
                     possible = tuple(options[option] for option in every)
                 self._decisions[index] = ItemDecision(placement, possible, forced, decision.proved)
 
-    def _abstract(self, component: Sequence[int]) -> tuple[Problem, list[list[int]]]:
+    def _make_problem(self, component: Sequence[int]) -> tuple[Problem, list[list[int]]]:
         """Return the component as a separate problem, and the items of each of its groups."""
         bins: dict[int, int] = {}
         groups: dict[Item, list[int]] = {}
@@ -206,7 +208,7 @@ class _Search:
             item, left = self._items[index], tuple(self._options[index])
             abstract = renumbered.get((item, left))
             if abstract is None:
-                options = tuple(_renumbered(item.options[option], bins) for option in left)
+                options = tuple(_renumber_bins(item.options[option], bins) for option in left)
                 abstract = renumbered[item, left] = Item(options, item.divisible)
             groups.setdefault(abstract, []).append(index)
         order = sorted(groups)
@@ -219,7 +221,7 @@ class _Search:
         )
 
 
-def _renumbered(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand, ...]:
+def _renumber_bins(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand, ...]:
     """Return demands with new numbers of bins, in the order of their first use."""
     return tuple(
         Demand(bins.setdefault(where, len(bins)), amount, retained, stays)
@@ -228,49 +230,49 @@ def _renumbered(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand
 
 
 @functools.lru_cache(maxsize=4096)
-def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdict:
+def decide_problem(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdict:
     """Solve one problem; equal problems are solved once."""
-    if heuristics.overfull(problem):
+    if heuristics.find_overfull_part(problem):
         return SearchVerdict.IMPOSSIBLE
     try:
-        placements = _place(problem, Budget(timeout * (1 - PROOF)))
+        placements = _place_items(problem, Budget(timeout * (1 - PROOF)))
     except cpsat.OutOfBudget:
         return SearchVerdict.UNDETERMINED
     if placements is None:
         return SearchVerdict.IMPOSSIBLE
     decision = Decision(placements, [set() for _ in placements], [True] * len(placements))
-    decision.note(placements)
-    _complete(problem, decision, Budget(timeout * PROOF))
+    decision.record(placements)
+    _find_possible_options(problem, decision, Budget(timeout * PROOF))
     for index, group in enumerate(problem.groups):
         if not group.item.divisible:
             decision.fixed[index] = len(decision.possible[index]) == 1
     return decision
 
 
-def _place(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] | None:
-    placements = heuristics.place(problem)
+def _place_items(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] | None:
+    placements = heuristics.place_items(problem)
     if placements is not None:
         return placements
     if any(group.item.divisible for group in problem.groups):
         # If nothing has to be divided, no solution has fewer divisions.
-        placements = cpsat.place(problem, budget, undivided=True)
-    return placements or cpsat.place(problem, budget)
+        placements = cpsat.place_items(problem, budget, undivided=True)
+    return placements or cpsat.place_items(problem, budget)
 
 
-def _complete(problem: Problem, decision: Decision, budget: Budget) -> None:
+def _find_possible_options(problem: Problem, decision: Decision, budget: Budget) -> None:
     """Find all possible options by heuristics; the solver proves the rest, if time allows."""
     if decision.is_open(problem):
-        heuristics.explore(problem, decision)
+        heuristics.find_possible_options(problem, decision)
     if decision.is_open(problem):
         try:
-            cpsat.complete(problem, decision, budget)
+            cpsat.find_possible_options(problem, decision, budget)
         except cpsat.OutOfBudget:
             decision.proved = False
 
 
 @functools.lru_cache(maxsize=256)
-def _core(problem: Problem) -> tuple[Problem, bool]:
+def _find_core(problem: Problem) -> tuple[Problem, bool]:
     """Return an infeasible part of an infeasible problem, and whether it is minimal."""
-    if (overfull := heuristics.overfull(problem)) is not None:
+    if (overfull := heuristics.find_overfull_part(problem)) is not None:
         return overfull, True
-    return cpsat.core(problem, Budget(CORE_TIMEOUT))
+    return cpsat.find_core(problem, Budget(CORE_TIMEOUT))

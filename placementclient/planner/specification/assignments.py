@@ -11,19 +11,19 @@ from placementclient.basis.wording import counted, lines_of
 from placementclient.files.cursors import Cursor, Faults, read
 from placementclient.model.assignments import COLUMNS, TO_CLASS, UNEXPLAINED, AssignmentRow
 from placementclient.model.inventories import UNLIMITED
-from placementclient.planner.infeasibility import OpenRow
+from placementclient.planner.infeasibility import UndecidedRow
 
 _ALLOWED = (*COLUMNS, TO_CLASS)
 _NEEDED = COLUMNS[:2]
 
 
-def parse(text: str, path: str) -> list[AssignmentRow]:
+def parse_assignments(text: str, path: str) -> list[AssignmentRow]:
     """Parse assignments. Rows without ``to_provider`` are skipped, except unexplained ones.
 
     :param text: CSV with the header of :data:`COLUMNS`, or JSON or YAML with the same fields
     :raises errors.BadFile: if it is none, or has a row twice; with all faults and their lines
     """
-    written = next((line for line in lines_of(text) if _is_written(line)), '')
+    written = next((line for line in lines_of(text) if _is_data(line)), '')
     if not written:
         raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
     for character, name in (';', 'semicolons'), ('\t', 'tabs'):
@@ -33,17 +33,17 @@ def parse(text: str, path: str) -> list[AssignmentRow]:
     is_csv = written.lstrip('\ufeff \t')[:1] not in '[{-' and ',' in written
     rows: dict[tuple[str, ...], AssignmentRow] = {}
     faults = Faults()
-    lines = _from_csv(text, path, faults) if is_csv else _from_document(read(text, path), faults)
+    lines = _read_csv(text, path, faults) if is_csv else _read_document(read(text, path), faults)
     for cells in lines:
         with faults.collected():
-            row = _row(cells)
+            row = _read_row(cells)
             if row is not None:
-                _add(rows, row)
+                _add_row(rows, row)
     faults.raise_any()
     return list(rows.values())
 
 
-def _add(rows: dict[tuple[str, ...], AssignmentRow], row: AssignmentRow) -> None:
+def _add_row(rows: dict[tuple[str, ...], AssignmentRow], row: AssignmentRow) -> None:
     key: tuple[str, ...] = (row.consumer_uuid, row.resource_class, row.to_provider)
     if row.to_resource_class is not None:
         key += (row.to_resource_class,)
@@ -53,7 +53,7 @@ def _add(rows: dict[tuple[str, ...], AssignmentRow], row: AssignmentRow) -> None
     rows[key] = row
 
 
-def skeleton(undecided: Iterable[OpenRow]) -> str:
+def format_skeleton(undecided: Iterable[UndecidedRow]) -> str:
     """Return a CSV file of undecided rows to fill in; comments give the choices."""
     rows = list(undecided)
     is_named = any(row.classes for row in rows)
@@ -64,27 +64,27 @@ def skeleton(undecided: Iterable[OpenRow]) -> str:
     for row in rows:
         if (row.choices, row.classes) != choices:
             choices = (row.choices, row.classes)
-            out.write(f'# to_provider is one of: {_in_a_line(row.choices)}\n')
+            out.write(f'# to_provider is one of: {_join_names(row.choices)}\n')
             if row.classes:
-                out.write(f'# {TO_CLASS} is one of: {_in_a_line(row.classes)}\n')
+                out.write(f'# {TO_CLASS} is one of: {_join_names(row.classes)}\n')
         cells = (row.consumer_uuid, row.resource_class, row.amount, '', '')
         writer.writerow((*cells, '') if is_named else cells)
     return out.getvalue()
 
 
-def _in_a_line(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     """Return names for a comment, on one line."""
     return ' | '.join(name if name.isprintable() else ascii(name) for name in names)
 
 
-def _is_written(line: str) -> bool:
+def _is_data(line: str) -> bool:
     return bool(line.strip()) and not line.startswith('#')
 
 
-def _from_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
+def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
     header: list[str] | None = None
     written = lines_of(text.lstrip('\ufeff'))
-    lines = (f'{line}\n' if _is_written(line) else '\n' for line in written)
+    lines = (f'{line}\n' if _is_data(line) else '\n' for line in written)
     reader = csv.reader(lines, strict=True)
     try:
         for cells in reader:
@@ -107,14 +107,14 @@ def _from_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
         faults.errors.append(errors.BadFile(path, str(reason), reader.line_num))
 
 
-def _from_document(document: Cursor, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
+def _read_document(document: Cursor, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
     for item in document.items():
         with faults.collected():
             inside = item.keys(_ALLOWED, _NEEDED)
             yield {name: at for name, at in inside.items() if at.value not in (None, '')}
 
 
-def _row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
+def _read_row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
     if not cells:
         return None
     first = next(iter(cells.values()))
@@ -133,7 +133,7 @@ def _row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
     return AssignmentRow(**values, path=first.path, line=first.line)
 
 
-def _amount(cursor: Cursor) -> int:
+def _read_amount(cursor: Cursor) -> int:
     value = cursor.value
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
@@ -144,7 +144,7 @@ def _amount(cursor: Cursor) -> int:
 _READERS: Mapping[str, Callable[[Cursor], Any]] = {
     'consumer_uuid': Cursor.uuid,
     'resource_class': Cursor.symbol,
-    'amount': _amount,
+    'amount': _read_amount,
     'to_provider': Cursor.text,
     'evidence': Cursor.text,
     TO_CLASS: Cursor.symbol,

@@ -45,10 +45,10 @@ class SpecCheck:
             _TRAIT: {*os_traits.get_traits(), *chain.from_iterable(s.traits for s in states)},
         }
 
-    def names(self) -> Iterator[errors.BadFile]:
+    def check_names(self) -> Iterator[errors.BadFile]:
         """Return names of classes, traits, sources and parents that nothing has."""
-        for kind, is_needed, name, keys in _names(self._spec):
-            yield from self._unknown(kind, is_needed and not self._only, name, keys)
+        for kind, is_needed, name, keys in _list_names(self._spec):
+            yield from self._check_name(kind, is_needed and not self._only, name, keys)
         if self._spec.trees is None or not self._only:
             known = {name for p in self._providers for name in (p.name, p.uuid)}
             for index, move in enumerate(self._spec.moves):
@@ -57,16 +57,16 @@ class SpecCheck:
                 if not (is_known or is_pattern(name) or has_placeholder(name)):
                     reason = f'there is no provider {name} to move anything from'
                     keys = 'moves', index, 'from_resource_provider'
-                    yield self._error(reason, name, self._provider_names(), *keys)
-        yield from self._additions()
+                    yield self._make_error(reason, name, self._list_provider_names(), *keys)
+        yield from self._check_additions()
 
-    def selections(self) -> Iterator[errors.BadFile]:
+    def check_selections(self) -> Iterator[errors.BadFile]:
         """Yield an error for each entry of ``trees`` and each source that selects no tree."""
-        if self._listed is None and self._only and self._is_part():
+        if self._listed is None and self._only and self._is_partial():
             return
-        yield from self._roots()
+        yield from self._check_roots()
         if self._listed is None:
-            yield from self._contents()
+            yield from self._check_contents()
         names = {provider.name for provider in self._providers}
         for index, move in enumerate(self._spec.moves):
             name = move.source
@@ -75,10 +75,10 @@ class SpecCheck:
                 keys = 'moves', index, 'from_resource_provider'
                 yield self._spec.error(unmatched(name, names), *keys)
 
-    def _provider_names(self) -> list[str]:
+    def _list_provider_names(self) -> list[str]:
         return [state.name for state in self._snapshot.providers.values()]
 
-    def _error(
+    def _make_error(
         self, reason: str, name: str, names: Iterable[str], *keys: str | int
     ) -> errors.BadFile:
         """Return a fault, with the name that was probably meant."""
@@ -86,7 +86,7 @@ class SpecCheck:
         hint = suggestion(name, names) if self._hints >= 0 else ''
         return self._spec.error(reason + hint, *keys)
 
-    def _unknown(
+    def _check_name(
         self, kind: str, is_needed: bool, name: str, keys: Keys
     ) -> Iterator[errors.BadFile]:
         """Return the fault of a name that no provider has; newer services may have more names."""
@@ -102,7 +102,7 @@ class SpecCheck:
             return
         yield self._spec.error(reason + suggestion(name, self._names[kind]), *keys)
 
-    def _additions(self) -> Iterator[errors.BadFile]:
+    def _check_additions(self) -> Iterator[errors.BadFile]:
         """Return the faults of additions without a parent, or to a provider of another entry."""
         entries = {entry.name for entry in self._spec.providers}
         preceding, find = set(entries), self._snapshot.find
@@ -114,10 +114,10 @@ class SpecCheck:
             elif not (has_placeholder(parent) or parent in preceding or find(name) or find(parent)):
                 reason = f'there is no provider {parent} to make {name} below'
                 keys = 'additions', index, 'parent'
-                yield self._error(reason, parent, self._provider_names(), *keys)
+                yield self._make_error(reason, parent, self._list_provider_names(), *keys)
             preceding.add(name)
 
-    def _is_part(self) -> bool:
+    def _is_partial(self) -> bool:
         """Return whether the snapshot has only the trees to plan and sharing providers."""
         states = map(self._snapshot.find, self._only)
         roots = {state.provider.root_uuid for state in states if state is not None}
@@ -125,7 +125,7 @@ class SpecCheck:
             root.uuid in roots or SHARING_TRAIT in root.traits for root in self._snapshot.roots()
         )
 
-    def _roots(self) -> Iterator[errors.BadFile]:
+    def _check_roots(self) -> Iterator[errors.BadFile]:
         """Return the names, patterns and UUIDs of no root."""
         selection = self._spec.trees or TreeSelection()
         by_name = {provider.name: provider for provider in self._providers}
@@ -143,19 +143,19 @@ class SpecCheck:
                 root = by_uuid.get(by_name[below[0]].root_uuid)
                 where = root.name if root else 'another root'
                 reason = f'"{name}" matches no root, but {below[0]} below {where}'
-            yield self._error(reason, name, similar(name, {*roots}), 'trees', 'name', index)
+            yield self._make_error(reason, name, similar(name, {*roots}), 'trees', 'name', index)
         for index, uuid in enumerate(selection.uuids):
             provider = by_uuid.get(uuid)
             if provider is None:
                 near = similar_uuids(uuid, roots.values())
                 reason = f'no root has the UUID {uuid}'
-                yield self._error(reason, uuid, near, 'trees', 'uuid', index)
+                yield self._make_error(reason, uuid, near, 'trees', 'uuid', index)
             elif provider.parent_provider_uuid is not None:
                 hint = f'. Did you mean "{provider.root_uuid}"?'
                 reason = f'{uuid} is {provider.name}, which is no root{hint}'
                 yield self._spec.error(reason, 'trees', 'uuid', index)
 
-    def _contents(self) -> Iterator[errors.BadFile]:
+    def _check_contents(self) -> Iterator[errors.BadFile]:
         """Return the traits and classes of no root, except names that are always faults."""
         selection, roots = self._spec.trees or TreeSelection(), self._snapshot.roots()
         traits = set(chain.from_iterable(root.traits for root in roots))
@@ -167,10 +167,10 @@ class SpecCheck:
             for index, name in enumerate(named):
                 may_be_elsewhere = bool(self._only) and name.startswith('CUSTOM_')
                 if name not in present and (name in self._names[kind] or may_be_elsewhere):
-                    yield self._error(f'{reason} {name}', name, present, 'trees', key, index)
+                    yield self._make_error(f'{reason} {name}', name, present, 'trees', key, index)
 
 
-def _names(spec: Spec) -> Iterator[tuple[str, bool, str, Keys]]:
+def _list_names(spec: Spec) -> Iterator[tuple[str, bool, str, Keys]]:
     """Return each class and trait that a specification names, its kind, whether a provider must
     have it already, and the way to it.
     """

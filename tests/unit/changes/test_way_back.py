@@ -25,7 +25,7 @@ moves:
 
 def planned(snapshot, *trees, spec=SPEC):
     parsed = specifications.parse(spec, 'spec.yaml')
-    return planner.make(snapshot, parsed, trees=trees, migrations=())
+    return planner.plan_reshape(snapshot, parsed, trees=trees, migrations=())
 
 
 def allocations(snapshot):

@@ -167,7 +167,7 @@ def plan_of_one_row():
         'spec.yaml',
     )
     row = AssignmentRow(uuid_of('a'), 'VGPU', None, 'gpu0', path='map.csv', line=2)
-    return planner.make(live, spec, [row])
+    return planner.plan_reshape(live, spec, [row])
 
 
 def test_a_link_that_others_may_have_made_is_not_followed(tmp_path, snapshot):

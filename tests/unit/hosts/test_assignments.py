@@ -209,7 +209,7 @@ def test_servers_are_assigned_to_their_numa_cells():
 def test_a_plan_reads_the_assignments_that_are_written():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     rows, _ = outcome(assignments.of_mediated_devices, [facts(one, m0=GPU0)])
-    (row,) = rows_of_files.parse(assignments.written(rows), 'gpu-map.csv')
+    (row,) = rows_of_files.parse_assignments(assignments.written(rows), 'gpu-map.csv')
     assert (row.consumer_uuid, row.resource_class, row.amount, row.to_provider, row.evidence) == (
         SERVERS[0],
         'VGPU',

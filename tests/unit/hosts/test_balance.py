@@ -26,7 +26,7 @@ def test_balance_counts_each_class_and_writes_unexplained_rows():
         SERVERS[2]: 'holds 1 VGPU on gpu1, and no server there has its UUID: it may be a '
         'migration, or deleted',
     }
-    read = rows_of_files.parse(assignments.written(rows), 'map.csv')
+    read = rows_of_files.parse_assignments(assignments.written(rows), 'map.csv')
     assert [(row.consumer_uuid, row.is_unexplained) for row in read] == [
         (SERVERS[0], False),
         (SERVERS[1], True),

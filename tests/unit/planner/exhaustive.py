@@ -30,7 +30,7 @@ def solutions_of(case):
 
     Trees that share nothing may be carried out as one, as well as those that do.
     """
-    roots = planner.selected(case.snapshot, case.spec)
+    roots = planner.select_roots(case.snapshot, case.spec)
     for root in roots:
         build_target_state(case.snapshot, case.spec, [root])  # each has to be right by itself
     target = build_target_state(case.snapshot, case.spec, roots)

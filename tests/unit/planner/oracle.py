@@ -36,7 +36,9 @@ def disagreement(case, counts):
         counts[type(failure).__name__] += 1
         return None
     try:
-        plan = planner.make(case.snapshot, case.spec, case.rows, allow_inferred=True, migrations=())
+        plan = planner.plan_reshape(
+            case.snapshot, case.spec, case.rows, allow_inferred=True, migrations=()
+        )
     except Infeasible:
         counts['infeasible'] += 1
         return 'false infeasible' if solutions else None
@@ -100,7 +102,7 @@ def wrong_plan(case, plan, solutions):
 def wrong_choices(case, solutions):
     """What is wrong with the choices that rows are said to have."""
     try:
-        plan = planner.make(case.snapshot, case.spec, case.rows, migrations=())
+        plan = planner.plan_reshape(case.snapshot, case.spec, case.rows, migrations=())
     except Undecided as undecided:
         for row in undecided.rows:
             source = case.snapshot.find(row.from_provider)

@@ -51,11 +51,11 @@ class Case:
         self.snapshot: Snapshot = cloud(document['cloud'], document.get('consumers', {}))
         self.spec = specifications.parse(json.dumps(document['spec']), 'spec.yaml')
         rows = document.get('assignments')
-        self.rows = assignments.parse(rows, 'rows.csv') if rows is not None else []
+        self.rows = assignments.parse_assignments(rows, 'rows.csv') if rows is not None else []
         self.options: dict[str, Any] = {'migrations': (), **document.get('options', {})}
 
     def plan(self):
-        return planner.make(self.snapshot, self.spec, self.rows, **self.options)
+        return planner.plan_reshape(self.snapshot, self.spec, self.rows, **self.options)
 
     def row(self, row):
         return (
@@ -147,7 +147,7 @@ def test_a_plan_without_a_way_back_is_warned_of(path):
 def test_plans_keep_their_invariants_through_their_file(path):
     case = Case(path)
     plan = case.plan()
-    invariants.check(plan)
+    invariants.check_plan(plan)
     content = b''.join(plans.encode(plan))
     assert content == b''.join(plans.encode(case.plan()))
     assert plans.decode(content, 'plan.json') == plan
@@ -178,7 +178,7 @@ def test_an_unchanged_tree_is_planned_again_alike(path):
     plan = case.plan()
     live = case.snapshot
     for tree in plan.changes:
-        replanned = replan.replan(live.only(tree.concerned_roots), plan, tree)
+        replanned = replan.replan_tree(live.only(tree.concerned_roots), plan, tree)
         assert replanned.reasons == tree.reasons
         assert _contents(replanned.after)[1] == _contents(tree.after)[1]
         live = applied(live, tree)
@@ -208,10 +208,10 @@ def test_a_filled_in_file_of_assignments_is_read():
     case = Case(CASES[0].parent / 'undecided.yaml')
     with pytest.raises(Undecided) as undecided:
         case.plan()
-    text = assignments.skeleton(undecided.value.rows)
-    assert assignments.parse(text, 'rows.csv') == []
+    text = assignments.format_skeleton(undecided.value.rows)
+    assert assignments.parse_assignments(text, 'rows.csv') == []
     filled = text.replace(',1,,', ',1,gpu0,', 1)
-    case.rows = assignments.parse(filled, 'rows.csv')
+    case.rows = assignments.parse_assignments(filled, 'rows.csv')
     labels = sorted(row.label for row in case.plan().changes[0].reasons)
     assert labels == ['forced', 'mapped']
 

@@ -26,7 +26,7 @@ def added(total, **row):
     snapshot = cloud(
         {'compute1': {'inventories': {'VCPU': {'total': 4}}}}, {'vm': {'compute1': {'VCPU': 1}}}
     )
-    (tree,) = planner.make(snapshot, specifications.parse(ADDITIONS, 'spec')).changes
+    (tree,) = planner.plan_reshape(snapshot, specifications.parse(ADDITIONS, 'spec')).changes
     (consumer,), (child,) = tree.consumers, tree.created()
     allocations = {**consumer.before.allocations, child.uuid: {DEVICE: total}}
     after = Snapshot(

@@ -45,12 +45,12 @@ def snapshot():
 
 @pytest.mark.parametrize('document', FORMS.values(), ids=FORMS)
 def test_each_tree_gets_its_own_and_is_planned_again_alone(document, snapshot):
-    plan = planner.make(snapshot, specifications.from_document(document, 'spec.yaml'))
+    plan = planner.plan_reshape(snapshot, specifications.from_document(document, 'spec.yaml'))
     assert [[change.name for change in tree.providers] for tree in plan.changes] == [
         [f'compute{host}', f'compute{host}_gpu0'] for host in HOSTS
     ]
     for tree in plan.changes:
-        again = replan.replan(snapshot.only([tree.root_provider_uuid]), plan, tree)
+        again = replan.replan_tree(snapshot.only([tree.root_provider_uuid]), plan, tree)
         assert (again.providers, again.reasons) == (tree.providers, tree.reasons)
 
 

@@ -34,13 +34,13 @@ def host(consumers, total=4):
 
 
 def plan(consumers=TWO):
-    rows = assignments.parse(ROWS, 'rows.csv')
+    rows = assignments.parse_assignments(ROWS, 'rows.csv')
     assigned = [row for row in rows if row.consumer_uuid != NEW]
-    return planner.make(host(consumers), specifications.parse(SPEC, 'spec.yaml'), assigned)
+    return planner.plan_reshape(host(consumers), specifications.parse(SPEC, 'spec.yaml'), assigned)
 
 
 def rows(live, made):
-    tree = replan.replan(live, made, made.changes[0])
+    tree = replan.replan_tree(live, made, made.changes[0])
     return [(row.consumer_uuid, row.to_provider, row.label) for row in tree.reasons]
 
 
@@ -54,7 +54,7 @@ def test_replan_refuses_a_new_consumer_with_a_choice():
     made = plan()
     live = host({'a': TWO['a'], 'new': {'compute1': {'VGPU': 1}}})
     with pytest.raises(Undecided) as undecided:
-        replan.replan(live, made, made.changes[0])
+        replan.replan_tree(live, made, made.changes[0])
     assert [row.consumer_uuid for row in undecided.value.rows] == [NEW]
 
 
@@ -64,7 +64,7 @@ def test_replan_forgets_a_consumer_that_left():
 
 def test_replan_keeps_inferred_places():
     spec = specifications.parse(SPEC, 'spec.yaml')
-    made = planner.make(host(TWO), spec, allow_inferred=True)
+    made = planner.plan_reshape(host(TWO), spec, allow_inferred=True)
     assert sorted(rows(host(TWO), made)) == sorted(
         (row.consumer_uuid, row.to_provider, row.label) for row in made.changes[0].reasons
     )
@@ -74,7 +74,7 @@ def test_replan_refuses_a_consumer_that_grew_beyond_its_place():
     made = plan()
     live = host({'a': {'compute1': {'VGPU': 2}}, 'b': TWO['b']})
     with pytest.raises(Infeasible, match='3 VGPU are assigned to gpu0'):
-        replan.replan(live, made, made.changes[0])
+        replan.replan_tree(live, made, made.changes[0])
 
 
 def test_replan_refuses_a_child_with_content():
@@ -85,7 +85,7 @@ def test_replan_refuses_a_child_with_content():
         {'a': TWO['a']},
     )
     with pytest.raises(Infeasible, match='gpu0, which the plan makes, is there'):
-        replan.replan(live, made, made.changes[0])
+        replan.replan_tree(live, made, made.changes[0])
 
 
 def after(made, consumers):
@@ -121,7 +121,7 @@ def test_rollback_is_refused_where_there_is_no_room():
         ' moved_resources: {VGPU: 3}}]',
         'spec.yaml',
     )
-    made = planner.make(live, spec)
+    made = planner.plan_reshape(live, spec)
     live = after(made, {'new': {'gpu0': 5}})
     with pytest.raises(Obstructed, match='compute1 has no room for its VGPU any more'):
         taken_back(live, made.changes[0])

@@ -19,7 +19,7 @@ HOSTS = {
 
 def faults_of(text, **options):
     with pytest.raises(errors.BadFile) as error:
-        planner.make(cloud(HOSTS, {}), specifications.parse(text, 'spec.yaml'), **options)
+        planner.plan_reshape(cloud(HOSTS, {}), specifications.parse(text, 'spec.yaml'), **options)
     return list(failures.lines(error.value))
 
 
@@ -143,7 +143,7 @@ def test_a_source_that_no_provider_matches():
     message = 'spec.yaml:2: [1].from_resource_provider: "pgu0*" matches no provider. Did you mean '
     assert faults_of(text) == [message + '"gpu0*"?']
     spec = specifications.parse(text, 'spec.yaml')
-    assert planner.make(cloud({'gpu01': HOSTS['gpu01']}, {}), spec, trees=['gpu01']).changes
+    assert planner.plan_reshape(cloud({'gpu01': HOSTS['gpu01']}, {}), spec, trees=['gpu01']).changes
 
 
 def test_what_was_meant_is_said_of_the_first_names_alone():
@@ -163,7 +163,7 @@ def test_uuids_in_capitals_are_accepted():
     root = uuid_of('gpu01').upper()
     move = f'from_resource_provider: {root}, to_resource_provider: "gpu"'
     spec = specifications.parse(f'- {{{move}, moved_resources: {{VGPU: 1}}}}', 'spec')
-    plan = planner.make(snapshot, spec, trees=[root])
+    plan = planner.plan_reshape(snapshot, spec, trees=[root])
     assert plan.tree(root) == plan.selected([root])[0] == plan.changes[0]
 
 
@@ -211,7 +211,7 @@ def test_an_entry_that_selects_nothing(trees, reason):
     spec = specifications.parse(selecting('{' + trees + '}'), 'spec.yaml')
     for options in ({}, {'trees': ['gpu02']}, {'trees': ['gpu02'], 'skip_infeasible': True}):
         with pytest.raises(errors.BadFile) as error:
-            planner.make(snapshot, spec, **options)  # type: ignore[arg-type]
+            planner.plan_reshape(snapshot, spec, **options)  # type: ignore[arg-type]
         assert str(error.value) == f'spec.yaml:3: trees.{reason}'
 
 
@@ -235,7 +235,9 @@ def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows():
         f'{uuid_of(name)},VGPU,,b,\n' for name in consumers
     )
     with pytest.raises(errors.BadFile) as error:
-        planner.make(cloud(HOSTS, consumers), spec, assignments.parse(rows, 'rows.csv'))
+        planner.plan_reshape(
+            cloud(HOSTS, consumers), spec, assignments.parse_assignments(rows, 'rows.csv')
+        )
     assert list(failures.lines(error.value)) == [
         'spec.yaml:3: trees.name[1]: "pgu0[23]" matches no provider. Did you mean "gpu0[23]"?'
     ]
@@ -245,13 +247,15 @@ def test_a_part_of_a_cloud_tells_nothing_of_the_rest():
     text = selecting('{name: [gpu01, gpu09], trait: [OWNER_NOVA], class: [VGPU]}')
     spec = specifications.parse(text, 'spec.yaml')
     part = cloud({'gpu01': HOSTS['gpu01']}, {})
-    (tree,) = planner.make(part, spec, trees=['gpu01']).changes
+    (tree,) = planner.plan_reshape(part, spec, trees=['gpu01']).changes
     assert tree.root_provider_name == 'gpu01'
     elsewhere = Provider(uuid_of('gpu09'), 'gpu09', 0, None, uuid_of('gpu09'))
     listed = [state.provider for state in part.providers.values()]
     with pytest.raises(errors.BadFile, match='"gpu09" matches no provider'):
-        planner.make(part, spec, trees=['gpu01'], listed=listed)
-    assert planner.make(part, spec, trees=['gpu01'], listed=[*listed, elsewhere]).changes == (tree,)
+        planner.plan_reshape(part, spec, trees=['gpu01'], listed=listed)
+    assert planner.plan_reshape(
+        part, spec, trees=['gpu01'], listed=[*listed, elsewhere]
+    ).changes == (tree,)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +272,7 @@ def test_a_part_of_a_cloud_tells_nothing_of_the_rest():
 def test_a_tree_that_is_not_selected_is_an_error(name, error, reason):
     spec = specifications.parse(selecting('name: [gpu01, gpu03]'), 'spec.yaml')
     with pytest.raises(error) as raised:
-        planner.make(cloud(HOSTS, {}), spec, trees=[name])
+        planner.plan_reshape(cloud(HOSTS, {}), spec, trees=[name])
     assert str(raised.value) == reason
 
 
@@ -282,5 +286,5 @@ moves:
     moved_resources: {VGPU: 8}
 """
     spec = specifications.parse(text, 'spec.yaml')
-    planner.make(cloud(HOSTS, {}), spec, progress=calls.append, expect=calls.append)
+    planner.plan_reshape(cloud(HOSTS, {}), spec, progress=calls.append, expect=calls.append)
     assert calls == [3, 'gpu01', 'gpu02', 'gpu03']

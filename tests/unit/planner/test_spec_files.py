@@ -189,14 +189,14 @@ BAD_ROWS = {
 @pytest.mark.parametrize(('text', 'message'), BAD_ROWS.items())
 def test_wrong_assignments_are_an_error_with_their_line(text, message):
     with pytest.raises(errors.BadFile) as error:
-        assignments.parse(text, 'rows')
+        assignments.parse_assignments(text, 'rows')
     assert str(error.value) == message
 
 
 def test_all_errors_of_assignments_are_told_at_once():
     text = f'consumer_uuid,resource_class,amount,to_provider\nx,vgpu,0,b\n{A},VGPU\n{A},VGPU,1,b\n'
     with pytest.raises(errors.BadFile) as error:
-        assignments.parse(text + f'{A},VGPU,1,b\n', 'rows.csv')
+        assignments.parse_assignments(text + f'{A},VGPU,1,b\n', 'rows.csv')
     assert [str(fault) for fault in error.value.faults] == [
         "rows.csv:2: consumer_uuid: 'x' has to be a UUID",
         "rows.csv:2: resource_class: 'vgpu' has to be A-Z, 0-9 and _ only",
@@ -211,7 +211,7 @@ def test_all_errors_of_a_document_are_told_at_once():
         f'- consumer_uuid: {A}\n  resource_class: vgpu\n  to_provider: b\n- resource_clas: VGPU\n'
     )
     with pytest.raises(errors.BadFile) as error:
-        assignments.parse(text, 'rows')
+        assignments.parse_assignments(text, 'rows')
     assert [fault.line for fault in error.value.faults] == [2, 4, 4]
 
 
@@ -222,19 +222,19 @@ def test_the_same_rows_from_every_format():
         ' "to_provider": "gpu0", "evidence": "mdev, read"}]'
     )
     row = AssignmentRow(A, 'VGPU', None, 'gpu0', 'mdev, read', 'rows', 2)
-    assert assignments.parse(comma, 'rows') == [row]
-    assert assignments.parse('\ufeff' + comma.replace('\n', '\r\n'), 'rows') == [row]
-    (from_json,) = assignments.parse(json, 'rows')
+    assert assignments.parse_assignments(comma, 'rows') == [row]
+    assert assignments.parse_assignments('\ufeff' + comma.replace('\n', '\r\n'), 'rows') == [row]
+    (from_json,) = assignments.parse_assignments(json, 'rows')
     assert from_json == replace(row, line=1)
     with pytest.raises(errors.BadFile, match='is empty'):
-        assignments.parse('', 'rows')
-    assert assignments.parse(HEADER, 'rows') == []
+        assignments.parse_assignments('', 'rows')
+    assert assignments.parse_assignments(HEADER, 'rows') == []
 
 
 @pytest.mark.parametrize('control', list('\r\x0b\x0c\x1c\x85\u2028'), ids=ascii)
 def test_no_character_but_a_line_feed_begins_a_row(control):
     text = f'{HEADER}# note{control}{A},VGPU,1,other,\n{A},VGPU,1,b,\n'
-    (row,) = assignments.parse(text, 'rows')
+    (row,) = assignments.parse_assignments(text, 'rows')
     assert (row.to_provider, row.line) == ('b', 3)
 
 
@@ -244,5 +244,5 @@ def test_no_name_in_a_comment_begins_a_row(end):
     undecided = SimpleNamespace(
         consumer_uuid=A, resource_class='VGPU', amount=1, choices=['b', hostile], classes=[hostile]
     )
-    text = assignments.skeleton([undecided])
-    assert assignments.parse(text, 'rows') == []
+    text = assignments.format_skeleton([undecided])
+    assert assignments.parse_assignments(text, 'rows') == []

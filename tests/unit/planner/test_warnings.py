@@ -26,7 +26,7 @@ def plan_of(consumers, migrations, child='pci_0000_84_00_0', traits='OWNER_NOVA'
     host = {'inventories': {'VGPU': {'total': 8}}, 'traits': ['COMPUTE_NODE', 'OWNER_NOVA']}
     spec = specifications.parse(SPEC.format(child=child, traits=traits), 'spec.yaml')
     snapshot = cloud(dict.fromkeys(hosts, host), consumers)
-    return planner.make(snapshot, spec, migrations=migrations)
+    return planner.plan_reshape(snapshot, spec, migrations=migrations)
 
 
 def warnings_of(*arguments, **options):

@@ -3,7 +3,7 @@
 
 from placementclient.basis import errors
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined
-from placementclient.planner.infeasibility import Cause, OpenRow
+from placementclient.planner.infeasibility import Cause, UndecidedRow
 from placementclient.render import failures
 
 
@@ -38,7 +38,7 @@ def test_the_faults_of_a_file_in_lines_that_can_be_read():
 
 def test_undecided_rows_of_many_trees_are_counted():
     rows = [
-        OpenRow(f'gpu{number:03d}', f'server-{number}-{server}', 'VGPU', 1, 'gpu', ('a', 'b'))
+        UndecidedRow(f'gpu{number:03d}', f'server-{number}-{server}', 'VGPU', 1, 'gpu', ('a', 'b'))
         for number in range(300)
         for server in range(3)
     ]
@@ -55,6 +55,6 @@ def test_undecided_rows_of_many_trees_are_counted():
 
 
 def test_a_few_undecided_rows_are_printed_at_once():
-    row = OpenRow('gpu', 'server', 'VGPU', 1, 'gpu', ('a', 'b'))
+    row = UndecidedRow('gpu', 'server', 'VGPU', 1, 'gpu', ('a', 'b'))
     lines = list(failures.lines(Undecided([row])))
     assert lines[:2] == ['Undecided:', '  gpu: 1 VGPU of server may go to a, b']

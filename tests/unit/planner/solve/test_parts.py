@@ -28,14 +28,14 @@ def problem(free, *groups):
 def decision(placements):
     """What one solution tells."""
     decided = Decision(placements, [set() for _ in placements], [True] * len(placements))
-    decided.note(placements)
+    decided.record(placements)
     return decided
 
 
 def test_an_exchange_makes_room():
     packing = problem([3, 2], (whole((0, 2), (1, 2)), 1), (whole((0, 1), (1, 1)), 2))
     decided = decision([[(Part(0, 2),)], [(Part(0, 1),), (Part(1, 1),)]])
-    heuristics.explore(packing, decided)
+    heuristics.find_possible_options(packing, decided)
     assert decided.possible == [{0, 1}, {0, 1}]
 
 
@@ -48,7 +48,7 @@ def test_items_make_room_for_each_other():
     )
     packing = problem([4, 4, 4], fours, twos, ones)
     decided = decision([[(Part(0, 4),)], [(Part(1, 2),)] * 2, [(Part(2, 1),)] * 4])
-    heuristics.explore(packing, decided)
+    heuristics.find_possible_options(packing, decided)
     assert decided.possible == [{0, 1, 2}] * 3
     assert decided.fixed == [False] * 3
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from placementclient.model.inventories import Units
 from placementclient.optimize import cpsat
 from placementclient.planner.solve.problem import Bin, Demand, Item
-from placementclient.planner.solve.search import Impossible, ItemDecision, search
+from placementclient.planner.solve.search import Impossible, ItemDecision, search_placements
 from tests.unit.planner.exhaustive import divisions
 
 pytest.importorskip('ortools')
@@ -90,7 +90,7 @@ def problems(draw):
 def test_search_agrees_with_brute_force(problem):
     bins, items = problem
     every = solutions(bins, items)
-    result = search(bins, items)
+    result = search_placements(bins, items)
     if not every:
         assert isinstance(result, Impossible)
         indexes, minimal = result.core()
@@ -151,7 +151,7 @@ def cells(slack):
 )
 def test_search_places_a_thousand_consumers_on_sixteen_children(problem):
     bins, items = problem
-    result = search(bins, items)
+    result = search_placements(bins, items)
     assert isinstance(result, list)
     assert holds(bins, items, [one.placement for one in result])
     assert all(len(one.possible) == 16 for one in result)
@@ -159,7 +159,7 @@ def test_search_places_a_thousand_consumers_on_sixteen_children(problem):
 
 def test_search_proves_that_a_thousand_consumers_do_not_fit():
     bins, items = alike([2] * 1000, [125] * 16)
-    result = search(bins, items)
+    result = search_placements(bins, items)
     assert isinstance(result, Impossible)
     assert len(result.core()[0]) == 16 * 62 + 1
 
@@ -172,7 +172,7 @@ def test_search_places_a_thousand_consumers_with_places_of_their_own():
         for index in range(1000)
     ]
     items = [Item(tuple((Demand(where, 1),) for where in numbers)) for numbers in places]
-    result = search(bins, items)
+    result = search_placements(bins, items)
     assert isinstance(result, list)
     assert holds(bins, items, [one.placement for one in result])
 
@@ -180,7 +180,7 @@ def test_search_places_a_thousand_consumers_with_places_of_their_own():
 def test_search_finds_places_that_others_force():
     bins = [Bin(1, Units(1, 9)), Bin(2, Units(1, 9))]
     both = ((Demand(0, 1),), (Demand(1, 1),))
-    result = search(bins, [Item((both[0],)), Item(both), Item(both)])
+    result = search_placements(bins, [Item((both[0],)), Item(both), Item(both)])
     assert result == [
         ItemDecision(((0, 1),), (0,), True),
         ItemDecision(((1, 1),), (1,), True),
@@ -196,7 +196,7 @@ def test_nothing_is_divided_where_all_have_room_undivided():
         sizes += [first, second, 10000 - first - second]
     bins = [Bin(10000)] * 10
     items = [Item(tuple((Demand(where, size),) for where in range(10)), True) for size in sizes]
-    result = search(bins, items, 20)
+    result = search_placements(bins, items, 20)
     assert isinstance(result, list)
     assert all(len(decision.placement) == 1 for decision in result)
 
@@ -213,6 +213,6 @@ def test_the_timeout_of_the_search_is_in_seconds(monkeypatch):
     sizes = [1000 + (7919 * number * number) % 99991 for number in range(40)]
     bins = [Bin(sum(sizes) // 4 + 1, Units(1, 10**9)) for _ in range(4)]
     items = [Item(tuple((Demand(where, size),) for where in range(4))) for size in sizes]
-    assert search(bins, items, 6.0) is None
+    assert search_placements(bins, items, 6.0) is None
     assert limits
     assert max(limits) <= 6.0

@@ -68,7 +68,7 @@ def plan(snapshot):
         for number in range(2)
     ]
     spec = specifications.from_document(document, 'spec.yaml')
-    return planner.make(snapshot, spec, allow_inferred=True)
+    return planner.plan_reshape(snapshot, spec, allow_inferred=True)
 
 
 def report(snapshot, plan=None):
