@@ -13,7 +13,7 @@ from placementclient.planner.diagnose import diagnose
 from placementclient.planner.infeasibility import Cause, Refused, UndecidedRow
 from placementclient.planner.layout.assignment import AssignmentProblem
 from placementclient.planner.layout.options import ConsumerItem
-from placementclient.planner.layout.target_state import HoldingKey, InventoryKey, TargetState
+from placementclient.planner.layout.target_state import AllocationKey, InventoryKey, TargetState
 from placementclient.planner.solve.search import (
     TIMEOUT,
     Impossible,
@@ -26,9 +26,9 @@ from placementclient.planner.solve.search import (
 class Assignment:
     """The targets of all amounts that move.
 
-    :param rows: labelled, by source, consumer and class
-    :param undecided: the rows that have a choice
-    :param unproved: how many more may have one: the search for it was cut short
+    :param rows: the rows of the plan, each with its label, ordered by source, consumer and class
+    :param undecided: the rows that have several possible targets
+    :param unproved: how many more rows may have several: the search for other targets was cut short
     """
 
     rows: list[PlannedRow]
@@ -40,12 +40,13 @@ def assign_targets(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
-    assigned: Mapping[HoldingKey, Sequence[PlannedRow]],
+    assigned: Mapping[AllocationKey, Sequence[PlannedRow]],
     timeout: float = TIMEOUT,
 ) -> Assignment:
-    """Find a target for all allocations of a tree that must move.
+    """Return a target for each allocation that must move in trees that change together.
 
-    :param timeout: in seconds
+    :param assigned: by allocation, the rows that the operator assigns
+    :param timeout: how long to search, in seconds
     :raises Refused: if there is no such assignment, or none is found in time
     """
     problem = AssignmentProblem(snapshot, target_state, spec, assigned)
@@ -68,7 +69,7 @@ def assign_targets(
 
 
 def _find_hidden_usage(snapshot: Snapshot, target_state: TargetState) -> Iterator[Cause]:
-    """Return the usage of sources that no consumer accounts for."""
+    """Yield a cause for each source with usage that no consumer in the snapshot accounts for."""
     for key in target_state.targets:
         source, name = key
         hidden = snapshot.unlisted(source).get(name)
@@ -87,7 +88,7 @@ def _find_hidden_usage(snapshot: Snapshot, target_state: TargetState) -> Iterato
 def _find_overfull_inventories(
     problem: AssignmentProblem, target_state: TargetState, spec: Spec
 ) -> Iterator[Cause]:
-    """Return changed inventories that are too small for the remaining usage."""
+    """Yield a cause for each changed inventory that is too small for the usage that stays on it."""
     for provider in target_state.providers.values():
         before, after = provider.inventories_before, provider.inventories
         for name, inventory in after.items():
@@ -110,7 +111,7 @@ def _find_overfull_inventories(
 
 
 def _find_refused_additions(target_state: TargetState) -> Iterator[Cause]:
-    """Return the reasons why the service would refuse the additions: units and capacity."""
+    """Yield a cause for each addition that the service would refuse for its amount."""
     needs: dict[InventoryKey, int] = {}
     for consumer_uuid, amounts in target_state.additions.items():
         for key, amount in amounts.items():
@@ -146,13 +147,16 @@ def label_rows(
     consumer_items: Sequence[ConsumerItem],
     decisions: Sequence[ItemDecision],
 ) -> Assignment:
-    """Return the result of the search as labelled rows."""
+    """Return the decisions as rows of a plan, each labelled mapped, forced or inferred.
+
+    :param decisions: one for each item
+    """
     ordered: list[tuple[tuple[int, str], PlannedRow]] = []
     assignment = Assignment([], [])
     for item, decision in zip(consumer_items, decisions, strict=True):
-        for position, holding in enumerate(item.holdings):
-            if holding.row is not None:
-                ordered.append((holding.order, holding.row))
+        for position, allocation in enumerate(item.allocations):
+            if allocation.row is not None:
+                ordered.append((allocation.order, allocation.row))
                 continue
             label = Label.FORCED
             if _has_choice(target_state, item, decision, position):
@@ -166,14 +170,14 @@ def label_rows(
                 for target, part in item.options[option][position]:
                     row = PlannedRow(
                         item.consumer.uuid,
-                        holding.resource_class,
+                        allocation.resource_class,
                         amount if item.divisible else part,
-                        holding.source.name,
+                        allocation.source.name,
                         target.provider,
                         target.key.resource_class,
                         label,
                     )
-                    ordered.append((holding.order, row))
+                    ordered.append((allocation.order, row))
     ordered.sort(key=itemgetter(0))
     assignment.rows += [row for _, row in ordered]
     assignment.rows += _make_addition_rows(target_state)
@@ -183,32 +187,37 @@ def label_rows(
 def _has_choice(
     target_state: TargetState, item: ConsumerItem, decision: ItemDecision, position: int
 ) -> bool:
-    """Return whether a holding of an item may itself go to several targets."""
-    if decision.forced or len(item.holdings) == 1:
+    """Return whether one allocation of an item may go to several targets.
+
+    :param position: the index of the allocation in the item
+    """
+    if decision.forced or len(item.allocations) == 1:
         return not decision.forced
     if not decision.proved:
-        return len(target_state.targets[item.holdings[position].key]) > 1
+        return len(target_state.targets[item.allocations[position].key]) > 1
     return len({item.options[option][position] for option in decision.possible}) > 1
 
 
 def _make_undecided_row(
     target_state: TargetState, item: ConsumerItem, decision: ItemDecision, position: int
 ) -> tuple[UndecidedRow, bool]:
-    """Return the row of a holding that has a choice, and whether it certainly has one."""
+    """Return the row of an allocation with its possible targets, and whether several are certain.
+
+    :param position: the index of the allocation in the item
+    """
     parts = dict.fromkeys(item.options[option][position] for option in decision.possible)
     targets = dict.fromkeys(target for target, _ in chain(*parts))
     choices = tuple(dict.fromkeys(target.provider for target in targets))
-    holding = item.holdings[position]
-    names = [target.provider for target in target_state.targets[holding.key]]
+    allocation = item.allocations[position]
+    names = [target.provider for target in target_state.targets[allocation.key]]
     has_names = any(names.count(name) > 1 for name in choices)
     classes = dict.fromkeys(target.key.resource_class for target in targets) if has_names else ()
-    roots = {root.uuid: root.name for root in target_state.roots}
     row = UndecidedRow(
-        roots.get(holding.source.root_provider_uuid, target_state.name),
+        target_state.name_tree(allocation.source),
         item.consumer.uuid,
-        holding.resource_class,
-        holding.amount,
-        holding.source.name,
+        allocation.resource_class,
+        allocation.amount,
+        allocation.source.name,
         choices,
         tuple(classes),
     )
@@ -216,7 +225,7 @@ def _make_undecided_row(
 
 
 def _make_addition_rows(target_state: TargetState) -> Iterator[PlannedRow]:
-    """Return the rows of additions."""
+    """Yield a row for each amount that the additions of the specification give a consumer."""
     for consumer_uuid, amounts in target_state.additions.items():
         for (provider_uuid, name), amount in amounts.items():
             provider = target_state.providers[provider_uuid].name

@@ -24,8 +24,9 @@ def compose_change(
     *,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> Change:
-    """Return the change of the trees, with its warnings, after the independent check.
+    """Return the change of trees, with its warnings, after the independent check.
 
+    :param assignment: the targets of all amounts that move
     :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     :raises invariants.BadPlan: if the planner has made a mistake
     """
@@ -66,7 +67,10 @@ def compose_change(
 
 
 def _sum_usages(provider: TargetProvider, gains: Mapping[str, int]) -> dict[str, int]:
-    """Return how much of each class of a provider is in use after its change."""
+    """Return the usage of each class of a provider after the change.
+
+    :param gains: by class, the amount by which the change raises the usage
+    """
     before = provider.before.usages if provider.before else {}
     sums = {name: before.get(name, 0) + gains.get(name, 0) for name in {**before, **gains}}
     remaining = before.keys() & provider.inventories
@@ -76,7 +80,7 @@ def _sum_usages(provider: TargetProvider, gains: Mapping[str, int]) -> dict[str,
 def _change_consumers(
     snapshot: Snapshot, target_state: TargetState, rows: Sequence[PlannedRow]
 ) -> Iterator[ConsumerChange]:
-    """Return every consumer with an amount that moves, with all its allocations."""
+    """Yield the change of each consumer with an amount that moves."""
     uuids = {provider.name: uuid for uuid, provider in target_state.providers.items()}
     by_consumer: dict[str, list[PlannedRow]] = {}
     for row in rows:
@@ -91,7 +95,10 @@ def _change_consumers(
 def _apply_rows(
     before: Allocations, rows: Sequence[PlannedRow], uuids: Mapping[str, str]
 ) -> Allocations:
-    """Return the allocations of a consumer after its rows."""
+    """Return the allocations of a consumer after the rows of a plan moved them.
+
+    :param uuids: the UUIDs of providers by name
+    """
     after = {provider_uuid: dict(resources) for provider_uuid, resources in before.items()}
     for row in rows:
         if row.from_provider is not None:
@@ -108,7 +115,9 @@ def _apply_rows(
 
 
 def _find_residents(snapshot: Snapshot, target_state: TargetState) -> tuple[str, ...]:
-    """Return the consumers that hold a moved class on a local target and keep it there."""
+    """Return the UUIDs of the consumers that had a moved class on a target before, and keep it
+    there.
+    """
     residents: set[str] = set()
     for _, (provider_uuid, name), _, _ in target_state.flows:
         provider = target_state.providers[provider_uuid]

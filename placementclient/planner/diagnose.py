@@ -16,9 +16,12 @@ from placementclient.planner.solve.search import Impossible
 def diagnose(
     target_state: TargetState, problem: AssignmentProblem, impossible: Impossible
 ) -> tuple[list[Cause], list[Cause]]:
-    """Return the causes of the first kind that applies, and the room of each inventory."""
+    """Return the causes for which a problem has no solution, and the room of each inventory.
+
+    All causes are of one kind, the simplest that applies.
+    """
     diagnosis = _Diagnosis(target_state, problem)
-    slack = list(diagnosis.slack(impossible.free))
+    slack = list(diagnosis.list_slack(impossible.free))
     for reason in (
         diagnosis.find_refused_amounts,
         diagnosis.find_overfilled_targets,
@@ -30,11 +33,17 @@ def diagnose(
 
 
 class _Diagnosis:
+    """The search for the causes for which the problem of some trees has no solution."""
+
     def __init__(self, target_state: TargetState, problem: AssignmentProblem) -> None:
         self._problem, self._items, self._bins = problem, problem.items, problem.bins
         self._tree, self._providers = target_state.name, target_state.providers
 
-    def slack(self, free: Sequence[int]) -> Iterator[Cause]:
+    def list_slack(self, free: Sequence[int]) -> Iterator[Cause]:
+        """Yield the room of each inventory, in units of its class.
+
+        :param free: by bin, the amount that was free when the search ended
+        """
         for number, (provider_uuid, name) in enumerate(self._problem.keys):
             provider = self._providers[provider_uuid]
             yield Cause(
@@ -47,17 +56,18 @@ class _Diagnosis:
             )
 
     def find_refused_amounts(self) -> Iterator[Cause]:
-        """Return the allocations whose amounts no target allows."""
+        """Yield a cause for each allocation whose amount the units of no target allow."""
         for item in self._problem.consumer_items:
             if item.is_refused:
                 causes = [
-                    self._explain_refused_amount(item, index) for index in range(len(item.holdings))
+                    self._explain_refused_amount(item, index)
+                    for index in range(len(item.allocations))
                 ]
                 yield from [cause for cause, is_alone in causes if is_alone] or [causes[0][0]]
 
     def _explain_refused_amount(self, item: ConsumerItem, index: int) -> tuple[Cause, bool]:
-        """Return why an allocation has no target, and whether its own units are the reason."""
-        holding, tried = item.holdings[index], dict[tuple[int, int, int], None]()
+        """Return why an allocation has no target, and whether its own amount is the reason."""
+        allocation, tried = item.allocations[index], dict[tuple[int, int, int], None]()
         for option in item.options:
             sums = Counter[InventoryKey]()
             for target, amount in chain(*option):
@@ -69,7 +79,7 @@ class _Diagnosis:
             self._bins[number].units.max_unit - total + amount for number, amount, total in tried
         )
         is_alone = not any(self._bins[number].units.admit(total) for number, _, total in tried)
-        uuid, name, amount = item.consumer.uuid, holding.resource_class, holding.amount
+        uuid, name, amount = item.consumer.uuid, allocation.resource_class, allocation.amount
         facts = {'consumer_uuid': uuid, 'resource_class': name, 'amount': amount}
         if amount > largest:
             return self._make_cause('too-large', **facts, largest=largest), is_alone
@@ -83,11 +93,11 @@ class _Diagnosis:
         return Cause(kind, self._tree, None, **values)
 
     def find_overfilled_targets(self) -> Iterator[Cause]:
-        """Return the targets that assignments alone overfill."""
+        """Yield a cause for each target to which assignments send more than there is room for."""
         needs = Counter[int]()
         for item in self._problem.consumer_items:
-            for holding, parts in zip(item.holdings, item.options[0], strict=True):
-                if holding.row is not None:
+            for allocation, parts in zip(item.allocations, item.options[0], strict=True):
+                if allocation.row is not None:
                     target, amount = parts[0]
                     needs[self._problem.number_bin(target.key)] += amount
         for number, need in needs.items():
@@ -96,7 +106,7 @@ class _Diagnosis:
                 yield self._make_shortfall([number], need, free, mapped=True)
 
     def find_scarce_classes(self) -> Iterator[Cause]:
-        """Return the classes whose allocations exceed the room of all their targets."""
+        """Yield a cause for a class whose allocations exceed the room of all targets."""
         demands = Counter[frozenset[int]]()
         for item in self._items:
             for bins, amount in self._sum_least_demands(item):
@@ -109,7 +119,9 @@ class _Diagnosis:
                 return
 
     def _sum_least_demands(self, item: Item) -> Iterator[tuple[frozenset[int], int]]:
-        """Return, of each class, the bins that an item may use and the least that it takes."""
+        """Yield for each class the bins that an item may use, and the least amount that it needs
+        there.
+        """
         for name in {self._get_class(demand.bin) for option in item.options for demand in option}:
             of_class = [
                 [demand for demand in option if self._get_class(demand.bin) == name]
@@ -119,7 +131,7 @@ class _Diagnosis:
             yield bins, min(sum(demand.amount for demand in option) for option in of_class)
 
     def explain_packing(self, impossible: Impossible) -> Cause:
-        """Return the cause with the fewest items that do not fit, of the scarcest class."""
+        """Return a cause that names the fewest items that do not fit, by the scarcest class."""
         (indexes, minimal), free = impossible.core(), impossible.free
         if len(indexes) == 1:  # others that have no choice took its room
             indexes = self._find_competitors(indexes[0])
@@ -153,6 +165,7 @@ class _Diagnosis:
         )
 
     def _find_competitors(self, index: int) -> Sequence[int]:
+        """Return an item and the items whose only option uses a bin that this item needs."""
         desired = {demand.bin for demand in chain(*self._items[index].options)}
         return [
             other

@@ -15,8 +15,8 @@ IMPOSSIBLE = 'cannot be planned again: '
 class Infeasible(PlacementError):
     """No assignment satisfies all constraints, or the trees do not suit the specification.
 
-    :param causes: why, one or more for each tree; each can say itself
-    :param slack: the room that was left in each target when the search ended
+    :param causes: the reasons, one or more for each tree
+    :param slack: the room of each target when the search ended
     """
 
     exit_status = ExitStatus.INFEASIBLE
@@ -29,7 +29,7 @@ class Infeasible(PlacementError):
 
 
 class Undecided(PlacementError):
-    """Rows have several possible places, and only the operator knows the right one."""
+    """Rows have several possible targets, and only the operator knows the right ones."""
 
     exit_status = ExitStatus.UNDECIDED
 
@@ -39,7 +39,7 @@ class Undecided(PlacementError):
 
 
 class Undetermined(PlacementError):
-    """The search was too short: it is unknown whether there are assignments, or others."""
+    """The search ended before it was known whether there is an assignment, or another one."""
 
     _MORE_TIME = 'Give the search more time (--solver-timeout)'
     _NO_TIME = 'More time does not help. Plan fewer of these trees at once (--tree)'

@@ -13,7 +13,9 @@ class Cause:
     """A reason why a tree cannot be planned.
 
     :param kind: one of :data:`SENTENCES`
-    :param keys: of a fault of the specification, the way to it: ``('moves', 0, 'as')``
+    :param tree: the name of the tree
+    :param keys: the way to the place in the specification that is wrong: ``('moves', 0, 'as')``
+    :param values: the facts of the sentence
     """
 
     def __init__(self, kind: str, tree: str, keys: Keys | None = None, **values: object) -> None:
@@ -58,7 +60,11 @@ def _describe_shortfall(
 def _describe_packing(
     minimal: bool, resource_class: str, demands: Sequence[int], rooms: Mapping[str, int]
 ) -> str:
-    """Return a sentence with the demands as ``3 times 2 and 1``."""
+    """Return a sentence with the demands as ``3 times 2 and 1``.
+
+    :param minimal: whether it is proved that any fewer demands fit
+    :param rooms: by provider, the room in units of the class
+    """
     counts = sorted(Counter(demands).items(), reverse=True)
     sizes = [f'{count} times {size}' if count > 1 else str(size) for size, count in counts[:8]]
     if others := sum(count for _, count in counts[8:]):
@@ -151,10 +157,10 @@ OPEN = frozenset({'undetermined', 'undecidable'})
 
 @dataclass(frozen=True, slots=True)
 class UndecidedRow:
-    """A row with several possible places, for :class:`errors.Undecided`.
+    """A row with several possible targets, for :class:`errors.Undecided`.
 
-    :param choices: the names of the places, each of which some assignment uses
-    :param classes: the names that the class may get there, where one place has it under several
+    :param choices: the names of the providers to which some assignment sends the amount
+    :param classes: the classes that the amount may get there, if a provider has it under several
     """
 
     tree: str
@@ -174,7 +180,11 @@ class UndecidedRow:
 
 
 class Refused(Exception):
-    """One tree cannot be planned; only for use in this package."""
+    """Some trees cannot be planned; only for use in this package.
+
+    :param causes: the reasons
+    :param slack: the room of each target when the search ended
+    """
 
     def __init__(self, causes: Sequence[Cause], slack: Sequence[Cause] = ()) -> None:
         self.causes, self.slack = causes, slack

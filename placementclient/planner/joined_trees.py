@@ -47,7 +47,9 @@ def find_shared_parts(
 
 
 def _find_rejudged_consumers(snapshot: Snapshot, provider: TargetProvider) -> Iterator[Consumer]:
-    """Return the consumers with an amount that the units of a provider admit on one side only."""
+    """Yield the consumers with an amount that only the old, or only the new, units of a provider
+    allow.
+    """
     changed = [
         (name, was, provider.inventories[name])
         for name, was in provider.inventories_before.items()

@@ -34,7 +34,7 @@ from placementclient.planner.infeasibility import (
 from placementclient.planner.joined_trees import find_shared_parts
 from placementclient.planner.layout.assigned import AssignedRows
 from placementclient.planner.layout.builder import build_target_state
-from placementclient.planner.layout.target_state import HoldingKey, TargetState
+from placementclient.planner.layout.target_state import AllocationKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.specification.check import SpecCheck
 
@@ -56,19 +56,19 @@ def plan_reshape(
     progress: Callable[[str], None] = lambda name: None,
     expect: Callable[[int], None] = lambda total: None,
 ) -> Plan:
-    """Plan a reshape. Equal input gives an equal plan, which has passed the independent check.
+    """Plan a reshape; an equal input gives an equal plan, which has passed the independent check.
 
-    :param trees: names or UUIDs of the only roots to plan; none: all that the specification
-        selects
+    :param trees: names or UUIDs of the only roots to plan; none: all that the specification selects
     :param listed: all providers of the service, if the snapshot has only some of its trees
-    :param solver_timeout: how long to search for each tree, in seconds; a plan is the same on
-        every machine, unless this ends the search
+    :param solver_timeout: how long to search for each tree, in seconds; a plan is the same on every
+        machine, unless this ends the search
     :param migrations: of servers, as Nova lists them, to warn of; ``None`` if they are not known
     :param progress: called with the name of the root of each tree that is planned next
+    :param expect: called once with the number of trees
     :raises errors.BadFile: if a row, or the specification, does not suit the snapshot
     :raises errors.NoSuchProvider: if one of ``trees`` is none
     :raises Infeasible: if a tree cannot be planned
-    :raises Undecided: if a row has a choice
+    :raises Undecided: if a row has several possible targets
     :raises Undetermined: if the search took too long to know either
     """
     maker = _Planner(snapshot, spec, assignments, solver_timeout, migrations)
@@ -102,10 +102,12 @@ def plan_reshape(
 
 
 #: The target state of trees, and the rows of their assignments.
-_Layout = tuple[TargetState, Mapping[HoldingKey, Sequence[PlannedRow]]]
+_Layout = tuple[TargetState, Mapping[AllocationKey, Sequence[PlannedRow]]]
 
 
 class _Planner:
+    """Plans the trees of a specification, and collects their faults."""
+
     def __init__(
         self,
         snapshot: Snapshot,
@@ -129,7 +131,7 @@ class _Planner:
         self._entries: set[str] = set()
 
     def plan(self, roots: Sequence[ProviderState], progress: Callable[[str], None]) -> None:
-        """Plan trees; those that share a target or a consumer as one, after all others."""
+        """Plan trees; those that share a target or a consumer come last, as one change."""
         uuids = {root.uuid for root in roots}
         sharing: dict[str, frozenset[str]] = {}
         for root in roots:
@@ -151,12 +153,13 @@ class _Planner:
             self._plan_together([self.snapshot.providers[uuid] for uuid in joined])
 
     def _lay_out(self, roots: Sequence[ProviderState]) -> _Layout:
+        """Return the target state of trees that change together, with their assigned rows."""
         target_state = build_target_state(self.snapshot, self.spec, roots, created=self._created)
         self._entries |= target_state.entries
         return target_state, self._assignments.match_tree(self.snapshot, target_state)
 
     def _plan_together(self, roots: Sequence[ProviderState], layout: _Layout | None = None) -> None:
-        """Plan trees that change together; those that cannot be planned alone are left out."""
+        """Plan trees that change together, without those that cannot be planned alone."""
         try:
             tree, assignment = self._make_change(layout or self._lay_out(roots))
         except Refused as refusal:
@@ -179,7 +182,10 @@ class _Planner:
                 self.unproved.append(cause)
 
     def list_undecided(self, allow_inferred: bool) -> list[UndecidedRow]:
-        """Return the undecided rows; those that say "unexplained" are no choice of the plan."""
+        """Return the rows for which the operator has to choose a target.
+
+        :param allow_inferred: whether the planner may choose targets
+        """
         planned = {name for change in self.changes for name in change.roots.values()}
         unexplained = self._assignments.unexplained.values()
         rows = [row for row in unexplained if row.tree in planned]
@@ -193,7 +199,7 @@ class _Planner:
         return rows
 
     def _find_refusal(self, root: ProviderState) -> Refused | None:
-        """Return the reason why a tree cannot be planned even alone."""
+        """Return the reasons why a tree cannot be planned even alone; ``None`` if it can."""
         try:
             self._make_change(self._lay_out([root]))
         except Refused as refusal:
@@ -201,6 +207,7 @@ class _Planner:
         return None
 
     def _make_change(self, layout: _Layout) -> tuple[Change, Assignment]:
+        """Return the change of trees with the assignment of their allocations."""
         snapshot, spec, (target_state, assigned) = self.snapshot, self.spec, layout
         assignment = assign_targets(snapshot, target_state, spec, assigned, self._solver_timeout)
         tree = compose_change(snapshot, target_state, assignment, spec, migrations=self._migrations)
@@ -211,13 +218,18 @@ class _Planner:
         return tree, assignment
 
     def _leave_out(self, roots: Iterable[ProviderState], refusal: Refused) -> None:
+        """Record the trees that the plan leaves out, and the reasons."""
         self._causes += refusal.causes
         self._slack += refusal.slack
         reasons = tuple(Notice(cause.kind, str(cause), cause.facts()) for cause in refusal.causes)
         self.left += (LeftOut(root.uuid, root.name, reasons) for root in roots)
 
     def raise_left_out(self) -> None:
-        """Refuse a plan that lacks trees."""
+        """Raise an error if the plan leaves out a tree.
+
+        :raises Infeasible: if there is no plan for a tree
+        :raises Undetermined: if it is not known whether there is one
+        """
         # Several moves may meet the same obstacle.
         causes = [*{str(cause): cause for cause in self._causes}.values()]
         certain = [cause for cause in causes if cause.kind not in OPEN]
@@ -227,7 +239,10 @@ class _Planner:
             raise Undetermined(causes)
 
     def raise_faults(self, *, partial: bool) -> None:
-        """Refuse a specification, or rows, for what the trees have shown."""
+        """Raise an error if the specification or the rows have faults that the trees have shown.
+
+        :param partial: whether only some of the trees that the specification selects are planned
+        """
         by_place: dict[Keys, list[Cause]] = {}
         for cause in self._causes:
             if cause.keys is not None:
@@ -269,6 +284,10 @@ def select_roots(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
 
 
 def _choose_roots(maker: _Planner, trees: Collection[str]) -> list[ProviderState]:
+    """Return the roots of the trees to plan.
+
+    :param trees: names or UUIDs of the only ones; none: all that the specification selects
+    """
     snapshot, spec = maker.snapshot, maker.spec
     roots = select_roots(snapshot, spec)
     if not roots and not trees and (spec.moves or spec.additions):

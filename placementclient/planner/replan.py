@@ -17,21 +17,21 @@ from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout.assigned import AssignedRows, find_allocated, group_rows
 from placementclient.planner.layout.builder import build_target_state
-from placementclient.planner.layout.target_state import HoldingKey, TargetState
+from placementclient.planner.layout.target_state import AllocationKey, TargetState
 from placementclient.planner.solve.search import TIMEOUT
 
 
 def replan_tree(live: Snapshot, plan: Plan, tree: Change) -> Change:
     """Plan a tree again that has changed since the plan and is not applied.
 
-    Every row of the old plan whose consumer still holds what it held keeps its place and its
-    label; every new one is mapped or forced.
+    Each row of the old plan whose consumer still has the same allocation keeps its target and its
+    label; each new row is mapped or forced.
 
-    :param live: the tree as it is now, with the sharing providers that it moves to, and all that
-        its consumers hold
-    :param tree: its part of ``plan``
-    :raises Infeasible: if an old row cannot keep its place, or nothing else fits
-    :raises Undecided: if a new row has a choice
+    :param live: the tree as it is now, with the sharing providers that it moves to, and all
+        allocations of its consumers
+    :param tree: its change in ``plan``
+    :raises Infeasible: if an old row cannot keep its target, or nothing else fits
+    :raises Undecided: if a new row has several possible targets
     :raises Undetermined: if the search took too long to know
     """
     recipe = plan.recipe
@@ -55,6 +55,7 @@ def replan_tree(live: Snapshot, plan: Plan, tree: Change) -> Change:
 
 
 def _make_error(refusal: Refused) -> Infeasible | Undetermined:
+    """Return the error for the causes of a tree that cannot be planned again."""
     if all(cause.kind == 'undetermined' for cause in refusal.causes):
         return Undetermined(refusal.causes)
     return Infeasible(refusal.causes, refusal.slack)
@@ -64,9 +65,12 @@ def _make_change(
     snapshot: Snapshot,
     target_state: TargetState,
     spec: Spec,
-    assigned: Mapping[HoldingKey, list[PlannedRow]],
+    assigned: Mapping[AllocationKey, list[PlannedRow]],
 ) -> Change:
-    """Assign and compose."""
+    """Return the change of trees, once their rows have targets.
+
+    :raises Undecided: if a row that is not assigned has several possible targets
+    """
     assignment = assign_targets(snapshot, target_state, spec, assigned)
     if assignment.undecided:
         raise Undecided(assignment.undecided)
@@ -77,6 +81,7 @@ def _make_change(
 
 
 def _find_roots(snapshot: Snapshot, tree: Change) -> list[ProviderState]:
+    """Return the present roots of the trees of a change."""
     roots = {name: snapshot.providers.get(uuid) for uuid, name in tree.roots.items()}
     if missing := [name for name, root in roots.items() if root is None]:
         raise Refused([Cause('no-source', name, provider=name) for name in missing])
@@ -84,7 +89,9 @@ def _find_roots(snapshot: Snapshot, tree: Change) -> list[ProviderState]:
 
 
 def _check_new_children(snapshot: Snapshot, tree: Change) -> None:
-    """Refuse existing children that the plan makes; empty ones are of an interrupted apply."""
+    """Refuse existing providers in use that the plan creates; empty ones are of an interrupted
+    apply.
+    """
     for change in tree.created():
         state = snapshot.find(change.name)
         if state is not None and (state.inventories or state.usages):
@@ -94,9 +101,9 @@ def _check_new_children(snapshot: Snapshot, tree: Change) -> None:
 
 def _retain_rows(
     snapshot: Snapshot, target_state: TargetState, tree: Change
-) -> dict[HoldingKey, list[PlannedRow]]:
-    """Return the rows of a plan whose consumers have the same allocations."""
-    retained: dict[HoldingKey, list[PlannedRow]] = {}
+) -> dict[AllocationKey, list[PlannedRow]]:
+    """Return the rows of a change whose allocations still have the same amount."""
+    retained: dict[AllocationKey, list[PlannedRow]] = {}
     for key, rows in group_rows(tree).items():
         targets = target_state.index_targets(key.inventory)
         if find_allocated(snapshot, key) != sum(row.amount for row in rows) or not targets:
@@ -110,7 +117,7 @@ def _retain_rows(
 
 
 def find_unreviewed_effects(reviewed: Change, again: Change) -> Iterator[str]:
-    """Return the effects of a new plan that the operator has not reviewed, as sentences.
+    """Yield a sentence for each effect of a new plan that the operator has not reviewed.
 
     It may differ by allocations that came or went, and by who made a child that is still empty.
     """
@@ -133,6 +140,7 @@ def find_unreviewed_effects(reviewed: Change, again: Change) -> Iterator[str]:
 
 
 def _compare_providers(reviewed: Change, again: Change) -> Iterator[str]:
+    """Yield a sentence for each provider that only one of two plans changes."""
     before = {change.name: change for change in reviewed.providers}
     after = {change.name: change for change in again.providers}
     for name in sorted(before.keys() ^ after.keys()):
@@ -145,18 +153,19 @@ def _compare_providers(reviewed: Change, again: Change) -> Iterator[str]:
 
 
 def _compare_rows(reviewed: Change, again: Change) -> Iterator[str]:
+    """Yield a sentence for each allocation with another target, or with a guess."""
     places = _group_targets(reviewed), _group_targets(again)
-    for holding in sorted(places[0].keys() & places[1].keys()):
-        for provider, name in sorted(places[1][holding] - places[0][holding]):
-            yield f'consumer {holding[0]} would get {name} of {provider}'
-    guessed = {_identify_holding(row) for row in reviewed.reasons if row.label is Label.INFERRED}
+    for allocation in sorted(places[0].keys() & places[1].keys()):
+        for provider, name in sorted(places[1][allocation] - places[0][allocation]):
+            yield f'consumer {allocation[0]} would get {name} of {provider}'
+    guessed = {_identify_allocation(row) for row in reviewed.reasons if row.label is Label.INFERRED}
     for row in again.reasons:
-        if row.label is Label.INFERRED and _identify_holding(row) not in guessed:
+        if row.label is Label.INFERRED and _identify_allocation(row) not in guessed:
             yield f'the place of consumer {row.consumer_uuid} would be a guess'
 
 
 def _list_changed_inventories(tree: Change) -> dict[tuple[str, str], Inventory | None]:
-    """Return the classes that a plan changes, by provider and class; ``None``: it goes."""
+    """Return the inventories that a change writes, by provider and class; ``None``: deleted."""
     result: dict[tuple[str, str], Inventory | None] = {}
     for change in tree.providers:
         before, after = change.content_before.inventories, change.content_after.inventories
@@ -169,7 +178,7 @@ def _list_changed_inventories(tree: Change) -> dict[tuple[str, str], Inventory |
 
 
 def _describe_inventory(inventory: Inventory | None, other: Inventory | None) -> str:
-    """Return the fields of an inventory that differ from another one, as text."""
+    """Return the fields of an inventory that differ from those of another, as text."""
     if inventory is None:
         return 'gone'
     if other is None:
@@ -180,23 +189,22 @@ def _describe_inventory(inventory: Inventory | None, other: Inventory | None) ->
     )
 
 
-def _identify_holding(row: PlannedRow) -> tuple[str, str, str]:
+def _identify_allocation(row: PlannedRow) -> tuple[str, str, str]:
+    """Return the consumer, the class and the source of a row."""
     return row.consumer_uuid, row.resource_class, row.from_provider or ''
 
 
 def _group_targets(tree: Change) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
-    """Return the targets of each consumer's holdings: providers and classes."""
+    """Return the targets of each allocation that moves: providers and classes."""
     result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
     for row in tree.reasons:
         place = (row.to_provider or '', row.to_resource_class)
-        result.setdefault(_identify_holding(row), set()).add(place)
+        result.setdefault(_identify_allocation(row), set()).add(place)
     return result
 
 
 def _is_covered(reviewed: Notice, warning: Notice) -> bool:
-    """Return whether a warning says no more than one that is known; lists of consumers may be
-    shorter.
-    """
+    """Return whether a warning says no more than one that the operator has reviewed."""
     return reviewed.kind == warning.kind and all(
         set(fact) <= set(reviewed.facts.get(name, ()))
         if isinstance(fact, list | tuple)

@@ -15,12 +15,13 @@ from placementclient.model.plans import Change, Plan, ProviderChange
 from placementclient.model.providers import is_uuid
 from placementclient.model.specifications import Spec, TreeSelection
 from placementclient.planner.invariants import allocations, contents, moves
-from placementclient.planner.invariants.subject import Subject
+from placementclient.planner.invariants.checked_change import CheckedChange
 
 
 class BadPlan(errors.PlacementError):
-    """A plan that would lose, invent or touch what it must not: a fault of the program, or a file
-    that was edited.
+    """A plan that loses or invents something, or changes more than its specification says.
+
+    Either the program has a fault, or somebody has edited the file.
     """
 
     def __init__(self, facts: list[str]) -> None:
@@ -29,77 +30,80 @@ class BadPlan(errors.PlacementError):
 
 
 def check_plan(plan: Plan) -> None:
-    """Check every tree of a plan, and the plan as a whole.
+    """Check the changes of all trees of a plan.
 
     :raises BadPlan: with every fault found
     """
     recipe = plan.recipe
     assert recipe is not None
-    subjects = [Subject(tree, recipe.spec) for tree in plan.changes]
-    faults = [fault for subject in subjects for fault in _find_faults(subject)]
+    checked_changes = [CheckedChange(tree, recipe.spec) for tree in plan.changes]
+    faults = [fault for checked in checked_changes for fault in _find_faults(checked)]
     faults += _check_selection(plan.changes, recipe.spec.trees)
-    faults += moves.check_assignments(recipe, subjects)
+    faults += moves.check_assignments(recipe, checked_changes)
     if faults:
         raise BadPlan(faults)
 
 
 def check_tree(tree: Change, spec: Spec) -> None:
-    """Check the plan of one tree.
+    """Check the change of trees that change together.
 
     :raises BadPlan: with every fault found
     """
-    faults = list(_find_faults(Subject(tree, spec)))
+    faults = list(_find_faults(CheckedChange(tree, spec)))
     if faults:
         raise BadPlan(faults)
 
 
-def _find_faults(subject: Subject) -> Iterator[str]:
+def _find_faults(checked: CheckedChange) -> Iterator[str]:
+    """Yield every fault of a change, each with the name of its tree."""
     for inspect in (
         _check_identities,
         moves.check_moves,
         allocations.check_allocations,
         contents.check_contents,
     ):
-        for fault in inspect(subject):
-            yield f'{subject.tree.root_provider_name}: {fault}'
+        for fault in inspect(checked):
+            yield f'{checked.tree.root_provider_name}: {fault}'
 
 
 def _check_selection(trees: Iterable[Change], selection: TreeSelection | None) -> Iterator[str]:
+    """Yield a fault for each tree that the specification does not select."""
     for tree in trees if selection else ():
         for uuid, name in tree.roots.items():
             if selection and not selection.selects(uuid, name, tree.before.providers.get(uuid)):
                 yield f'{name}: the specification does not select this tree'
 
 
-def _check_identities(subject: Subject) -> Iterator[str]:
-    """Check that names are unique, and that providers stay in their trees."""
-    tree = subject.tree
+def _check_identities(checked: CheckedChange) -> Iterator[str]:
+    """Yield a fault for each name that is not unique, and each provider that leaves its tree."""
+    tree = checked.tree
     if not tree.is_atomic:
         yield 'it is to change step by step'
-    if len(subject.by_name) < len(tree.providers):
+    if len(checked.by_name) < len(tree.providers):
         yield 'a name is there twice'
     for root_uuid, name in tree.roots.items():
         if not is_uuid(root_uuid):
             yield f'{root_uuid} is no UUID'
             return
-        root = subject.by_uuid.get(root_uuid)
+        root = checked.by_uuid.get(root_uuid)
         if root is not None and root.name != name:
             yield f'the root is called {root.name} among the providers'
     for change in tree.providers:
         if change.is_created:
-            yield from _check_creation(subject, change)
+            yield from _check_creation(checked, change)
         elif change.after is None or change.is_moved:
             yield f'{change.name} is to be deleted, renamed or moved'
-        parent = subject.by_uuid.get(change.parent_provider_uuid or '')
+        parent = checked.by_uuid.get(change.parent_provider_uuid or '')
         if parent is not None and parent.root_provider_uuid != change.root_provider_uuid:
             yield f'{change.name} is below {parent.name}, which is in another tree'
 
 
-def _check_creation(subject: Subject, change: ProviderChange) -> Iterator[str]:
-    if change.root_provider_uuid not in subject.tree.roots:
+def _check_creation(checked: CheckedChange, change: ProviderChange) -> Iterator[str]:
+    """Yield the faults in the identity of a new provider."""
+    if change.root_provider_uuid not in checked.tree.roots:
         yield f'{change.name} is to be made in another tree'
         return
-    stated = next((entry.uuid for entry in subject.find_entries(change) if entry.uuid), None)
+    stated = next((entry.uuid for entry in checked.find_entries(change) if entry.uuid), None)
     expected = stated or str(uuid5(UUID(change.root_provider_uuid), change.name))
     if change.uuid != expected:
         yield f'{change.name} has not the UUID {expected}'

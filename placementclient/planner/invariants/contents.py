@@ -8,38 +8,42 @@ from placementclient.model.inventories import Inventory, InventoryFields
 from placementclient.model.nova import COMPUTE_PREFIX, DISABLED
 from placementclient.model.plans import ProviderChange
 from placementclient.model.specifications import ProviderSpec
-from placementclient.planner.invariants.subject import Amounts, Subject
+from placementclient.planner.invariants.checked_change import Amounts, CheckedChange
 
 
-def check_contents(subject: Subject) -> Iterator[str]:
-    """Check that everything in the specification changes, and nothing else."""
+def check_contents(checked: CheckedChange) -> Iterator[str]:
+    """Yield the inventories, traits and aggregates that differ from the specification."""
     net, origins = Amounts(int), defaultdict[tuple[str, str], list[Inventory]](list)
-    for move in subject.tree.moves:
-        source = subject.by_name.get(move.from_provider)
-        target = subject.by_name.get(move.to_provider)
+    for move in checked.tree.moves:
+        source = checked.by_name.get(move.from_provider)
+        target = checked.by_name.get(move.to_provider)
         if source and target:  # else the check of the moves reports it
             net[source.uuid, move.resource_class] -= move.amount
             net[target.uuid, move.to_resource_class] += move.amount
             if inventory := source.content_before.inventories.get(move.resource_class):
                 origins[target.uuid, move.to_resource_class].append(inventory)
-    for change in subject.tree.providers:
+    for change in checked.tree.providers:
         for name in sorted({*change.content_before.inventories, *change.content_after.inventories}):
             key = change.uuid, name
-            yield from _check_inventory(subject, change, name, net.get(key), origins[key])
-    yield from _check_traits_and_aggregates(subject)
+            yield from _check_inventory(checked, change, name, net.get(key), origins[key])
+    yield from _check_traits_and_aggregates(checked)
 
 
 def _check_inventory(
-    subject: Subject,
+    checked: CheckedChange,
     change: ProviderChange,
     name: str,
     net: int | None,
     origins: Sequence[Inventory],
 ) -> Iterator[str]:
-    """Check that an inventory changes only by its moves and by the specification."""
+    """Yield the faults of an inventory that changes otherwise than moves and specification say.
+
+    :param net: by how much moves change the total; ``None``: no move concerns it
+    :param origins: the inventories that are moved into it
+    """
     before = change.content_before.inventories.get(name)
     after = change.content_after.inventories.get(name)
-    entries = subject.find_entries(change)
+    entries = checked.find_entries(change)
     stated = [entry.inventories[name] for entry in entries if name in entry.inventories]
     is_left_out = not all(entry.can_have_class(name) for entry in entries)
     if net is None and not stated:
@@ -65,7 +69,11 @@ def _check_fields(
     stated: Sequence[InventoryFields],
     allowed: Mapping[str, Set[object]],
 ) -> Iterator[str]:
-    """Check that each field of an inventory is stated, or has a value that it may have."""
+    """Yield a fault for each field of an inventory whose value the specification does not explain.
+
+    :param stated: the fields that entries of the specification give
+    :param allowed: by field, the values that need no statement
+    """
     for field, value in after.as_fields().items():
         values = {
             stated_value
@@ -80,7 +88,11 @@ def _check_fields(
 def _list_allowed_values(
     before: Inventory | None, after: Inventory, origins: Sequence[Inventory], total: int
 ) -> dict[str, set[object]]:
-    """Return the values that each field may have without a statement."""
+    """Return by field the values that an inventory may have if the specification does not state it.
+
+    :param origins: the inventories that are moved into it
+    :param total: its amount after all moves
+    """
     models = [*origins, *([before] if before else [])] or [Inventory(after.total)]
     allowed: dict[str, set[object]] = {
         field: {getattr(model, field) for model in models} for field in after.as_fields()
@@ -96,16 +108,17 @@ def _list_allowed_values(
     return allowed | {'total': {total}}
 
 
-def _check_traits_and_aggregates(subject: Subject) -> Iterator[str]:
+def _check_traits_and_aggregates(checked: CheckedChange) -> Iterator[str]:
+    """Yield a fault for each provider with other traits or aggregates than specified."""
     gained, lost = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
-    for move, source, name in subject.moves:
-        target = subject.find(name)
+    for move, source, name in checked.moves:
+        target = checked.find(name)
         if target is not None and target is not source:
             moved = source.content_before.traits.intersection(move.traits)
             gained[target.uuid] |= moved
             lost[source.uuid] |= moved
-    for change in subject.tree.providers:
-        entries = subject.find_entries(change)
+    for change in checked.tree.providers:
+        entries = checked.find_entries(change)
         before, after = change.content_before, change.content_after
         gains = gained[change.uuid].union(
             *(_list_stated_traits(change, entry) for entry in entries)
@@ -121,13 +134,13 @@ def _check_traits_and_aggregates(subject: Subject) -> Iterator[str]:
 
 
 def _list_stated_traits(change: ProviderChange, entry: ProviderSpec) -> set[str]:
-    """Return the traits of an entry, but for the one with which an operator disables a host."""
+    """Return the traits of an entry, except the one with which an operator disables a host."""
     is_whole = 'traits' in entry.whole and not change.is_created
     return {*entry.traits} - {DISABLED if is_whole else ''}
 
 
 def _list_unstated_traits(present: Set[str], entries: Iterable[ProviderSpec]) -> set[str]:
-    """Return the traits that whole entries leave out; those of Nova's hosts stay."""
+    """Return the traits that whole entries leave out, except those that nova-compute reports."""
     return {
         trait
         for entry in entries

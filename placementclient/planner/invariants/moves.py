@@ -13,15 +13,15 @@ from placementclient.model.plans import (
     Recipe,
 )
 from placementclient.model.specifications import ALL, Move, Spec
-from placementclient.planner.invariants.subject import Amounts, Subject
+from placementclient.planner.invariants.checked_change import Amounts, CheckedChange
 
 #: An assignment, and the name of the source that it is about; ``None``: any.
 _Assigned = tuple[AssignmentRow, str | None]
 
 
-def check_moves(subject: Subject) -> Iterator[str]:
-    """Check that the moves are exactly those of the specification."""
-    planned, specified = Counter(subject.tree.moves), Counter(_derive_moves(subject))
+def check_moves(checked: CheckedChange) -> Iterator[str]:
+    """Yield a fault for each move that only the plan has, or only the specification."""
+    planned, specified = Counter(checked.tree.moves), Counter(_derive_moves(checked))
     for reason, moves in (
         ('the specification does not move', planned - specified),
         ('the plan does not move, as the specification says,', specified - planned),
@@ -33,16 +33,17 @@ def check_moves(subject: Subject) -> Iterator[str]:
             )
 
 
-def _derive_moves(subject: Subject) -> Iterator[InventoryMove]:
+def _derive_moves(checked: CheckedChange) -> Iterator[InventoryMove]:
+    """Yield the moves of inventory that the specification asks for."""
     taken = Amounts(int)
-    for move, source, _ in subject.moves:
+    for move, source, _ in checked.moves:
         for name, amount in move.resources.items():
             taken[source.uuid, name] += 0 if amount == ALL else amount
-    for move, source, target in subject.moves:
-        change = subject.find(target)
+    for move, source, target in checked.moves:
+        change = checked.find(target)
         for name, amount in move.resources.items():
             inventory = source.content_before.inventories.get(name)
-            if inventory is None or _has_moved(subject, move, name, source, change):
+            if inventory is None or _has_moved(checked, move, name, source, change):
                 continue
             if amount == ALL:  # the first such move takes all that the others leave
                 amount = inventory.total - taken[source.uuid, name]
@@ -52,54 +53,66 @@ def _derive_moves(subject: Subject) -> Iterator[InventoryMove]:
 
 
 def _has_moved(
-    subject: Subject, move: Move, name: str, source: ProviderChange, target: ProviderChange | None
+    checked: CheckedChange,
+    move: Move,
+    name: str,
+    source: ProviderChange,
+    target: ProviderChange | None,
 ) -> bool:
-    """Return whether whole entries state a class on both sides as it is already."""
+    """Return whether entries state the present inventories of a class at source and target."""
     sides = ((source, name), (target, move.name_at_target(name)))
     return all(
         provider is not None
         and any(
             entry.is_satisfied(side_name, provider.content_before.inventories.get(side_name))
-            for entry in subject.find_entries(provider)
+            for entry in checked.find_entries(provider)
         )
         for provider, side_name in sides
     )
 
 
-def check_assignments(recipe: Recipe[Spec], subjects: Iterable[Subject]) -> Iterator[str]:
-    """Check that the rows keep every assignment, and that none is a guess without leave."""
+def check_assignments(
+    recipe: Recipe[Spec], checked_changes: Iterable[CheckedChange]
+) -> Iterator[str]:
+    """Yield a fault for each assignment that the rows do not keep, and for each guess without
+    leave.
+    """
     assigned: dict[str, list[_Assigned]] = {}
     for row in recipe.assignments:
         assigned.setdefault(row.consumer_uuid, []).append((row, None))
     in_moves = {uuid for move in recipe.spec.moves for uuid in move.consumers}
-    for subject in subjects:
+    for checked in checked_changes:
         rows_of: dict[str, list[PlannedRow]] = {}
-        root_name = subject.tree.root_provider_name
-        for planned in subject.tree.reasons:
+        root_name = checked.tree.root_provider_name
+        for planned in checked.tree.reasons:
             rows_of.setdefault(planned.consumer_uuid, []).append(planned)
             if planned.label is Label.INFERRED and not recipe.options.allow_inferred:
                 yield f'{root_name}: the place of {planned.consumer_uuid} is a guess'
         for uuid, rows in rows_of.items():
-            inline = _list_inline_assignments(subject, uuid) if uuid in in_moves else ()
+            inline = _list_inline_assignments(checked, uuid) if uuid in in_moves else ()
             for row, source in (*assigned.get(uuid, ()), *inline):
-                if not _keeps_assignment(subject, row, source, rows):
+                if not _keeps_assignment(checked, row, source, rows):
                     yield (
                         f'{root_name}: {uuid} is known to have {row.resource_class} of '
                         f'{row.to_provider}, and its rows do not say so'
                     )
 
 
-def _list_inline_assignments(subject: Subject, consumer_uuid: str) -> Iterator[_Assigned]:
-    """Return the assignments of a consumer in the moves of the specification."""
-    for move, source, target in subject.moves:
+def _list_inline_assignments(checked: CheckedChange, consumer_uuid: str) -> Iterator[_Assigned]:
+    """Yield the assignments of a consumer that stand in the moves of the specification."""
+    for move, source, target in checked.moves:
         for name, amount in move.consumers.get(consumer_uuid, {}).items():
             yield AssignmentRow(consumer_uuid, name, amount, target), source.name
 
 
 def _keeps_assignment(
-    subject: Subject, assigned: AssignmentRow, source: str | None, rows: Iterable[PlannedRow]
+    checked: CheckedChange, assigned: AssignmentRow, source: str | None, rows: Iterable[PlannedRow]
 ) -> bool:
-    provider = subject.find(assigned.to_provider)
+    """Return whether rows give the assigned provider at least the assigned amount.
+
+    :param source: the name of the provider that the amount leaves; ``None``: any
+    """
+    provider = checked.find(assigned.to_provider)
     of_class = [
         row
         for row in rows

@@ -2,6 +2,7 @@
 """The assignments of a tree, matched with the allocations of consumers."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
@@ -15,79 +16,91 @@ from placementclient.model.plans import Change, Label, PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner.infeasibility import UndecidedRow
-from placementclient.planner.layout.target_state import HoldingKey, Target, TargetState
+from placementclient.planner.layout.target_state import AllocationKey, Target, TargetState
+
+
+@dataclass(slots=True)
+class _AssignedRow:
+    """A row of the operator's assignments.
+
+    :param move: the index of the move in the specification that has the row; ``None``: a file does
+    :param is_used: whether a tree has an allocation that it is about
+    """
+
+    row: AssignmentRow
+    move: int | None = None
+    is_used: bool = False
 
 
 class AssignedRows:
-    """All assignment rows; records those that were used."""
+    """The rows of the operator's assignments, matched with the allocations of each tree.
+
+    :ivar unexplained: of the matched trees, the allocations that rows call unexplained
+    """
 
     def __init__(self, spec: Spec, rows: Sequence[AssignmentRow]) -> None:
-        self._spec = spec
-        inline = [
-            (index, AssignmentRow(consumer, name, amount, move.target, None, spec.document.path))
+        self._is_split = spec.split
+        path = spec.document.path
+        in_moves = (
+            _AssignedRow(AssignmentRow(consumer, name, amount, move.target, None, path), index)
             for index, move in enumerate(spec.moves)
             for consumer, amounts in move.consumers.items()
             for name, amount in amounts.items()
-        ]
-        #: those of the specification first
-        self._rows = [*(row for _, row in inline), *(r for r in rows if not r.is_unexplained)]
-        #: of these the moves, as indexes
-        self._moves = [index for index, _ in inline]
-        #: by consumer and class, the indexes of the rows
-        self._by_holding: dict[tuple[str, str], list[int]] = {}
-        #: by consumer and class, whose rows say that nothing explains them
+        )
+        in_file = (_AssignedRow(row) for row in rows if not row.is_unexplained)
+        self._rows = [*in_moves, *in_file]
+        #: by consumer and class
+        self._by_class: dict[tuple[str, str], list[_AssignedRow]] = {}
+        for assigned in self._rows:
+            key = assigned.row.consumer_uuid, assigned.row.resource_class
+            self._by_class.setdefault(key, []).append(assigned)
+        #: the consumers and classes that rows call unexplained
         self._open = {(r.consumer_uuid, r.resource_class) for r in rows if r.is_unexplained}
-        #: of the trees that were matched, the allocations that no row explains
-        self.unexplained: dict[HoldingKey, UndecidedRow] = {}
-        for index, row in enumerate(self._rows):
-            self._by_holding.setdefault((row.consumer_uuid, row.resource_class), []).append(index)
-        #: indexes of the used rows
-        self._used: set[int] = set()
+        self.unexplained: dict[AllocationKey, UndecidedRow] = {}
         #: by class and consumer on a source of a tree: the targets. The consumers of a tree share
         #: one set, as there may be hundreds of thousands
         self._seen: dict[str, dict[str, frozenset[str]]] = {}
 
     def match_tree(
         self, snapshot: Snapshot, target_state: TargetState
-    ) -> dict[HoldingKey, list[PlannedRow]]:
-        """Return the rows about one tree, as rows of its plan.
+    ) -> dict[AllocationKey, list[PlannedRow]]:
+        """Return by allocation the rows of the plan that assignments decide, for one tree.
 
-        :raises errors.BadFile: for all rows that do not suit what their consumers hold
+        :raises errors.BadFile: for all rows that do not suit the allocations of their consumers
         """
-        result: dict[HoldingKey, list[PlannedRow]] = {}
+        result: dict[AllocationKey, list[PlannedRow]] = {}
         faults = Faults()
         for (source, name), targets in target_state.targets.items():
             providers = frozenset(target.provider for target in targets)
             seen = self._seen.setdefault(name, {})
             for consumer in snapshot.consumers_on(source):
                 amount = consumer.amount(source, name)
-                if amount:
-                    others = seen.get(consumer.uuid)
-                    seen[consumer.uuid] = providers if others is None else others | providers
-                    holding = HoldingKey(consumer.uuid, source, name)
-                    with faults.collected():
-                        pairs = self._match_rows(snapshot, target_state, holding, targets)
-                        if pairs:
-                            at = target_state.providers[source].name
-                            result[holding] = self._plan_rows(pairs, amount, at)
-                        elif (consumer.uuid, name) in self._open:
-                            self.unexplained[holding] = _make_undecided_row(
-                                target_state, holding, amount
-                            )
+                if not amount:
+                    continue
+                others = seen.get(consumer.uuid)
+                seen[consumer.uuid] = providers if others is None else others | providers
+                key = AllocationKey(consumer.uuid, source, name)
+                with faults.collected():
+                    if pairs := self._match_rows(snapshot, target_state, key):
+                        source_name = target_state.providers[source].name
+                        result[key] = self._plan_rows(pairs, amount, source_name)
+                    elif (consumer.uuid, name) in self._open:
+                        self.unexplained[key] = _make_undecided_row(target_state, key, amount)
         faults.raise_any()
         return result
 
     def find_unused_rows(
         self, snapshot: Snapshot, *, partial: bool, left_out: Sequence[str] = ()
     ) -> Iterator[errors.BadFile]:
-        """Return the faults of rows that no tree has used.
+        """Yield an error for each row that was used in no tree.
 
         :param partial: whether only some of the trees that the specification selects are planned,
             so that rows may be about others
-        :param left_out: roots of trees that could not be laid out, so that rows may be theirs
+        :param left_out: UUIDs of the roots of trees that could not be planned, so that rows may be
+            theirs
         """
         consumers = snapshot.consumers
-        unused = [row for index, row in enumerate(self._rows) if index not in self._used]
+        unused = [assigned.row for assigned in self._rows if not assigned.is_used]
         if not partial:
             yield from _report_unknown_consumers(unused, consumers)
         for row in unused:
@@ -104,42 +117,32 @@ class AssignedRows:
                 yield row.error(f'{reason}{hint}')
 
     def _match_rows(
-        self,
-        snapshot: Snapshot,
-        target_state: TargetState,
-        holding: HoldingKey,
-        targets: Sequence[Target],
+        self, snapshot: Snapshot, target_state: TargetState, key: AllocationKey
     ) -> list[tuple[AssignmentRow, Target]]:
-        """Return the rows about an allocation, with the target that each means."""
-        consumer, _, name = holding
-        matches: dict[int, Sequence[Target]] = {}
-        for index in self._by_holding.get((consumer, name), ()):
-            if index < len(self._moves):
-                led = self._moves[index], holding.inventory
-                flows = [flow for flow in target_state.flows if (flow.move, flow.origin) == led]
-                ends = {flow.destination for flow in flows}
-                matching: Sequence[Target] = [target for target in targets if target.key in ends]
-            else:
-                row = self._rows[index]
-                state = snapshot.find(row.to_provider)  # an exact UUID wins over a name
-                matching = _select_targets(row, state.name if state else row.to_provider, targets)
-            if matching:
-                matches[index] = matching
-        self._used.update(matches)
-        rows = ((self._rows[index], matching) for index, matching in matches.items())
-        return [(row, _choose_target(row, matching)) for row, matching in rows]
+        """Return the rows about an allocation, each with its target."""
+        matches: list[tuple[AssignmentRow, Sequence[Target]]] = []
+        for assigned in self._by_class.get((key.consumer_uuid, key.resource_class), ()):
+            if targets := _find_targets(assigned, snapshot, target_state, key):
+                assigned.is_used = True
+                matches.append((assigned.row, targets))
+        return [(row, _choose_target(row, targets)) for row, targets in matches]
 
     def _plan_rows(
         self, pairs: Sequence[tuple[AssignmentRow, Target]], amount: int, source: str
     ) -> list[PlannedRow]:
+        """Return the rows of the plan for one allocation, checked against its amount.
+
+        :param amount: of the allocation, in units of the class
+        :param source: the name of the provider that the allocation is on
+        """
         last = pairs[-1][0]
         name = last.resource_class
         allocated = f'{amount} {name} of {last.consumer_uuid}'
         if len({target for _, target in pairs}) < len(pairs):
             raise last.error(f'the same row twice: {allocated} to {last.to_provider}')
-        total = sum(row.amount if row.amount is not None else amount for row, _ in pairs)
-        in_place = any(target.only_mapped for _, target in pairs)
-        if total > amount or (total < amount and not (in_place and self._spec.split)):
+        total = sum(amount if row.amount is None else row.amount for row, _ in pairs)
+        may_stay = self._is_split and any(target.only_mapped for _, target in pairs)
+        if total > amount or (total < amount and not may_stay):
             raise last.error(f'the amounts do not add up: {total} of the {allocated}')
         planned = [
             PlannedRow(
@@ -157,11 +160,27 @@ class AssignedRows:
         if total < amount:
             left = replace(planned[0], amount=amount - total, to_provider=source)
             planned.append(replace(left, to_resource_class=name))
-        if len(planned) > 1 and not self._spec.split:
+        if len(planned) > 1 and not self._is_split:
             raise last.error(
                 f'the {allocated} are divided, but the specification lacks split: true'
             )
         return planned
+
+
+def _find_targets(
+    assigned: _AssignedRow, snapshot: Snapshot, target_state: TargetState, key: AllocationKey
+) -> Sequence[Target]:
+    """Return the targets of an allocation that a row may name."""
+    row, targets = assigned.row, target_state.targets[key.inventory]
+    if assigned.move is None:
+        state = snapshot.find(row.to_provider)  # an exact UUID wins over a name
+        return _select_targets(row, state.name if state else row.to_provider, targets)
+    destinations = {
+        flow.destination
+        for flow in target_state.flows
+        if flow.move == assigned.move and flow.origin == key.inventory
+    }
+    return [target for target in targets if target.key in destinations]
 
 
 def _report_unknown_consumers(
@@ -175,25 +194,27 @@ def _report_unknown_consumers(
         yield row.error(f'unknown consumer {row.consumer_uuid}{hint}')
 
 
-def _make_undecided_row(
-    target_state: TargetState, holding: HoldingKey, amount: int
-) -> UndecidedRow:
-    """Return an allocation that no row explains, with its possible places."""
-    source, targets = target_state.providers[holding.provider_uuid], target_state.targets
-    choices = [(t.provider, t.key.resource_class) for t in targets[holding.inventory]]
-    names = tuple(dict.fromkeys(name for name, _ in choices))
-    classes = tuple(dict.fromkeys(name for _, name in choices)) if len(choices) > len(names) else ()
-    roots = {root.uuid: root.name for root in target_state.roots}
-    tree = roots.get(source.root_provider_uuid, target_state.name)
+def _make_undecided_row(target_state: TargetState, key: AllocationKey, amount: int) -> UndecidedRow:
+    """Return the row of an allocation with all its possible targets."""
+    source = target_state.providers[key.provider_uuid]
+    targets = target_state.targets[key.inventory]
+    names = tuple(dict.fromkeys(target.provider for target in targets))
+    classes = tuple(dict.fromkeys(target.key.resource_class for target in targets))
     return UndecidedRow(
-        tree, holding.consumer_uuid, holding.resource_class, amount, source.name, names, classes
+        target_state.name_tree(source),
+        key.consumer_uuid,
+        key.resource_class,
+        amount,
+        source.name,
+        names,
+        classes if len(targets) > len(names) else (),
     )
 
 
 def _select_targets(
     row: AssignmentRow, provider: str, targets: Sequence[Target]
 ) -> Sequence[Target]:
-    """Return the targets that a row may mean."""
+    """Return the targets on a provider that suit the class of a row."""
     matching = [
         target
         for target in targets
@@ -205,7 +226,7 @@ def _select_targets(
 
 
 def _choose_target(row: AssignmentRow, matching: Sequence[Target]) -> Target:
-    """Return the target that a row means."""
+    """Return the target of a row, or raise an error if its class has several names there."""
     if len(matching) > 1:
         names = ' and as '.join(target.key.resource_class for target in matching)
         raise row.error(
@@ -216,6 +237,7 @@ def _choose_target(row: AssignmentRow, matching: Sequence[Target]) -> Target:
 
 
 def _describe_wrong_target(row: AssignmentRow, providers: Iterable[str]) -> str:
+    """Return the sentence that a row names no target, with the name that was probably meant."""
     target = row.to_provider
     hint = suggestion(target, providers)
     if row.to_resource_class is not None:
@@ -224,22 +246,26 @@ def _describe_wrong_target(row: AssignmentRow, providers: Iterable[str]) -> str:
 
 
 def _is_in_trees(snapshot: Snapshot, consumer: Consumer, roots: Sequence[str]) -> bool:
+    """Return whether a consumer has an allocation in some trees.
+
+    :param roots: UUIDs of the roots
+    """
     states = map(snapshot.providers.get, consumer.allocations)
     return any(state.provider.root_uuid in roots for state in states if state is not None)
 
 
-def group_rows(tree: Change) -> dict[HoldingKey, list[PlannedRow]]:
-    """Return the rows of a plan by the allocation that they move; additions have no source."""
+def group_rows(tree: Change) -> dict[AllocationKey, list[PlannedRow]]:
+    """Return the rows of a change by the allocation that they move, without those of additions."""
     uuids = {change.name: change.uuid for change in tree.providers}
-    rows: dict[HoldingKey, list[PlannedRow]] = {}
+    rows: dict[AllocationKey, list[PlannedRow]] = {}
     for row in tree.reasons:
         if row.from_provider is not None:
-            key = HoldingKey(row.consumer_uuid, uuids[row.from_provider], row.resource_class)
+            key = AllocationKey(row.consumer_uuid, uuids[row.from_provider], row.resource_class)
             rows.setdefault(key, []).append(row)
     return rows
 
 
-def find_allocated(snapshot: Snapshot, key: HoldingKey) -> int:
-    """Return the amount of an allocation now, in units of the class; 0 without one."""
+def find_allocated(snapshot: Snapshot, key: AllocationKey) -> int:
+    """Return the amount of an allocation in a snapshot, in units of the class; 0 without one."""
     consumer = snapshot.consumers.get(key.consumer_uuid)
     return consumer.amount(*key.inventory) if consumer else 0

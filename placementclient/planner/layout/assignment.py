@@ -21,7 +21,7 @@ from placementclient.planner.layout.options import (
     check_option_count,
 )
 from placementclient.planner.layout.target_state import (
-    HoldingKey,
+    AllocationKey,
     InventoryKey,
     Target,
     TargetProvider,
@@ -34,10 +34,10 @@ ENOUGH = 2**53
 
 
 class AssignmentProblem:
-    """The bins and the items of one tree.
+    """The allocations of trees that change together as items, and their inventories as bins.
 
-    :ivar consumer_items: of each item what it is about
-    :ivar keys: of each bin its inventory
+    :ivar consumer_items: for each item its consumer and its allocations
+    :ivar keys: for each bin its inventory
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class AssignmentProblem:
         snapshot: Snapshot,
         target_state: TargetState,
         spec: Spec,
-        assigned: Mapping[HoldingKey, Sequence[PlannedRow]],
+        assigned: Mapping[AllocationKey, Sequence[PlannedRow]],
     ) -> None:
         self._snapshot, self._target_state = snapshot, target_state
         self._spec, self._assigned = spec, assigned
@@ -62,9 +62,9 @@ class AssignmentProblem:
         self._alike: dict[object, tuple[ConsumerItem, Item]] = {}
 
     def add_consumers(self) -> None:
-        """Make items of all allocations that may move; dependent items of one consumer are one.
+        """Make items of all allocations that may move.
 
-        :raises Refused: if some consumer cannot go anywhere, or has too many options
+        :raises Refused: if a consumer has no target, or too many options
         """
         local: dict[str, list[ConsumerItem]] = {}
         for number, (source, names) in enumerate(self._group_classes()):
@@ -77,12 +77,12 @@ class AssignmentProblem:
             local.setdefault(uuid, [])
         pairs = [*chain.from_iterable(starmap(self._judge_items, local.items()))]
         self._raise_causes()
-        pairs.sort(key=lambda pair: pair[0].holdings[0].order)
+        pairs.sort(key=lambda pair: pair[0].allocations[0].order)
         self.consumer_items = [consumer_item for consumer_item, _ in pairs]
         self.items = [item for _, item in pairs]
 
     def sum_fixed_usage(self, key: InventoryKey) -> int:
-        """Return the usage of an inventory by other consumers, in units of the class."""
+        """Return the usage of an inventory that no item can move, in units of the class."""
         state = self._snapshot.providers.get(key.provider_uuid)
         if state is None:
             return 0
@@ -90,7 +90,7 @@ class AssignmentProblem:
         return 0 if key in self._target_state.targets else state.used(key.resource_class)
 
     def number_bin(self, key: InventoryKey) -> int:
-        """Return the index of the bin of an inventory."""
+        """Return the index of the bin of an inventory; add the bin if it is new."""
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self.bins)
@@ -111,11 +111,12 @@ class AssignmentProblem:
         return consumer.amount(*key) if key in self._target_state.targets else 0
 
     def _raise_causes(self) -> None:
+        """Raise :class:`Refused` if there are causes."""
         if self._causes:
             raise Refused(self._causes)
 
     def _group_classes(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Return the sources with the classes that go together."""
+        """Yield the UUID of each source with the classes that go to one target together."""
         group_of = {name: group for group in self._target_state.together for name in group}
         targets = self._target_state.targets
         groups = (
@@ -130,7 +131,10 @@ class AssignmentProblem:
     def _make_items(
         self, number: int, consumer: Consumer, source: TargetProvider, names: Iterable[str]
     ) -> Iterator[ConsumerItem]:
-        """Return separate items for the amounts of a consumer in some classes of a source."""
+        """Yield the items of a consumer's amounts in some classes of a source.
+
+        :param number: the position of the source and its classes in the order of the plan's rows
+        """
         movable = {
             name: self._find_movable(consumer, InventoryKey(source.uuid, name)) for name in names
         }
@@ -143,8 +147,8 @@ class AssignmentProblem:
         }
         for name, parts in assigned.items():
             for row, target in parts:
-                holding = AllocatedAmount(order, source, name, row.amount, row)
-                yield ConsumerItem(consumer, (holding,), ((((target, row.amount),),),))
+                allocation = AllocatedAmount(order, source, name, row.amount, row)
+                yield ConsumerItem(consumer, (allocation,), ((((target, row.amount),),),))
         yield from self._make_unassigned_item(consumer, source, amounts, order, assigned)
 
     def _make_unassigned_item(
@@ -155,7 +159,11 @@ class AssignmentProblem:
         order: tuple[int, str],
         assigned: Mapping[str, Sequence[tuple[PlannedRow, Target]]],
     ) -> Iterator[ConsumerItem]:
-        """Return the item of the amounts that no row assigns; they go where the others go."""
+        """Yield the item of the amounts that no row assigns; they go where rows send the others.
+
+        :param amounts: by class, the amounts of all classes that go together
+        :param order: sorts the rows of the plan
+        """
         unassigned = {name: amount for name, amount in amounts.items() if name not in assigned}
         providers = {
             frozenset(target.key.provider_uuid for _, target in parts)
@@ -169,27 +177,31 @@ class AssignmentProblem:
             self._causes.append(Cause('apart', name, consumer_uuid=consumer.uuid, classes=classes))
         elif unassigned:
             divisible = self._spec.split and len(amounts) == 1 and len(options) > 1
-            holdings = tuple(AllocatedAmount(order, source, *pair) for pair in unassigned.items())
-            yield ConsumerItem(consumer, holdings, options, divisible)
+            allocations = tuple(
+                AllocatedAmount(order, source, *pair) for pair in unassigned.items()
+            )
+            yield ConsumerItem(consumer, allocations, options, divisible)
 
     def _list_assigned_parts(
         self, consumer: Consumer, source: TargetProvider, name: str
     ) -> list[tuple[PlannedRow, Target]]:
-        """Return the rows of an allocation, each with its target."""
-        rows = self._assigned.get(HoldingKey(consumer.uuid, source.uuid, name), ())
+        """Return the rows of the operator about an allocation, each with its target."""
+        rows = self._assigned.get(AllocationKey(consumer.uuid, source.uuid, name), ())
         by_name = self._by_name(InventoryKey(source.uuid, name))
         return [(row, by_name[row.to_provider, row.to_resource_class]) for row in rows]
 
     def _judge_items(
         self, consumer_uuid: str, local: Sequence[ConsumerItem]
     ) -> Iterator[tuple[ConsumerItem, Item]]:
-        """Return the items of a consumer after the check of the service, and for the search."""
+        """Yield the items of a consumer, with the options that the service accepts, and for the
+        search.
+        """
         consumer = self._snapshot.consumers[consumer_uuid]
         key = self._make_cache_key(consumer, local)
         if key is not None and key in self._alike:
             alike, item = self._alike[key]
             more = alike.options, alike.divisible, alike.is_refused
-            yield ConsumerItem(consumer, local[0].holdings, *more), item
+            yield ConsumerItem(consumer, local[0].allocations, *more), item
             return
         judge = ConsumerJudge(self._snapshot, self._target_state, consumer, local)
         for judged in judge.judge_items():
@@ -200,18 +212,20 @@ class AssignmentProblem:
         self._causes += judge.causes
 
     def _make_cache_key(self, consumer: Consumer, local: Sequence[ConsumerItem]) -> object:
-        """Return a key that consumers with equal single items share; ``None``: not shared."""
+        """Return a key that consumers with equal items share; ``None`` for several items."""
         allocations, state = consumer.allocations, self._target_state
         is_plain = len(local) == len(allocations) == 1
         if not is_plain or consumer.uuid in state.additions:
             return None
-        first = local[0].holdings[0]
-        amounts = tuple((holding.resource_class, holding.amount) for holding in local[0].holdings)
+        first = local[0].allocations[0]
+        amounts = tuple(
+            (allocation.resource_class, allocation.amount) for allocation in local[0].allocations
+        )
         target = first.row and (first.row.to_provider, first.row.to_resource_class)
         return first.source.uuid, amounts, target, tuple(allocations[first.source.uuid].items())
 
     def _make_item(self, judged: ConsumerItem) -> Item:
-        """Return an item for the search; an item that the service refuses has no option."""
+        """Return the item for the search; one that the service refuses has no option."""
         options: list[tuple[Demand, ...]] = []
         for option in judged.options:
             if judged.divisible:
@@ -229,9 +243,7 @@ class AssignmentProblem:
     def _list_options(
         self, consumer: Consumer, source: TargetProvider, amounts: Mapping[str, int]
     ) -> tuple[ConsumerOption, ...]:
-        """Return the options of some classes that go to one provider together, under any name
-        there, where no row decides it.
-        """
+        """Return the options of some classes that go from a source to one provider together."""
         key = (source.uuid, tuple(amounts.items()))
         options = self._open.get(key)
         if options is None:
@@ -253,7 +265,7 @@ class AssignmentProblem:
         return options
 
     def _find_tolerated_excess(self, key: InventoryKey) -> int:
-        """Return the over-commitment that may stay on a source, in units of the class."""
+        """Return the usage above the capacity that may stay on a source, in units of the class."""
         if key not in self._target_state.targets:
             return 0
         before = self._target_state.providers[key.provider_uuid].before

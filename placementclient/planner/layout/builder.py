@@ -28,13 +28,12 @@ def build_target_state(
     planned: Collection[str] | None = None,
     created: dict[str, str] | None = None,
 ) -> TargetState:
-    """Return the target state of trees that change together.
+    """Return the providers and inventories of trees that change together after the reshape.
 
     :param planned: the names of the providers in the plan that is made again; ``None``: it is the
         first plan
-    :param created: the names of the trees in which plans make providers, by the names of these; it
-        gets those that are made here
-    :raises Refused: if the specification does not suit it
+    :param created: by the name of a new provider the name of the tree that gets it; extended here
+    :raises Refused: if the trees do not suit the specification
     """
     created = {} if created is None else created
     target_state = TargetState(roots, spec.together)
@@ -64,9 +63,10 @@ def build_target_state(
 
 
 class _TreeBuilder(TargetProviders):
-    """Takes one of the trees into a target state."""
+    """Adds one of the trees to a target state."""
 
     def build(self) -> None:
+        """Find the sources and targets of the tree, its flows and its additions."""
         self.provide_stated()
         flows = [*self._make_flows()]
         self._check_totals(flows)
@@ -75,6 +75,7 @@ class _TreeBuilder(TargetProviders):
             self._apply_addition(index, addition)
 
     def _make_flows(self) -> Iterator[InventoryFlow]:
+        """Yield the inventory that the moves take off the sources of the tree."""
         moves = [
             (index, source)
             for index in self.moves
@@ -92,7 +93,7 @@ class _TreeBuilder(TargetProviders):
     def _make_source_flows(
         self, index: int, source: ProviderState, taken: Counter[InventoryKey]
     ) -> Iterator[InventoryFlow]:
-        """Return the inventory that one move takes off one source; move the traits."""
+        """Yield the inventory that one move takes off one source, and move the traits."""
         move = self._spec.moves[index]
         keys = 'moves', index, 'to_resource_provider'
         target = self.provide(self.fill_name(move.target, source), source, keys)
@@ -114,9 +115,10 @@ class _TreeBuilder(TargetProviders):
         target: TargetProvider,
         taken: Counter[InventoryKey],
     ) -> InventoryFlow | None:
-        """Return the inventory of one class that a move takes; ``None``: there is nothing to take.
+        """Return the inventory of one class that a move takes; ``None`` if there is nothing to
+        take.
 
-        :param taken: of each source and class, by the moves before and by those with a figure
+        :param taken: by source and class, the amounts that other moves take
         """
         move, key = self._spec.moves[index], InventoryKey(origin.uuid, name)
         specified, target_class = move.resources[name], move.name_at_target(name)
@@ -139,6 +141,7 @@ class _TreeBuilder(TargetProviders):
         return None
 
     def _move_traits(self, index: int, origin: TargetProvider, target: TargetProvider) -> None:
+        """Move the traits of a move from its source to its target."""
         moved = self._spec.moves[index].traits
         gone = origin.before.traits.intersection(moved) if origin.before else frozenset()
         for stated, how, contradicting in (
@@ -160,6 +163,7 @@ class _TreeBuilder(TargetProviders):
         target.traits |= gone
 
     def _check_totals(self, flows: Sequence[InventoryFlow]) -> None:
+        """Refuse moves that take more off a source than the source has."""
         moved = Counter[InventoryKey]()
         for flow in flows:
             moved[flow.origin] += flow.amount
@@ -177,6 +181,7 @@ class _TreeBuilder(TargetProviders):
                 )
 
     def _apply_addition(self, index: int, addition: Addition) -> None:
+        """Add the inventories and allocations of an addition to its provider."""
         target = self.provide(self.fill_name(addition.name))
         if target is None:
             return
@@ -195,7 +200,7 @@ class _TreeBuilder(TargetProviders):
 
 
 def _take_off_sources(target_state: TargetState) -> Iterator[tuple[InventoryKey, Inventory]]:
-    """Take the moved amounts off the sources; return the inventories of before."""
+    """Take the moved amounts off the sources; yield each inventory as it was before."""
     by_origin: dict[InventoryKey, list[InventoryFlow]] = {}
     for flow in target_state.flows:
         by_origin.setdefault(flow.origin, []).append(flow)
@@ -222,7 +227,10 @@ def _take_off_sources(target_state: TargetState) -> Iterator[tuple[InventoryKey,
 def _give_to_targets(
     target_state: TargetState, moved: Mapping[InventoryKey, Inventory]
 ) -> set[InventoryKey]:
-    """Add the moved amounts to the targets; fill in fields that the specification lacks."""
+    """Add the moved amounts to the targets; return the sources whose reserved amount targets state.
+
+    :param moved: the inventories of the sources before
+    """
     reserving: set[InventoryKey] = set()
     received: dict[InventoryKey, list[InventoryFlow]] = {}
     for flow in target_state.flows:
@@ -250,7 +258,7 @@ def _give_to_targets(
 
 
 def _resize(inventory: Inventory, fields: Mapping[str, object]) -> Inventory:
-    """Return an inventory with other fields; a max_unit that was its total follows it.
+    """Return an inventory with other fields; a max_unit that equals the total stays equal to it.
 
     Nova's drivers report both alike.
     """
@@ -259,7 +267,7 @@ def _resize(inventory: Inventory, fields: Mapping[str, object]) -> Inventory:
 
 
 def _release_reserved(target_state: TargetState, flows: list[InventoryFlow], amount: int) -> None:
-    """Lower the reserved amounts of sources by those that their targets reserve."""
+    """Lower the reserved amounts of sources by an amount that a target reserves from now on."""
     for source_uuid, name in dict.fromkeys(flow.origin for flow in flows):
         inventories = target_state.providers[source_uuid].inventories
         left = inventories.get(name)
@@ -270,7 +278,9 @@ def _release_reserved(target_state: TargetState, flows: list[InventoryFlow], amo
 
 
 def _apply_stated_inventories(target_state: TargetState) -> Iterator[Cause]:
-    """Apply the stated inventories that nothing is moved into."""
+    """Apply the stated inventories that nothing is moved into; yield a cause for each without a
+    total.
+    """
     for target in target_state.providers.values():
         for name, stated in target.stated.items():
             present = target.inventories.get(name)
@@ -285,9 +295,8 @@ def _apply_stated_inventories(target_state: TargetState) -> Iterator[Cause]:
 
 
 def _check_whole_entries(target_state: TargetState) -> Iterator[Cause]:
-    """Remove the unused inventories that a whole entry leaves out.
-
-    Return the others, and those that moves and entry make different.
+    """Remove the unused inventories that whole entries leave out; yield a cause for each
+    contradiction.
     """
     net = Counter[InventoryKey]()
     for flow in target_state.flows:
@@ -304,7 +313,7 @@ def _check_inventories(
     entry: SpecEntry,
     net: Mapping[InventoryKey, int],
 ) -> Iterator[Cause]:
-    """Remove the unused inventories that an entry of one provider leaves out.
+    """Remove the unused inventories that one whole entry leaves out; yield its contradictions.
 
     :param net: by how much the moves change each inventory
     """
@@ -331,7 +340,11 @@ def _check_reserved(
     moved: Mapping[InventoryKey, Inventory],
     reserving: set[InventoryKey],
 ) -> Iterator[Cause]:
-    """Return the reserved amounts that neither a source nor a target keeps."""
+    """Yield a cause for each reserved amount that neither the source nor a target can hold.
+
+    :param moved: the inventories of the sources before
+    :param reserving: the inventories of sources whose reserved amount a target states
+    """
     for key, before in moved.items():
         source, name = target_state.providers[key.provider_uuid], key.resource_class
         left = source.inventories.get(name)

@@ -28,7 +28,7 @@ class AllocatedAmount(NamedTuple):
     """An amount of a class that a consumer has on a source.
 
     :param order: sorts the rows of a plan: by source and classes, then by consumer
-    :param row: the row that decides it
+    :param row: the row of the plan if an assignment decides it
     """
 
     order: tuple[int, str]
@@ -42,31 +42,31 @@ class AllocatedAmount(NamedTuple):
         return InventoryKey(self.source.uuid, self.resource_class)
 
 
-#: An amount of a holding, in units of its class, and its target.
+#: An amount of a allocation, in units of its class, and its target.
 TargetPart = tuple[Target, int]
-#: The parts of each holding of an item.
+#: The parts of each allocation of an item.
 ConsumerOption = tuple[tuple[TargetPart, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerItem:
-    """Allocations of one consumer whose options depend on each other.
+    """Allocations of one consumer that are placed together.
 
     :param options: in the order of preference
-    :param divisible: whether the amount of the only holding may be divided; then an option is the
-        whole of it at one target
-    :param is_refused: whether the service would take none of the options
+    :param divisible: whether the amount of the only allocation may be divided; then an option is
+        the whole of it at one target
+    :param is_refused: whether the service would accept none of the options
     """
 
     consumer: Consumer
-    holdings: tuple[AllocatedAmount, ...]
+    allocations: tuple[AllocatedAmount, ...]
     options: tuple[ConsumerOption, ...]
     divisible: bool = False
     is_refused: bool = False
 
 
 class ConsumerJudge:
-    """Checks the items of one consumer, each with its own options, as the service does."""
+    """Checks the options of one consumer by the rules of the service."""
 
     def __init__(
         self,
@@ -89,8 +89,8 @@ class ConsumerJudge:
         #: the amounts that stay with every option
         self._retained = Counter(before)
         self._retained.update(additions or {})
-        for holding in chain(*(item.holdings for item in items)):
-            self._retained[holding.key] -= holding.amount
+        for allocation in chain(*(item.allocations for item in items)):
+            self._retained[allocation.key] -= allocation.amount
         #: the inventories where it keeps an amount that the units do not allow
         self._wrong = [
             key
@@ -99,7 +99,8 @@ class ConsumerJudge:
         ]
 
     def judge_items(self) -> Iterator[ConsumerItem]:
-        """Return the items with their possible options; dependent items are one.
+        """Yield the items with the options that the service accepts; items that depend on others
+        are joined.
 
         :raises Refused: if there are too many options to try
         """
@@ -116,11 +117,11 @@ class ConsumerJudge:
         return inventory is None or inventory.admits(amount)
 
     def _are_independent(self) -> bool:
-        """Return True if the option of one item never excludes an option of another."""
+        """Return whether no option of an item excludes an option of another item."""
         users = Counter[InventoryKey]()
         for item in self._items:
             users.update({target.key for target, _ in _list_parts(item.options)})
-        amount = sum(holding.amount for item in self._items for holding in item.holdings)
+        amount = sum(allocation.amount for item in self._items for allocation in item.allocations)
         for key, count in users.items():
             inventory = self._find_inventory(key) if count > 1 else None
             if inventory is None:
@@ -136,7 +137,7 @@ class ConsumerJudge:
         )
 
     def _join_items(self, items: Sequence[ConsumerItem]) -> Iterator[ConsumerItem]:
-        """Join items to one, with the options that the service accepts."""
+        """Yield one item for several, with the options that the service accepts."""
         if len(items) == 1 and items[0].divisible and not self._wrong:
             yield items[0]  # only the search knows the amounts
             return
@@ -146,15 +147,17 @@ class ConsumerJudge:
         if not accepted and not touched.issuperset(self._wrong):
             self.causes += map(self._explain_retained, self._wrong)
         elif items:
-            holdings = tuple(chain(*(item.holdings for item in items)))
-            yield ConsumerItem(self._consumer, holdings, accepted or options, False, not accepted)
+            allocations = tuple(chain(*(item.allocations for item in items)))
+            yield ConsumerItem(
+                self._consumer, allocations, accepted or options, False, not accepted
+            )
 
     def _combine_options(self, items: Sequence[ConsumerItem]) -> Iterable[ConsumerOption]:
-        """Return the options of items together, those with the fewest parts first."""
+        """Return the options of several items together, those with the fewest parts first."""
         if len(items) == 1 and not items[0].divisible:
             return items[0].options
         numbers = (
-            comb(item.holdings[0].amount + len(item.options) - 1, len(item.options) - 1)
+            comb(item.allocations[0].amount + len(item.options) - 1, len(item.options) - 1)
             if item.divisible
             else len(item.options)
             for item in items
@@ -165,7 +168,9 @@ class ConsumerJudge:
         return sorted(options, key=lambda option: sum(map(len, option)))
 
     def _is_accepted(self, option: ConsumerOption) -> bool:
-        """Return whether the service takes an option: it judges all, if it writes the consumer."""
+        """Return whether the service accepts an option; it checks all allocations when it writes
+        one.
+        """
         after = self._retained.copy()
         for target, amount in chain(*option):
             after[target.key] += amount
@@ -173,6 +178,9 @@ class ConsumerJudge:
         return after == self._unwritten or all(self._admits(key, after[key]) for key in touched)
 
     def _explain_retained(self, key: InventoryKey) -> Cause:
+        """Return the cause that an amount which stays would be refused when the consumer is
+        written.
+        """
         state = self._snapshot.providers[key.provider_uuid]
         return Cause(
             'unacceptable',
@@ -185,7 +193,10 @@ class ConsumerJudge:
 
 
 def check_option_count(options: int, consumer: Consumer, target_state: TargetState) -> None:
-    """Refuse a consumer with too many options to try."""
+    """Refuse a consumer with too many options to try.
+
+    :raises Refused: if there are more than :data:`MOST_OPTIONS`
+    """
     if options > MOST_OPTIONS:
         advice = f'has more than {MOST_OPTIONS:,} ways to go: name its places with --assignments'
         reason = f'{consumer.uuid} {advice}'
@@ -193,12 +204,13 @@ def check_option_count(options: int, consumer: Consumer, target_state: TargetSta
 
 
 def _list_parts(options: Iterable[ConsumerOption]) -> Iterator[TargetPart]:
+    """Yield the parts of all allocations of some options."""
     return (part for option in options for parts in option for part in parts)
 
 
 def _divide_item(item: ConsumerItem) -> Iterator[ConsumerOption]:
-    """Return the options of an item whose only holding may be divided."""
-    amount = item.holdings[0].amount
+    """Yield every way to divide the only allocation of an item between its targets."""
+    amount = item.allocations[0].amount
     targets = [target for target, _ in _list_parts(item.options)]
     # The ends of the parts, one after the other, as marks between units.
     for ends in combinations_with_replacement(range(amount + 1), len(targets) - 1):

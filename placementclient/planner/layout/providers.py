@@ -24,7 +24,7 @@ from placementclient.planner.layout.target_state import SpecEntry, TargetProvide
 
 
 class TargetProviders:
-    """Finds or creates the providers of a specification for one tree."""
+    """Finds or creates the providers that a specification names for one tree."""
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class TargetProviders:
         self._by_source = [key for key in self._entries if has_placeholder(key)]
 
     def _find_entries(self, indexes: Iterable[int], planned: Collection[str] | None) -> None:
+        """Add the entries of ``providers`` that are about this tree."""
         targets = {self.fill_name(self._spec.moves[index].target) for index in self.moves}
         entries = {index: self._spec.providers[index] for index in indexes}
         parents = {
@@ -70,7 +71,10 @@ class TargetProviders:
     def _is_local(
         self, name: str, parents: Mapping[str, str], planned: Collection[str] | None
     ) -> bool:
-        """Return whether an entry may be about this tree, or a provider that shares with it."""
+        """Return whether an entry may be about this tree, or about a provider that shares with it.
+
+        :param parents: the parents of entries, by the names of both
+        """
         state = self._snapshot.find(name)
         if state is not None:
             return state.uuid in self._members or SHARING_TRAIT in state.traits
@@ -87,6 +91,7 @@ class TargetProviders:
         return True
 
     def _find_additions(self, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
+        """Yield the additions of this tree, each with its index."""
         for index in indexes:
             addition = self._spec.additions[index]
             name = self.fill_name(addition.name)
@@ -104,7 +109,7 @@ class TargetProviders:
                 yield index, addition
 
     def _add_entry(self, name: str, entry: SpecEntry) -> None:
-        """Add an entry; refuse it if one before is about the same provider in another spelling."""
+        """Add an entry; refuse a second one about the same provider under another name."""
         state = self._snapshot.find(name)
         key = state.uuid if state else name
         first = self._entries.setdefault(key, entry)
@@ -112,6 +117,7 @@ class TargetProviders:
             self._refuse_duplicate(key, first, entry)
 
     def _refuse_duplicate(self, key: str, first: SpecEntry, entry: SpecEntry) -> None:
+        """Record that two entries are about the same provider."""
         state = self._snapshot.find(key)
         self.refuse(
             'named-twice',
@@ -122,16 +128,16 @@ class TargetProviders:
         )
 
     def refuse(self, kind: str, keys: Keys | None = None, **values: object) -> None:
-        """Record why the tree cannot be planned."""
+        """Record a cause for which the tree cannot be planned."""
         self._causes.append(Cause(kind, self._root.name, keys, **values))
 
     def fill_name(self, template: str, source: ProviderState | None = None) -> str:
-        """Return the name or UUID of a template, which may contain the root."""
+        """Return a name or UUID with its placeholders replaced by the root and the source."""
         root = self._root.uuid, self._root.name
         return filled(template, root, (source.uuid, source.name) if source else None)
 
     def find_sources(self, move: Move) -> Iterator[ProviderState]:
-        """Return the providers of this tree that are sources of a move."""
+        """Yield the providers of this tree that are sources of a move."""
         name = self.fill_name(move.source)
         exact = self._snapshot.find(name)
         if exact is not None and exact.uuid in self._members:
@@ -185,6 +191,7 @@ class TargetProviders:
     def _list_entries(
         self, name: str, state: ProviderState | None, source: ProviderState | None
     ) -> list[SpecEntry]:
+        """Return the entries about a provider, by its own name or by that of a source."""
         names = (state.uuid, state.name) if state else (name,)
         keys = [names[0]] if names[0] in self._entries else []
         if source is not None:
@@ -192,7 +199,9 @@ class TargetProviders:
         return [self._entries[key] for key in keys]
 
     def _has_other_uuid(self, entry: SpecEntry, state: ProviderState | None) -> bool:
-        """Refuse a UUID that another provider has, or that the provider itself does not have."""
+        """Return whether an entry gives another UUID than its provider has, and refuse the entry
+        then.
+        """
         spec = entry.spec
         state = state or self._snapshot.providers.get(spec.uuid or '')
         if state is None or spec.uuid is None or (state.uuid, state.name) == (spec.uuid, spec.name):
@@ -204,6 +213,7 @@ class TargetProviders:
     def _use_existing(
         self, state: ProviderState, entry: ProviderSpec | None
     ) -> TargetProvider | None:
+        """Return an existing provider for the target state; ``None`` if it is in a foreign tree."""
         if state.uuid in self._members:
             if entry is not None and entry.parent is not None:
                 self._check_parent(state, self.fill_name(entry.parent))
@@ -225,6 +235,7 @@ class TargetProviders:
         )
 
     def _check_parent(self, state: ProviderState, desired: str) -> None:
+        """Refuse an entry that puts an existing provider below another parent."""
         parent = self._members.get(state.provider.parent_provider_uuid or '')
         is_other = parent is not None and self._snapshot.find(desired) != parent
         if parent is not None and is_other and not has_placeholder(desired):
@@ -233,6 +244,7 @@ class TargetProviders:
     def _create(
         self, name: str, entry: ProviderSpec | None, source: ProviderState | None, keys: Keys
     ) -> TargetProvider | None:
+        """Return a new provider for the target state; ``None`` if it cannot be created."""
         owner = self._created.get(name, self._root.name)
         if is_uuid(name):
             self.refuse('no-target', keys, provider=name)
@@ -256,6 +268,7 @@ class TargetProviders:
         return TargetProvider(stated or chosen, name, parent, self._root.uuid, None)
 
     def _find_parent_uuid(self, name: str, source: ProviderState | None) -> str | None:
+        """Return the UUID of a parent, which is created if an entry names it."""
         state = self._snapshot.find(name)
         if state is not None:
             return state.uuid if state.uuid in self._members else None

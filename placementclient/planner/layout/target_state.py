@@ -18,21 +18,24 @@ from placementclient.model.specifications import Keys, ProviderSpec
 
 
 class InventoryKey(NamedTuple):
-    """Identifies an inventory."""
+    """The identity of an inventory."""
 
     provider_uuid: str
     resource_class: str
 
 
 class SpecEntry(NamedTuple):
-    """An entry of the specification about a provider, and the way to its name."""
+    """An entry of the specification about a provider.
+
+    :param keys: the way to its name in the specification
+    """
 
     spec: ProviderSpec
     keys: Keys
 
 
-class HoldingKey(NamedTuple):
-    """Identifies an allocation: consumer, provider and class."""
+class AllocationKey(NamedTuple):
+    """The identity of an allocation: consumer, provider and class."""
 
     consumer_uuid: str
     provider_uuid: str
@@ -44,8 +47,9 @@ class HoldingKey(NamedTuple):
 
 
 class Target(NamedTuple):
-    """An inventory that an amount may go to, or stay at.
+    """An inventory to which an amount may go, or where it may stay.
 
+    :param provider: its name
     :param only_mapped: whether only assignments may use it: a part of a class gets another name on
         the same provider, and amounts do not show which part
     """
@@ -61,7 +65,8 @@ class TargetProvider:
     """A provider of a target state under construction; its changes are made in place.
 
     :param before: ``None`` if it is to be created
-    :param entry: the last one of the specification that was applied to it
+    :param stated: the fields of inventories that the specification states, by class
+    :param entry: the last one of the specification that was applied
     """
 
     uuid: str
@@ -76,7 +81,7 @@ class TargetProvider:
     entry: SpecEntry | None = None
 
     def apply_entry(self, entry: SpecEntry) -> None:
-        """Apply an entry of the specification, once."""
+        """Apply the traits, aggregates and inventories of an entry, once."""
         if entry == self.entry:
             return
         self.entry, spec = entry, entry.spec
@@ -87,7 +92,7 @@ class TargetProvider:
         self.stated.update(spec.inventories)
 
     def is_satisfied(self, resource_class: str) -> bool:
-        """Return whether its entry states all inventories, and this one as it is already."""
+        """Return whether a whole entry states an inventory with the values that it has already."""
         inventory = self.inventories_before.get(resource_class)
         return self.entry is not None and self.entry.spec.is_satisfied(resource_class, inventory)
 
@@ -96,7 +101,10 @@ class TargetProvider:
         return self.before.inventories if self.before else {}
 
     def to_state(self, usages: Resources) -> ProviderState:
-        """Return the provider as the plan leaves it."""
+        """Return the provider as it is after the plan.
+
+        :param usages: by class, after the plan
+        """
         generation = self.before.provider.generation if self.before else 0
         position = self.parent_provider_uuid, self.root_provider_uuid
         return ProviderState(
@@ -109,7 +117,11 @@ class TargetProvider:
 
 
 class InventoryFlow(NamedTuple):
-    """An amount of inventory that moves, in units of the class, by a move of this index."""
+    """An amount of inventory that moves.
+
+    :param amount: in units of the class
+    :param move: the index of the move in the specification
+    """
 
     origin: InventoryKey
     destination: InventoryKey
@@ -147,6 +159,13 @@ class TargetState:
         """The names of the trees, for messages."""
         return listed([root.name for root in self.roots], 8)
 
+    def name_tree(self, provider: TargetProvider) -> str:
+        """Return the name of a provider's tree, for messages; if it is foreign, of all trees."""
+        roots = {root.uuid: root.name for root in self.roots}
+        return roots.get(provider.root_provider_uuid, self.name)
+
     def is_local(self, provider: TargetProvider) -> bool:
-        """Return whether a provider belongs to the trees; False for a sharing one of others."""
+        """Return whether a provider is in one of these trees, and not in a tree that shares with
+        them.
+        """
         return any(provider.root_provider_uuid == root.uuid for root in self.roots)

@@ -23,8 +23,8 @@ class SourcedMove(NamedTuple):
     target: str
 
 
-class Subject:
-    """The plan of trees that change together, with the parts of the specification about them."""
+class CheckedChange:
+    """The change of trees to check, with the parts of the specification about these trees."""
 
     def __init__(self, tree: Change, spec: Spec) -> None:
         self.tree, self.spec = tree, spec
@@ -44,6 +44,12 @@ class Subject:
     def _add_tree(
         self, root: Named, members: Sequence[ProviderChange], others: Sequence[ProviderChange]
     ) -> None:
+        """Add the moves and the entries of the specification about one tree.
+
+        :param root: its UUID and its name
+        :param members: the providers of the tree
+        :param others: the changed providers outside of all trees of the change
+        """
         spec = self.spec
         names = {name for change in (*members, *others) for name in (change.name, change.uuid)}
         scope = spec.index.scope(root, names.union(root))
@@ -65,6 +71,7 @@ class Subject:
                 self._entries.setdefault(change.uuid, []).append(addition)
 
     def find_entries(self, change: ProviderChange) -> Sequence[ProviderSpec]:
+        """Return the entries of the specification about a provider."""
         return self._entries.get(change.uuid, ())
 
     def find(self, name_or_uuid: str) -> ProviderChange | None:
@@ -74,7 +81,7 @@ class Subject:
     def _find_sources(
         self, move: Move, root: Named, members: Iterable[ProviderChange]
     ) -> Iterator[ProviderChange]:
-        """Return the providers of a tree that a move starts from."""
+        """Yield the providers of a tree that are sources of a move."""
         name = filled(move.source, root)
         exact = self.find(name)
         for change in members:
@@ -90,7 +97,10 @@ class Subject:
     def _find_providers(
         self, template: str, root: Named, moves: Iterable[SourcedMove]
     ) -> Iterator[ProviderChange | None]:
-        """Return the providers of a template: with the name of a source, targets of its moves."""
+        """Yield the providers that a name with placeholders stands for.
+
+        With the name of a source in it, only targets of that source's moves count.
+        """
         if SOURCE not in template:
             yield self.find(filled(template, root))
             return
