@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``reshape apply --workers 8`` against the same requests from bare connections.
 
-    python benchmarks/apply.py
+    python -m benchmarks.apply
 
 A tree of two children and four servers takes 10 requests, and one list of all providers for all
 trees. Each request is one of these, and gives one guarantee:
@@ -33,9 +33,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import stage
-from paired import Run, Spent, command, environment, paired, runs
-from recording import Request, recorder, replay
+from benchmarks import stage
+from benchmarks.paired import Run, Spent, command, environment, paired, runs
+from benchmarks.recording import Request, recorder, replay
 
 HOSTS, SERVERS, WORKERS = 100, 4, 8
 RESHAPE = ('resource', 'provider', 'reshape')

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One command in a batch of 200, server and all, against two things in turn.
 
-    python benchmarks/batch.py
+    python -m benchmarks.batch
 
 First against one in a loop with osc-placement. Then a command that takes three requests against
 these same requests, recorded and sent again from one bare connection, one after the other: what the
@@ -13,9 +13,9 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import stage
-from paired import Run, command, environment, paired, runs
-from recording import recorder, replay
+from benchmarks import stage
+from benchmarks.paired import Run, command, environment, paired, runs
+from benchmarks.recording import recorder, replay
 
 LINES, LOOP = 200, 5
 SHOW = ('resource', 'provider', 'show', stage.uuid(1, 0))

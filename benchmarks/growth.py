@@ -44,9 +44,10 @@ from placementclient.model.servers import Flavor, Server, ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from tests.functional.clouds import cloud, plan_of, used
-from tests.good_files import FACTS, GOOD, of_journal, tar
+from tests.good_files import GOOD, of_journal, tar
 from tests.unit.dialogue import RP, SIGNED, URL, provider
 from tests.unit.hosts.libvirt_output import domain
+from tests.unit.hosts.test_archive import FILES as FACTS
 
 #: How much more four times as much may cost: calls and memory; and time, which varies. Then bytes
 #: that are made once, and seconds that are too short to count.
@@ -124,7 +125,8 @@ def specified(n: int) -> dict[str, Any]:
 def facts(n: int) -> bytes:
     """A host that says more and more about its servers."""
     many = {f'{name}.{i}': text for name, text in FACTS.items() for i in range(n)}
-    return tar(FACTS | {name: text for name, text in many.items() if '.xml.' in name})
+    archive: bytes = tar(FACTS | {name: text for name, text in many.items() if '.xml.' in name})
+    return archive
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packings that leave hardly any room, and what the search says of them, and when.
 
-    python benchmarks/hard_packings.py --timeout 10
+    python -m benchmarks.hard_packings --timeout 10
 
 The shapes are made by a formula, not by chance, so that everybody measures the same ones.
 """

@@ -3,8 +3,8 @@
 
 Each host has as many VGPU as its future children together, in use by single consumers:
 
-    python benchmarks/plan_scale.py --hosts 10000
-    python benchmarks/plan_scale.py --hosts 10000 --mapped
+    python -m benchmarks.plan_scale --hosts 10000
+    python -m benchmarks.plan_scale --hosts 10000 --mapped
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.specifications import Spec
 from placementclient.planner import invariants, planner
 from placementclient.runs import storage
 
@@ -60,7 +61,7 @@ def cloud(hosts: int) -> Snapshot:
     return Snapshot(providers, consumers)
 
 
-def reshape_spec() -> specifications.Spec:
+def reshape_spec() -> Spec:
     """VGPU to one child for each of eight functions."""
     names = [f'{{root}}_pci_0000_{number:02x}_00_0' for number in range(CHILDREN)]
     return specifications.from_document(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from paired import Run, Spent, clock
+from benchmarks.paired import Run, Spent, clock
 
 
 @dataclass(frozen=True, slots=True)

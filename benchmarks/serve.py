@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Placement that carries out one request after the other: ``serve.py PORT SQLITE_FILE``.
+"""A real Placement that carries out one request after the other.
+
+    python -m benchmarks.serve PORT SQLITE_FILE
 
 Several connections may wait, but only one of them writes: with many writers at once SQLite refuses
 some as locked, which other databases do not, and how many is a matter of luck.
@@ -12,9 +14,7 @@ from pathlib import Path
 
 import waitress
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tests' / 'functional'))
-
-from service import application
+from tests.functional.service import application
 
 if __name__ == '__main__':
     port, path = sys.argv[1:]

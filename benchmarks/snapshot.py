@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``snapshot save --workers 8`` against the same requests from wrk at the same concurrency.
 
-    python benchmarks/snapshot.py
+    python -m benchmarks.snapshot
 
 wrk has to be installed (``apt-get install wrk``).
 """
@@ -15,8 +15,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import stage
-from paired import Run, Spent, command, environment, paired, runs
+from benchmarks import stage
+from benchmarks.paired import Run, Spent, command, environment, paired, runs
 
 PROVIDERS, CONSUMERS, WORKERS = 200, 3, 8
 SAVE = ('resource', 'provider', 'snapshot', 'save', '--overwrite', '--workers', str(WORKERS))
@@ -65,7 +65,7 @@ def main() -> None:
     with stage.service() as url, tempfile.TemporaryDirectory() as folder:
         stage.populate(url, PROVIDERS, CONSUMERS)
         cloud = environment(OS_AUTH_TYPE='none', OS_ENDPOINT=url)
-        save = [ours / 'placement', '--timing', *SAVE, Path(folder, 'cloud.json')]
+        save: list[str | Path] = [ours / 'placement', '--timing', *SAVE, Path(folder, 'cloud.json')]
         recorded = subprocess.run(save, env=cloud, capture_output=True, text=True, check=True)
         paths = re.findall(rf'^GET {re.escape(url)}(\S+)', recorded.stderr, re.MULTILINE)
         print(f'{len(paths)} requests for {PROVIDERS} providers')

@@ -24,9 +24,9 @@ from typing import Any
 TOP = Path(__file__).resolve().parents[1]
 FOLDER = TOP / 'build' / 'benchmarks'
 PEER = 'osc-placement==4.9.1'
-SERVICE = TOP / 'tests' / 'functional' / 'service.py'
+SERVICE = 'tests.functional.service'
 #: The same for writers, who cannot share a SQLite file.
-SERIAL = TOP / 'benchmarks' / 'serve.py'
+SERIAL = 'benchmarks.serve'
 
 
 def ours() -> Path:
@@ -53,13 +53,13 @@ def _environment(name: str, *packages: str) -> Path:
 
 
 @contextlib.contextmanager
-def service(script: Path = SERVICE, database: Path | None = None) -> Iterator[str]:
+def service(module: str = SERVICE, database: Path | None = None) -> Iterator[str]:
     """The URL of an empty Placement, in a process and on a processor of its own.
 
     What a client computes takes no time from a service on another machine. So here the service has
     the first processor, where there are several, and all that asks it has the others.
 
-    :param script: what serves
+    :param module: the module that serves
     :param database: the SQLite file that it makes, where somebody else wants it too
     """
     programs = _environment('service', 'openstack-placement', 'waitress')
@@ -68,7 +68,9 @@ def service(script: Path = SERVICE, database: Path | None = None) -> Iterator[st
     with tempfile.TemporaryDirectory() as folder:
         file = database or Path(folder, 'placement.sqlite')
         process = subprocess.Popen(
-            [programs / 'python', script, str(port), file], stderr=subprocess.DEVNULL
+            [programs / 'python', '-m', module, str(port), file],
+            cwd=TOP,
+            stderr=subprocess.DEVNULL,
         )
         processors = os.sched_getaffinity(0)
         first, others = {min(processors)}, processors - {min(processors)}

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start-up: our programs against those of osc-placement, whole processes, server and all.
 
-python benchmarks/startup.py
+python -m benchmarks.startup
 """
 
 from __future__ import annotations
 
-import stage
-from paired import command, environment, paired, runs
+from benchmarks import stage
+from benchmarks.paired import command, environment, paired, runs
 
 LIST = ('resource', 'provider', 'list')
 

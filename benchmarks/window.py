@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of an offline reshape, and what looks at a whole cloud, with two programs in turn.
 
-    python benchmarks/window.py BEFORE/bin/placement NOW/bin/placement --hosts 1000
+    python -m benchmarks.window BEFORE/bin/placement NOW/bin/placement --hosts 1000
 
 BEFORE is an environment with an earlier state of the package, NOW one with the present state, both
 with the embedded service. For that of commit 1c3ac22:
@@ -17,7 +17,7 @@ processors meanwhile.
 
 A large cloud once, and what it takes against a tenth of it:
 
-    python benchmarks/window.py - NOW/bin/placement --hosts 10000 --also 1000 -n 1
+    python -m benchmarks.window - NOW/bin/placement --hosts 10000 --also 1000 -n 1
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 
-from paired import Pairs, Spent, clock, environment
-from stage import uuid
+from benchmarks.paired import Pairs, Spent, clock, environment
+from benchmarks.stage import uuid
 
 CONSUMERS, AMOUNT = 4, 2
 CHILDREN = ('{root}_pci_0000_84_00_0', '{root}_pci_0000_85_00_0')

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fifty programs write to the same ten providers: whatever they say is done is there at the end.
 
-    PYTHONPATH=. python benchmarks/writers.py
+    python -m benchmarks.writers
 
 The service is real: MariaDB (Debian's mariadb-server, started as an unprivileged user) under uWSGI
 with four workers. Each program is a process of its own that runs ``placement batch``: on each
@@ -30,9 +30,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import stage
-from paired import environment
-
+from benchmarks import stage
+from benchmarks.paired import environment
 from tests import databases
 
 PROVIDERS, WORKERS = 10, 4
@@ -80,7 +79,7 @@ def service(folder: Path) -> Iterator[str]:
             [programs / 'placement-manage', '--config-dir', folder, 'db', 'sync'], check=True
         )
         port = databases.free_port()
-        command = [
+        command: list[str | Path] = [
             programs / 'uwsgi', '--master', '--die-on-term', '--processes', str(WORKERS),
             '--http-socket', f'127.0.0.1:{port}', '--listen', '100', '--buffer-size', '65535',
             '--wsgi-file', Path(__file__).with_name('trusting.py'), '--virtualenv', programs.parent,
@@ -168,8 +167,10 @@ def write(
         file = folder / f'{writer}.commands'
         file.write_text('\n'.join(lines(writer)))
         with open(folder / f'{writer}.out', 'wb') as out:
-            words = [placement, 'batch', '--keep-going', '--json-lines', file]
-            processes.append(subprocess.Popen(words, env=cloud, stdout=out, stderr=sys.stderr))
+            words: list[str | Path] = ['batch', '--keep-going', '--json-lines', file]
+            processes.append(
+                subprocess.Popen([placement, *words], env=cloud, stdout=out, stderr=sys.stderr)
+            )
     for process in processes:
         process.wait()
     return [
