@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -143,21 +143,21 @@ class UnsetAllocation(base.Lister):
             return consumer, _remove_part(consumer, providers, classes)
 
         def write() -> None:
-            consumer, rest = read()
+            consumer, after = read()
             if not consumer.allocations:
                 raise errors.PlacementError(f"No allocations for consumer '{self.args.consumer}'")
-            if rest.allocations == consumer.allocations:
+            if after.allocations == consumer.allocations:
                 self.log.warning(f'Consumer {consumer.uuid} holds nothing of that')
-            if not rest.allocations and self.client.microversion < GUARDS_CONSUMERS:
+            if not after.allocations and self.client.microversion < GUARDS_CONSUMERS:
                 api.allocation.delete(self.client, consumer.uuid)
                 return
             if generation is not None:
-                rest = replace(rest, generation=generation)
-            api.allocation.set(self.client, rest, replaces_owner=True)
+                after = replace(after, generation=generation)
+            api.allocation.set(self.client, after, replaces_owner=True)
 
         def is_done() -> bool:
-            consumer, rest = read()
-            return rest.allocations == consumer.allocations
+            consumer, after = read()
+            return after.allocations == consumer.allocations
 
         attempts.confirmed(self.client, write, is_done, generation)
         return _make_table(self, api.allocation.show(self.client, self.args.consumer))
@@ -209,9 +209,12 @@ class SubmitReshape(base.PlacementCommand):
 
 
 def _send_file(
-    command: base.PlacementCommand, send: Callable[[Client, dict[str, Any]], object]
+    command: base.PlacementCommand, send: Callable[[Client, Mapping[str, object]], object]
 ) -> None:
-    """Send the body of a request that the file of ``--file`` has."""
+    """Send the body of a request that is in the file of ``--file``.
+
+    :param send: the function of the API that sends the body
+    """
     from placementclient.files import disk
 
     try:
@@ -223,9 +226,9 @@ def _send_file(
 
 
 def _make_table(command: base.Lister, shown: Read[Consumer]) -> columns.Output:
-    """Return the allocations of a consumer, with the names of providers where they are asked for.
+    """Return the table of the allocations of a consumer, with the columns of ``--long`` and ``-c``.
 
-    :param shown: what Placement has of it
+    :param shown: the answer of Placement
     """
     consumer = shown.value
     output = columns.ALLOCATION.rows(
@@ -239,7 +242,10 @@ def _make_table(command: base.Lister, shown: Read[Consumer]) -> columns.Output:
 
 
 def _parse_allocations(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:
-    """``['rp=compute1,VCPU=2']`` as amounts by provider UUID and class."""
+    """Return the amounts of ``['rp=compute1,VCPU=2']``, by provider UUID and resource class.
+
+    :raises errors.BadArgument: if an argument has another form
+    """
     allocations: dict[str, dict[str, int]] = {}
     for argument in arguments:
         parts = [part.partition('=') for part in argument.split(',')]
@@ -261,7 +267,12 @@ def _parse_allocations(client: Client, arguments: Iterable[str]) -> dict[str, di
 
 
 def _parse_mappings(client: Client, arguments: Iterable[str]) -> dict[str, list[str]]:
-    """``['_NET=nic1']`` as provider UUIDs by request group; ``=nic1`` is of the unnamed one."""
+    """Return the provider UUIDs of ``['_NET=nic1']`` by request group.
+
+    ``=nic1`` is for the group without a name.
+
+    :raises errors.BadArgument: if an argument has another form
+    """
     mappings: dict[str, list[str]] = {}
     for argument in arguments:
         group, equals, provider = argument.partition('=')
@@ -272,11 +283,17 @@ def _parse_mappings(client: Client, arguments: Iterable[str]) -> dict[str, list[
 
 
 def _remove_part(consumer: Consumer, providers: set[str], classes: set[str]) -> Consumer:
-    """Return the remaining allocations of a consumer; an empty set of classes means all."""
-    rest = {}
+    """Return a consumer without its allocations of some classes on some providers.
+
+    :param providers: their UUIDs; empty: all
+    :param classes: the resource classes to remove; empty: all
+    """
+    allocations = {}
     for uuid, resources in consumer.allocations.items():
         if providers and uuid not in providers:
-            rest[uuid] = resources
-        elif left := {name: n for name, n in resources.items() if classes and name not in classes}:
-            rest[uuid] = left
-    return replace(consumer, allocations=rest)
+            allocations[uuid] = resources
+            continue
+        kept = {name: n for name, n in resources.items() if classes and name not in classes}
+        if kept:
+            allocations[uuid] = kept
+    return replace(consumer, allocations=allocations)

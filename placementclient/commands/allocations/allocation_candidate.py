@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.basis import errors
@@ -22,47 +22,51 @@ if TYPE_CHECKING:
 
 _NAMED_GROUPS = Microversion(1, 33)
 _EMPTY_GROUPS = Microversion(1, 36)
+#: The attribute of the parsed options that has the options of each group, by its suffix.
 _GROUPS = 'groups'
+#: The suffix of the options before the first group.
 _COMMON = ''
 
 
-class _InGroup(argparse.Action):
-    """An option of the last ``--group``; before the first one, an option of the whole request."""
+class _StoreInGroup(argparse.Action):
+    """Stores the value of an option for the last ``--group``, or else for the whole request."""
 
     def __call__(
         self,
         parser: argparse.ArgumentParser,
         namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
+        values: str | Sequence[object] | None,
         option_string: str | None = None,
     ) -> None:
-        # Option.is_set reads it, and so the check of the microversion.
+        # The check of the microversion reads it.
         setattr(namespace, self.dest, values)
+        groups = _get_groups(namespace)
         if self.dest == 'group':
             # If two groups have the same name, the last one counts.
-            _read_groups(namespace)[str(values)] = {}
+            groups[str(values)] = argparse.Namespace()
             return
-        group = _read_groups(namespace).setdefault(namespace.group or _COMMON, {})
+        group = groups.setdefault(namespace.group or _COMMON, argparse.Namespace())
         if self.dest == 'in_tree':
-            group[self.dest] = values
+            group.in_tree = values
         else:
-            group.setdefault(self.dest, []).append(values)
+            vars(group).setdefault(self.dest, []).append(values)
 
 
-def _read_groups(namespace: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    groups: dict[str, dict[str, Any]] = vars(namespace).setdefault(_GROUPS, {})
+def _get_groups(namespace: argparse.Namespace) -> dict[str, argparse.Namespace]:
+    """Return the options of each request group by its suffix, to read them or to add a group."""
+    groups: dict[str, argparse.Namespace] = vars(namespace).setdefault(_GROUPS, {})
     return groups
 
 
 FILTERS: tuple[Option, ...] = (
-    *filter_options.filter_options(
+    *filter_options.make_filter_options(
         since={'resource': '1.10', 'required': '1.17', 'member-of': '1.21', 'in-tree': '1.31'},
-        action=_InGroup,
+        action=_StoreInGroup,
         default=None,
     ),
     Option(
         '--group',
-        action=_InGroup,
+        action=_StoreInGroup,
         since='1.25',
         help='Begin a group: a number, or from 1.33 on a name of letters, digits, _ and -',
     ),
@@ -101,7 +105,7 @@ class ListCandidate(base.Lister):
     endpoint = endpoints.LIST_CANDIDATES
     options = (
         *FILTERS,
-        filter_options.aggregate_uuid_option(since='1.21', action=_InGroup, default=None),
+        filter_options.make_aggregate_uuid_option(since='1.21', action=_StoreInGroup, default=None),
         LIMIT,
         Flag('--long', since='1.34', help='Also print groups, parent, root and name of a provider'),
     )
@@ -125,8 +129,13 @@ def parse_request(
     *,
     is_whole: bool = True,
 ) -> CandidateRequest:
-    """Return the request of the options; ``find`` turns the name of a provider into its UUID."""
-    by_group = _read_groups(args)
+    """Return the request for candidates that the options describe.
+
+    :param find: returns the UUID of a provider by its name or UUID; default: Placement is asked
+    :param is_whole: whether the request needs resources; else Nova's request is added to it
+    :raises errors.BadArgument: if a group lacks resources, or a value is no number
+    """
+    by_group = _get_groups(args)
     groups = {
         suffix: filter_options.parse_filter(client, options, find)
         for suffix, options in by_group.items()
@@ -147,6 +156,7 @@ def parse_request(
 
 
 def _check_groups(client: Client, groups: Mapping[str, Filter], args: argparse.Namespace) -> None:
+    """Refuse groups without resources, and groups that the microversion does not have."""
     if any(not suffix.isdecimal() for suffix in groups if suffix != _COMMON):
         client.require('--group with a name', _NAMED_GROUPS)
     if not any(group.resources for group in groups.values()):

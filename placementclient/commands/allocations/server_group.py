@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from placementclient.basis.errors import BadArgument
 from placementclient.commands.framework.option import Option
@@ -24,9 +24,10 @@ OPTION = Option(
 def read_group_hosts(
     command: PlacementCommand, group_uuid: str, server_uuid: str | None
 ) -> GroupHosts | None:
-    """Return the condition of a server group on the host of a server.
+    """Return the hosts that a server group allows for another server.
 
-    :param server_uuid: of the server itself, if it is there
+    :param server_uuid: the UUID of the server, which may be a member already
+    :raises BadArgument: if Nova, or the file, does not have the group
     """
     from placementclient.files import disk
     from placementclient.insight.candidates.group_hosts import group_hosts
@@ -35,7 +36,9 @@ def read_group_hosts(
     source = command.args.servers or NOVA
     is_live = source == NOVA
     path = COMPUTE_SERVICE if is_live else source
-    document: Any = service.server_groups(command.client) if is_live else disk.read_document(source)
+    document: object = (
+        service.server_groups(command.client) if is_live else disk.read_document(source)
+    )
     groups = {group.uuid: group for group in records.server_groups(document, path)}
     if group_uuid not in groups:
         raise BadArgument(f'{path} has no server group {group_uuid}')

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base classes of commands: those that print rows, fields, or nothing."""
+"""The base classes of commands by their output: rows, the fields of one object, or nothing."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from osc_lib.command import command
 
@@ -21,30 +21,38 @@ from placementclient.basis.printable import (
     spreadsheet_cell,
 )
 from placementclient.cli.help_formatter import OUTPUT
-from placementclient.commands.framework import table_width
 from placementclient.commands.framework.placement_command import (
     PlacementCommand as PlacementCommand,
 )
+from placementclient.commands.framework.table_width import UNLIMITED, FittedFormatter
 
 if TYPE_CHECKING:
+    from cliff.formatters.table import TableFormatter
+
     from placementclient.client.http import Client
     from placementclient.model.freshness import Read
     from placementclient.render.columns import Output as Output
 
-#: The formats of rows that can also be printed as lines of text for people.
+T = TypeVar('T')
+
+#: The formatters of rows, with that of lines of text for people.
 LINES = 'placementclient.formatter.lines'
-#: How a dry run ends, so that scripts see whether there is something to do.
+#: The exit status of a dry run that has changes to make.
 WOULD_CHANGE = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
 
-#: The function for a cell, by the name of the format.
+#: The function that converts a cell, by the name of the format.
 _CELLS = {'table': shown, 'csv': spreadsheet_cell, 'shell': flat, 'value': flat}
 
 
 class NameCommand(PlacementCommand):
-    """A command that creates or deletes something by its name."""
+    """A command that creates or deletes the object of an argument, and prints nothing.
 
-    #: The functions of the API that write it, and that show whether it exists.
+    The argument is ``<provider>``, or else ``<name>``.
+    """
+
+    #: The functions of the API that create or delete the object, and that read it.
     functions: tuple[Callable[[Client, str], object], Callable[[Client, str], Read[Any]]]
+    #: Whether the first function deletes the object.
     deletes = False
 
     def execute(self) -> None:
@@ -60,13 +68,13 @@ class NameCommand(PlacementCommand):
 class Lister(PlacementCommand, command.Lister):
     """A command that prints rows."""
 
-    #: The sentence on stderr for people if there is no row; empty: none. The commands of the
-    #: endpoints print an empty line instead, as those of osc-placement do.
+    #: The sentence on stderr for people if there is no row; empty: print nothing. Commands of one
+    #: endpoint print an empty line instead, as those of osc-placement do.
     empty_message: str = 'Nothing found'
 
     @property
     def formatter_default(self) -> str:
-        """The format where the operator asks for none: lines of text only on a terminal."""
+        """The format without ``-f``: lines of text on a terminal if there are any, else a table."""
         stdout = getattr(self.app, 'stdout', None)
         is_seen = stdout is not None and stdout.isatty()
         return 'text' if self.formatter_namespace == LINES and is_seen else 'table'
@@ -86,7 +94,7 @@ class Lister(PlacementCommand, command.Lister):
         super().check_options()
 
     def can_print_text(self) -> bool:
-        """Return whether the rows can be printed as text: columns are those of a table."""
+        """Return whether the command can print lines of text: not with columns of ``-c``."""
         return not self.args.columns
 
     def has_empty_message(self) -> bool:
@@ -94,9 +102,15 @@ class Lister(PlacementCommand, command.Lister):
         return self.endpoint is None
 
     def produce_output(
-        self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
+        self,
+        parsed_args: argparse.Namespace,
+        names: Sequence[str],
+        rows: Iterable[Sequence[object]],
     ) -> int:
-        """Print the rows; of no rows, print a table only if the format asks for it."""
+        """Print the rows; without rows, print :attr:`empty_message` or an empty table.
+
+        :return: the exit status
+        """
         listed = list(rows)
         is_for_people = parsed_args.formatter in ('table', 'text')
         is_empty = not listed and is_for_people and not parsed_args.print_empty
@@ -110,14 +124,17 @@ class Lister(PlacementCommand, command.Lister):
             status: int = super().produce_output(parsed_args, names, listed)
         return status
 
-    def _fit_to_terminal(self, formatter: Any) -> Any:
-        """Return the formatter of a table that a terminal of this width can show."""
+    def _fit_to_terminal(self, formatter: TableFormatter) -> TableFormatter | FittedFormatter:
+        """Return a formatter that hides columns of a wide table, unless ``--wide`` is given."""
         if self.args.wide:
-            self.args.max_width = table_width.UNLIMITED
+            self.args.max_width = UNLIMITED
         return _fit_table(self, formatter, hides=not self.args.columns)
 
-    def add_modified_date(self, output: Output, read: Read[Any]) -> Output:
-        """Return the table; with ``--long``, ``last_modified`` is its last column."""
+    def add_modified_date(self, output: Output, read: Read[T]) -> Output:
+        """Return a table with the column ``last_modified`` added if ``--long`` is given.
+
+        :param read: the answer of Placement, with the date of its last change
+        """
         if not self.args.long:
             return output
         return add_column(output, 'last_modified', lambda row: read.last_modified)
@@ -125,54 +142,67 @@ class Lister(PlacementCommand, command.Lister):
     def add_names(
         self, output: Output, names: Callable[[], Mapping[str, str]], position: int = 0
     ) -> Output:
-        """Return the table; with ``--long`` or ``-c``, ``name`` is its last column.
+        """Return a table with the column ``name`` added if ``--long`` or ``-c name`` is given.
 
-        :param names: returns the names by the values of the column at ``position``
+        :param names: returns the names by UUID
+        :param position: the position of the column that has the UUIDs
         """
         is_long = getattr(self.args, 'long', False)
         if not is_long and 'name' not in map(str.lower, self.args.columns):
             return output
         name_of = names()
-        return add_column(output, 'name', lambda row: name_of.get(row[position].lower(), ''))
+        return add_column(output, 'name', lambda row: name_of.get(str(row[position]).lower(), ''))
 
 
 class ShowOne(PlacementCommand, command.ShowOne):
     """A command that prints the fields of one object."""
 
     def produce_output(
-        self, parsed_args: argparse.Namespace, names: Sequence[str], values: Any
+        self, parsed_args: argparse.Namespace, names: Sequence[str], values: Sequence[object]
     ) -> int:
-        """Print the fields."""
+        """Print the fields; return the exit status."""
         _prepare_formatter(self, names, lambda formatter: _fit_table(self, formatter, hides=False))
         with self.report_print_errors():
             status: int = super().produce_output(parsed_args, names, values)
         return status
 
-    def add_modified_date(self, output: Output, read: Read[Any]) -> Output:
-        """Return the fields; with --long, ``last_modified`` is the last."""
+    def add_modified_date(self, output: Output, read: Read[T]) -> Output:
+        """Return the fields of an object, with ``last_modified`` added if ``--long`` is given.
+
+        :param read: the answer of Placement, with the date of its last change
+        """
         names, values = output
         if not self.args.long:
             return output
         return (*names, 'last_modified'), (*values, read.last_modified)
 
 
-def _fit_table(command: Lister | ShowOne, formatter: Any, *, hides: bool) -> Any:
-    """Return the formatter of a table that this terminal can show, unless the user has a width."""
+def _fit_table(
+    command: Lister | ShowOne, formatter: TableFormatter, *, hides: bool
+) -> TableFormatter | FittedFormatter:
+    """Return a formatter that makes a table as wide as the terminal, unless options set a width.
+
+    :param hides: whether it may hide columns
+    """
     if command.args.max_width > 0 or command.args.fit_width:
         return formatter
     width = shutil.get_terminal_size().columns
-    return table_width.FittedFormatter(formatter, width, command.log.warning, hides=hides)
+    return FittedFormatter(formatter, width, command.log.warning, hides=hides)
 
 
 def _prepare_formatter(
-    command: Lister | ShowOne, names: Sequence[str], fit: Callable[[Any], Any]
+    command: Lister | ShowOne,
+    names: Sequence[str],
+    fit: Callable[[TableFormatter], TableFormatter | FittedFormatter],
 ) -> None:
-    """Let a command print printable text for people, and unchanged data for programs.
+    """Give a command a formatter that prints safe text to people, and exact data to programs.
 
-    :param fit: makes of the formatter for a table one for this terminal
+    :param names: the names of the columns
+    :param fit: adapts the formatter of a table to the width of the terminal
     """
     if not command.column_names:
         command.check_columns(names)
+    # A formatter of any format: cliff has no common type of them.
     formatter: Any = command.formatter
     name, stdout = command.args.formatter, command.app.stdout
     # The output of a command in a batch is captured before it is shown.
@@ -181,18 +211,22 @@ def _prepare_formatter(
         formatter.ALIGNMENTS = {**formatter.ALIGNMENTS, RightAligned: 'r'}
         if is_seen:
             formatter = fit(formatter)
-    cell = _shown_number if name == 'value' and is_seen else _CELLS.get(name)
+    cell = _show_number if name == 'value' and is_seen else _CELLS.get(name)
     # Texts have colours; the cells of tables and of values are printable already.
     on_screen = is_seen and name not in ('table', 'text', 'value')
     formatter = PrintableFormatter(formatter, cell, on_screen=on_screen)
     command.formatter = formatter
 
 
-def _shown_number(cell: Any) -> Any:
+def _show_number(cell: object) -> object:
+    """Return the number of a cell as printable text, without its unit."""
     return shown(number(cell))
 
 
-def add_column(output: Output, name: str, value: Callable[[Any], Any]) -> Output:
-    """Return a table with one more column, of which ``value`` returns the cell of a row."""
+def add_column(output: Output, name: str, value: Callable[[Sequence[object]], object]) -> Output:
+    """Return a table with one more column.
+
+    :param value: returns the cell of the new column for a row
+    """
     names, rows = output
     return (*names, name), [(*row, value(row)) for row in rows]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that change several objects: the user can review the change, or write it as a plan."""
+"""Commands that change several objects: dry run, plan file, confirmation, table of results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ OPTIONS = option.group_options('changes', option.DRY_RUN, PLAN, option.OVERWRITE
 
 
 class ChangeCommand(base.Lister):
-    """Shows the changes, asks for confirmation and applies them, or writes them as a plan."""
+    """A command that shows changes, asks for confirmation and applies them, or writes a plan.
+
+    A subclass makes a producer in :meth:`execute` and returns :meth:`plan_and_apply` of it.
+    """
 
     formatter_namespace = base.LINES
     column_names: ClassVar[Sequence[str]] = COLUMNS
@@ -51,7 +54,10 @@ class ChangeCommand(base.Lister):
     empty_message = 'Nothing to change'
 
     def has_change_table(self) -> bool:
-        """Return whether the table has changes; else it has what the one object is now."""
+        """Return whether the table shows changes.
+
+        Else the command changes one object, and the table shows its new state.
+        """
         return True
 
     def list_column_names(self) -> Sequence[str]:
@@ -64,11 +70,11 @@ class ChangeCommand(base.Lister):
         return self.has_change_table() or super().has_empty_message()
 
     def plan_and_apply(self, producer: Producer) -> base.Output:
-        """Plan the changes of a producer; show, write or apply the plan, as the options say."""
+        """Plan the changes of a producer; then show, write or apply the plan, by the options."""
         return self.show_or_apply(self.make_plan(producer), producer)
 
     def make_plan(self, producer: Producer) -> Plan:
-        """Return the plan of a producer, unless the options contradict each other."""
+        """Return the plan of a producer, after a check of ``--plan`` and ``--dry-run``."""
         if self.args.plan and self.args.dry_run:
             raise UsageError('--plan and --dry-run exclude each other')
         if self.args.plan:
@@ -76,7 +82,10 @@ class ChangeCommand(base.Lister):
         return producer.plan()
 
     def show_or_apply(self, plan: Plan, producer: Producer) -> base.Output:
-        """Show, write or apply a plan, as the options say."""
+        """Show a plan, write it to a file, or apply it: ``--dry-run``, ``--plan``, or neither.
+
+        :return: the table of the changes
+        """
         from placementclient.changes.summary import summary
         from placementclient.render import changes
 
@@ -91,6 +100,7 @@ class ChangeCommand(base.Lister):
         return changes.planned(_list_rows(plan), producer.notes if producer.has_notes else None)
 
     def _confirm_and_apply(self, plan: Plan, producer: Producer) -> base.Output:
+        """Ask, apply a plan, set the exit status, and return the table of the results."""
         from placementclient.render import changes
 
         results: Sequence[TreeResult] = ()
@@ -104,7 +114,7 @@ class ChangeCommand(base.Lister):
         return changes.carried(results, producer.notes)
 
     def write_plan(self, plan: Plan) -> None:
-        """Write a plan, unless it is empty, and print its size."""
+        """Write a plan to the file of ``--plan``, unless it is empty, and log its size."""
         from placementclient.changes.summary import summary
         from placementclient.runs import storage
 
@@ -115,7 +125,10 @@ class ChangeCommand(base.Lister):
         self.log.warning(f'{summary(plan.changes)}. The plan is in {self.args.plan}')
 
     def confirm_plan(self, plan: Plan) -> None:
-        """Show a plan, and ask for confirmation, unless ``--yes`` is given."""
+        """Show a plan and ask for confirmation, unless ``--yes`` is given.
+
+        :raises PlacementError: if the operator does not confirm
+        """
         if self.args.yes:
             return
         from placementclient.changes.summary import summary
@@ -128,10 +141,10 @@ class ChangeCommand(base.Lister):
         self.confirm(f'{shown}\n{summary(plan.changes)}. Go on?')
 
     def apply_plan(self, plan: Plan, producer: Producer) -> Sequence[TreeResult]:
-        """Apply a plan, and log the errors."""
+        """Apply a plan, log its errors, and return the result of each tree."""
         from placementclient.changes.at_once import apply_at_once
 
-        with progress.show_progress(self.app, self.log, len(plan.changes)) as show:
+        with progress.show_progress(self, len(plan.changes)) as show:
             outcome = apply_at_once(
                 self.client,
                 plan,
@@ -150,31 +163,36 @@ class ChangeCommand(base.Lister):
 
 
 def _list_rows(plan: Plan) -> list[ChangeRow]:
-    """Return the parts of a plan that change."""
+    """Return a row for each change of a plan."""
     from placementclient.changes.summary import rows
 
     return [row for tree in plan.changes for row in rows(tree.before, tree.after)]
 
 
 def _add_names(tree: Change, error: PlacementError) -> PlacementError:
-    """Return the error of a tree, with the names of providers beside their UUIDs."""
+    """Return an error with the names of the providers of a tree beside their UUIDs."""
     if not isinstance(error, errors.HTTPError):
         return error
-    sides = (tree.before, tree.after)
-    return error.with_names({s.uuid: s.name for side in sides for s in side.walked()})
+    states = (*tree.before.walked(), *tree.after.walked())
+    return error.with_names({state.uuid: state.name for state in states})
 
 
 def get_journal_path(path: str) -> str:
+    """Return the path of the journal of a plan file."""
     return f'{path}.journal'
 
 
 def is_plan_only(command: ChangeCommand) -> bool:
-    """Return whether a change is only shown, or written as a plan."""
+    """Return whether the command only shows changes, or writes a plan, and applies nothing."""
     return bool(command.args.dry_run or command.args.plan)
 
 
 def refuse_applied_plan(path: str, overwrite: bool) -> None:
-    """Raise an error if a file would overwrite a plan that was applied, unless it should."""
+    """Raise an error if a plan file is to be overwritten whose plan was applied.
+
+    :param overwrite: whether the operator allows it
+    :raises BadFile: naming a free path
+    """
     journal_path = get_journal_path(path)
     if not overwrite and os.path.exists(journal_path):
         files = ' '.join(map(shlex.quote, (path, journal_path)))
@@ -187,7 +205,7 @@ def refuse_applied_plan(path: str, overwrite: bool) -> None:
 
 
 def find_free_plan_path(path: str) -> str:
-    """Return the first free name for a file with the next plan."""
+    """Return a path beside a plan file where no plan and no journal exists."""
     stem, end = os.path.splitext(path)
     names = (f'{stem}-{number}{end}' for number in itertools.count(2))
     return next(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cloud that a read-only command works on: live or a snapshot, perhaps under assumptions."""
+"""Options for the cloud that a read-only command reads: live or a snapshot, with assumptions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,11 @@ LIVE = 'live'
 def read_selected_trees(
     command: base.PlacementCommand, workers: int = option.WORKERS, *, is_steady: bool = False
 ) -> Snapshot:
-    """Return the trees that the options select, from ``--snapshot`` or from the service."""
+    """Return a snapshot of the selected trees, from ``--snapshot`` or from Placement.
+
+    :param workers: the number of trees that are read at the same time
+    :param is_steady: whether a tree that changes during each reading is an error
+    """
     if command.args.snapshot:
         snapshot = read_snapshot(command, command.args.snapshot)
         return snapshot.only(selection_options.select_trees(command, snapshot))
@@ -51,10 +55,11 @@ def read_selected_trees(
 def read_snapshot(
     command: base.PlacementCommand, path: str | None, *, is_steady: bool = False
 ) -> Snapshot:
-    """Return the snapshot of a file, or of the service for :data:`LIVE` or without a file.
+    """Return the snapshot of a file, or a new one of Placement.
 
-    :param is_steady: whether a tree that others write to all the time is refused, as what is
-        decided by it would be wrong; else a line names it
+    :param path: ``None`` or :data:`LIVE` for Placement
+    :param is_steady: whether a tree that changes during each reading is an error; else it is
+        logged
     """
     from placementclient.files import disk
 
@@ -69,7 +74,11 @@ def read_snapshot(
 def refuse_unsteady(
     snapshot: Snapshot, path: str | None, roots: Collection[str] | None = None
 ) -> None:
-    """Refuse a file in which one of some trees, or of all, is marked unsteady."""
+    """Raise an error if a snapshot has trees that changed during each reading.
+
+    :param roots: the UUIDs of the roots that matter; ``None``: all
+    :raises errors.BadFile: naming the trees
+    """
     marked = snapshot.unsteady if roots is None else snapshot.unsteady.intersection(roots)
     if marked:
         names = listed(sorted(snapshot.providers[uuid].name for uuid in marked), 3)
@@ -88,7 +97,7 @@ def _capture(
 ) -> Snapshot:
     from placementclient.reading import capture
 
-    with progress.show_progress(command.app, command.log) as show:
+    with progress.show_progress(command) as show:
         snapshot = capture.capture(
             command.client,
             trees,
@@ -108,7 +117,11 @@ def read_cloud(
     *,
     is_steady: bool = False,
 ) -> Assumed:
-    """Return the cloud of the options :data:`OPTIONS`; :func:`read` has ``is_steady``."""
+    """Return the cloud of ``--snapshot`` or of Placement, changed by ``--assume``.
+
+    :param warn: logs the assumptions; default: the log of the command
+    :param is_steady: as for :func:`read_snapshot`
+    """
     return apply_assumptions(
         command, read_snapshot(command, command.args.snapshot, is_steady=is_steady), warn
     )
@@ -117,7 +130,10 @@ def read_cloud(
 def apply_assumptions(
     command: base.PlacementCommand, snapshot: Snapshot, warn: Callable[[str], None] | None = None
 ) -> Assumed:
-    """Return a snapshot under the assumptions of ``--assume``; warn of them and their effects."""
+    """Return a snapshot changed by the files of ``--assume``, and log what was assumed.
+
+    :param warn: logs a sentence; default: the log of the command
+    """
     from placementclient.producers.assuming import Assumed
 
     paths = command.args.assume
@@ -142,13 +158,18 @@ def apply_assumptions(
 
 
 def _read_plan(path: str, name: str) -> Plan:
+    """Return the plan in the file ``name``, relative to the folder of the file ``path``."""
     from placementclient.runs import storage
 
     return storage.read_plan(_resolve_path(path, name))
 
 
 def _read_flavors(command: base.PlacementCommand, path: str, name: str | None) -> Sequence[Flavor]:
-    """Return the flavors of a file beside ``path``, else of ``--flavors``, else of Nova."""
+    """Return the flavors that an assumption refers to.
+
+    :param path: the file of assumptions
+    :param name: a file relative to it; ``None``: the flavors of ``--flavors``, or else of Nova
+    """
     source = getattr(command.args, 'flavors', None) or NOVA
     return server_options.read_flavors(
         command, source if name is None else _resolve_path(path, name)
@@ -156,5 +177,5 @@ def _read_flavors(command: base.PlacementCommand, path: str, name: str | None) -
 
 
 def _resolve_path(path: str, name: str) -> str:
-    """Return the path of a file that another one names, relative to that one's folder."""
+    """Return the path of the file ``name``, relative to the folder of the file ``path``."""
     return os.path.join('' if path == '-' else os.path.dirname(path), name)

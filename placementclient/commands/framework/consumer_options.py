@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that name consumers, by their UUIDs or by a file with many."""
+"""Options whose values are UUIDs of consumers, or files with UUIDs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from placementclient.basis import errors, strict_json
 from placementclient.commands.framework.option import Option
 from placementclient.model.providers import is_uuid, normalized
 
-#: The keys of the UUID in records that OpenStackClient or an API prints.
+#: The keys that have the UUID in the JSON of OpenStackClient, of APIs, and of the audit.
 _KEYS = ('id', 'ID', 'uuid', 'UUID', 'subject')
 GONE = Option(
     '--gone <uuid>|<file>...',
@@ -24,19 +23,23 @@ IGNORED = Option(
 
 
 def read_uuids(option: Option, values: list[str]) -> frozenset[str]:
-    """Return the UUIDs that the values of an option name, in small letters."""
-    found = set[str]()
+    """Return all UUIDs that an option names, in small letters.
+
+    :param values: UUIDs, and paths of files with UUIDs
+    :raises errors.BadFile: if a file has something else
+    """
+    uuids = set[str]()
     for value in values:
-        found.update([normalized(value)] if is_uuid(value) else _read_file(option, value))
-    return frozenset(found)
+        uuids.update([normalized(value)] if is_uuid(value) else _read_file(option, value))
+    return frozenset(uuids)
 
 
 def _read_file(option: Option, path: str) -> Iterator[str]:
-    """Return the UUIDs of a file: one a line, or a JSON list of them or of records."""
+    """Yield the UUIDs of a file: one on each line, or a JSON list of UUIDs or of records."""
     from placementclient.files import disk
 
     text = disk.read_text(path)
-    document: Any = text.split()
+    document: object = text.split()
     if text.lstrip()[:1] in ('[', '{'):
         try:
             document = strict_json.decoded(text.encode())

@@ -6,7 +6,7 @@ from __future__ import annotations
 import abc
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
 
 from cliff.formatters.base import ListFormatter, SingleFormatter
 
@@ -17,41 +17,56 @@ from placementclient.render.style import painted
 
 
 class Text(NamedTuple):
-    """A printable text, and its fields for ``-f json`` and ``-f yaml``."""
+    """The output of a command for people, and the same as data.
 
-    data: Mapping[str, Any]
+    :ivar data: the fields of ``-f json`` and ``-f yaml``, by name
+    :ivar lines: the lines of the text
+    :ivar has_colours: whether the lines have escape sequences for colours
+    """
+
+    data: Mapping[str, object]
     lines: Iterable[str]
-    #: Whether there are colours in it.
     has_colours: bool = False
 
 
 class TextFormatter(SingleFormatter, ListFormatter):
-    """The format ``text``: prints the text of a document, or rows as lines."""
+    """The formatter of ``-f text``: it prints the lines of a text, or rows as lines."""
 
     def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
         """Add no options."""
 
     def emit_one(
-        self, column_names: Sequence[str], data: Any, stdout: TextIO, parsed_args: Any
+        self,
+        column_names: Sequence[str],
+        data: Sequence[object],
+        stdout: TextIO,
+        parsed_args: argparse.Namespace,
     ) -> None:
-        as_seen = painted if parsed_args.text.has_colours else printable
-        stdout.writelines(f'{as_seen(unbroken(line))}\n' for line in parsed_args.text.lines)
+        """Print the lines of ``parsed_args.text``, which :class:`DocumentCommand` has set."""
+        escape = painted if parsed_args.text.has_colours else printable
+        stdout.writelines(f'{escape(unbroken(line))}\n' for line in parsed_args.text.lines)
 
     def emit_list(
-        self, column_names: Sequence[str], data: Any, stdout: TextIO, parsed_args: Any
+        self,
+        column_names: Sequence[str],
+        data: Iterable[Sequence[object]],
+        stdout: TextIO,
+        parsed_args: argparse.Namespace,
     ) -> None:
+        """Print rows as the lines that the function ``parsed_args.lines`` makes of them."""
         rows = (tuple(map(shown, row)) for row in data)
         lines = parsed_args.lines(column_names, rows, line_width())
         stdout.writelines(f'{line}\n' for line in lines)
 
 
 class DocumentCommand(base.ShowOne):
-    """A command that prints a text; a subclass returns it from :meth:`text`."""
+    """A command that prints a text, which a subclass makes in :meth:`text`."""
 
     formatter_namespace = 'placementclient.formatter.document'
     formatter_default = 'text'
 
     def execute(self) -> base.Output:
+        """Keep the text for :class:`TextFormatter`; return its data, with the assumptions."""
         self.args.text = text = self.text()
         assume = getattr(self.args, 'assume', ())
         data = {**({'assuming': assume} if assume else {}), **text.data}
@@ -59,4 +74,4 @@ class DocumentCommand(base.ShowOne):
 
     @abc.abstractmethod
     def text(self) -> Text:
-        """Return the text to print."""
+        """Return the text of the command, with the same as data."""

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options that filter providers and candidates."""
+"""The options that filter providers and candidates, such as ``--required``."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from placementclient import api
 from placementclient.basis import errors
 from placementclient.client.microversion import Microversion
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import ArgumentSettings, Option
 from placementclient.model.providers import is_uuid, normalized
 from placementclient.model.requests import Filter
 
@@ -21,13 +22,15 @@ _ANY_OF = Microversion(1, 39)
 _LARGEST = 2**63 - 1
 
 
-def filter_options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
+def make_filter_options(
+    *, since: Mapping[str, str], **settings: Unpack[ArgumentSettings]
+) -> tuple[Option, ...]:
     """Return the options of a filter.
 
-    :param since: the first microversion of each, by its name without the hyphens
-    :param settings: keyword arguments of ``add_argument`` for options of a group
+    :param since: the lowest microversion of each option, by its name without the first hyphens
+    :param settings: for options of request groups; by default the options may be repeated
     """
-    repeated = settings or {'action': 'append', 'default': []}
+    repeated: ArgumentSettings = settings or {'action': 'append', 'default': []}
     return (
         Option(
             '--resource <resource_class>=<value>',
@@ -64,47 +67,58 @@ def filter_options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option
     )
 
 
-def aggregate_uuid_option(*, since: str, **settings: Any) -> Option:
-    """Return the aggregate of ``--member-of`` in the old spelling of scripts."""
+def make_aggregate_uuid_option(*, since: str, **settings: Unpack[ArgumentSettings]) -> Option:
+    """Return ``--aggregate-uuid``, the deprecated spelling of ``--member-of``."""
+    repeated: ArgumentSettings = settings or {'action': 'append', 'default': []}
     return Option(
         '--aggregate-uuid',
         since=since,
         replacement='--member-of',
         help='UUID of an aggregate; with several, membership in one of them is needed',
-        **(settings or {'action': 'append', 'default': []}),
+        **repeated,
     )
 
 
 def parse_filter(
-    client: Client, options: Mapping[str, Any], find: Callable[[str], str] | None = None
+    client: Client, args: argparse.Namespace, find: Callable[[str], str] | None = None
 ) -> Filter:
-    """Return the filter of the options; ``find`` turns the name of a provider into its UUID."""
-    required = options.get('required') or ()
+    """Return the filter that the options of :func:`make_filter_options` describe.
+
+    :param args: the options; a request group may lack some
+    :param find: returns the UUID of a provider by its name or UUID; default: Placement is asked
+    :raises errors.UsageError: if both spellings of ``--member-of`` are given
+    """
+
+    def read(dest: str) -> Sequence[str]:
+        return getattr(args, dest, None) or ()
+
+    required = read('required')
     if any(',' in trait for trait in required):
         client.require('--required with alternatives', _ANY_OF)
-    in_tree = options.get('in_tree')
+    in_tree: str | None = getattr(args, 'in_tree', None)
     if in_tree is not None:
         in_tree = find(in_tree) if find else api.resource_provider.find(client, in_tree)
-    member_of, aggregates = options.get('member_of') or (), options.get('aggregate_uuid')
+    member_of, aggregates = read('member_of'), read('aggregate_uuid')
     if member_of and aggregates:
         raise errors.UsageError('--member-of and --aggregate-uuid contradict each other')
 
     directory = None if find else client
     return Filter(
-        parse_resources(options.get('resource') or ()),
+        parse_resources(read('resource')),
         tuple(required),
-        tuple(options.get('forbidden') or ()),
+        tuple(read('forbidden')),
         join_aggregates([','.join(aggregates)] if aggregates else member_of, directory),
-        join_aggregates(options.get('forbidden_member_of') or (), directory),
+        join_aggregates(read('forbidden_member_of'), directory),
         in_tree,
     )
 
 
 def join_aggregates(groups: Iterable[str], client: Client | None = None) -> tuple[str, ...]:
-    """Return aggregates as one text with commas, in small letters, as the service compares them.
+    """Return the UUIDs of each group of aggregates, in small letters and joined by commas.
 
-    :param client: finds the UUIDs of names, where the catalog has Nova
-    :raises errors.BadArgument: if Nova does not have a name
+    :param groups: UUIDs or names in Nova, joined by commas
+    :param client: asks Nova for the UUIDs of names, if the catalog has Nova
+    :raises errors.BadArgument: if Nova does not have an aggregate with a name
     """
     # osc-placement also takes the forms of the API: in:UUID,UUID and !UUID.
     return tuple(
@@ -116,7 +130,10 @@ def join_aggregates(groups: Iterable[str], client: Client | None = None) -> tupl
 
 
 def find_aggregates(client: Client, names: Sequence[str], *, is_checked: bool = True) -> list[str]:
-    """Return UUIDs of aggregates, by UUID or by their name in Nova."""
+    """Return the UUIDs of aggregates that are named by UUID or by name in Nova.
+
+    :param is_checked: whether a name that Nova does not have is an error
+    """
     if all(map(is_uuid, names)):
         return list(map(normalized, names))
     from placementclient.producers import names as aggregate_names  # takes long to load
@@ -125,7 +142,10 @@ def find_aggregates(client: Client, names: Sequence[str], *, is_checked: bool = 
 
 
 def parse_resources(arguments: Iterable[str]) -> dict[str, int]:
-    """Return the amounts of ``['VCPU=2,DISK_GB=9', 'VCPU=4']`` by class; the last value wins."""
+    """Return the amounts of ``['VCPU=2,DISK_GB=9', 'VCPU=4']`` by class: the last one counts.
+
+    :raises errors.BadArgument: if an argument has another form
+    """
     amounts = {}
     for argument in (part for text in arguments for part in text.split(',')):
         name, _, amount = argument.partition('=')
@@ -145,7 +165,11 @@ def parse_resources(arguments: Iterable[str]) -> dict[str, int]:
 
 
 def parse_whole_number(text: str | int, what: str) -> int:
-    """Return an amount as an integer, or refuse it in the name of ``what``."""
+    """Return an amount as an integer.
+
+    :param what: the option or the field, for the error
+    :raises errors.BadArgument: if the text is not an integer
+    """
     try:
         return int(text)
     except ValueError:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options that depend on the microversion, and options that several commands share."""
 
+from __future__ import annotations
+
 import argparse
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypedDict, Unpack
 
 from placementclient.cli.plugin import parse_number
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
@@ -14,6 +16,19 @@ _NUMBERS = ('<number>', '<seconds>')
 _FLAGS = ('store_true', argparse.BooleanOptionalAction)
 
 
+class ArgumentSettings(TypedDict, total=False):
+    """The keyword arguments of ``argparse.ArgumentParser.add_argument`` that options have."""
+
+    action: str | type[argparse.Action]
+    choices: Sequence[str]
+    default: object
+    dest: str
+    metavar: str
+    nargs: int | str
+    required: bool
+    type: Callable[[str], object]
+
+
 class Option:
     """An option or a positional argument.
 
@@ -21,11 +36,12 @@ class Option:
         last may have the metavar behind it, as in ``'--limit <number>'``; ``'--id <id>...'`` may be
         repeated, its values begin with ``[]``; a number is from 1 on, unless its type says
         otherwise
-    :param help: a sentence without its full stop, to which the facts of the option are appended
-    :param since: the first microversion that has it, such as ``'1.14'``
-    :param until: the last one, where a later version took it away
-    :param required_since: the first microversion that cannot do without it
-    :param replacement: the option that has replaced it; it is taken, with a notice, and not shown
+    :param help: a sentence without its full stop; the default and the microversions are appended
+    :param since: the lowest microversion that has the option, such as ``'1.14'``
+    :param until: the highest microversion that has it
+    :param required_since: the lowest microversion that requires it
+    :param replacement: the option that has replaced this one, which is deprecated: it works, with
+        a warning, and the help does not have it
     :param is_checked_later: whether the command itself refuses a missing positional argument,
         not argparse
     """
@@ -39,7 +55,7 @@ class Option:
         required_since: str | None = None,
         replacement: str | None = None,
         is_checked_later: bool = False,
-        **settings: Any,
+        **settings: Unpack[ArgumentSettings],
     ) -> None:
         last, _, metavar = flags[-1].partition(' ')
         if metavar:
@@ -49,7 +65,7 @@ class Option:
         if metavar in _NUMBERS:
             settings.setdefault('type', parse_number)
         self.flags, self.settings = (*flags[:-1], last), settings
-        self.dest: str = settings.get('dest') or last.lstrip('-').replace('-', '_')
+        self.dest = settings.get('dest') or last.lstrip('-').replace('-', '_')
         if settings.get('action') == 'append':
             settings.setdefault('default', [])
         has_value = settings.get('action') not in _FLAGS
@@ -60,10 +76,11 @@ class Option:
         self.replacement, self._is_checked_later = replacement, is_checked_later
         #: The heading of the help under which it stands, if it does not stand with the others.
         self.heading: str | None = None
-        facts = ', '.join(self._facts())
+        facts = ', '.join(self._list_facts())
         self.help = f'{help} ({facts}).' if facts else f'{help}.'
 
-    def add_to(self, parser: Any) -> None:
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Add the option to a parser, under its heading."""
         help = argparse.SUPPRESS if self.replacement else self.help
         group = parser.add_argument_group(self.heading) if self.heading else parser
         action = group.add_argument(*self.flags, help=help, **self.settings)
@@ -72,15 +89,17 @@ class Option:
 
     @property
     def effective_since(self) -> Microversion:
-        """The first microversion whose requests have a place for the option."""
+        """The lowest microversion whose requests can carry the value of the option."""
         return max(self.since, self.required_since or LOWEST)
 
     def is_set(self, parsed_args: argparse.Namespace) -> bool:
+        """Return whether the operator has given the option."""
         value = getattr(parsed_args, self.dest)
         # By identity where 0 is meant: it equals False.
         return value is not False and value not in (None, [], self.settings.get('default'))
 
-    def _facts(self) -> Iterator[str]:
+    def _list_facts(self) -> Iterator[str]:
+        """Yield the clauses that the help adds: repetition, default, microversions."""
         if self.settings.get('action') not in (None, *_FLAGS):
             yield 'may be repeated'
         default = self.settings.get('default')
@@ -95,17 +114,17 @@ class Option:
 
 
 def group_options(heading: str, *options: Option) -> tuple[Option, ...]:
-    """Return options that stand together in each help, under a heading."""
+    """Put options under a heading of the help; return them."""
     for option in options:
         option.heading = heading
     return options
 
 
 class Flag(Option):
-    """An option without a value; the parameters are those of :class:`Option`."""
+    """An option without a value."""
 
-    def __init__(self, *flags: str, **settings: Any) -> None:
-        super().__init__(*flags, action='store_true', **settings)
+    def __init__(self, *flags: str, help: str, since: str = str(LOWEST)) -> None:
+        super().__init__(*flags, help=help, since=since, action='store_true')
 
 
 PROVIDER = Option('provider', help='Name or UUID of the resource provider')
@@ -113,7 +132,7 @@ CONSUMER = Option('consumer', type=normalized, help='UUID of the consumer')
 RESOURCE_CLASS = Option('resource_class', help='Name of the resource class')
 
 
-#: Turns a read-modify-write into a compare-and-swap.
+#: The generation that the provider must still have when it is written.
 GENERATION = Option(
     '--generation',
     type=int,
@@ -125,13 +144,16 @@ CONSUMER_GENERATION = Option(
     since='1.28',
     help='Write only if the consumer still has this generation; default: retry after a conflict',
 )
-#: How much is done at the same time, where the operator does not say.
+#: The default number of concurrent workers.
 WORKERS = 4
 MOST_WORKERS = 1000
 
 
 def workers_option(what: str) -> Option:
-    """Return the option for the number of concurrent workers, such as of ``'trees to read'``."""
+    """Return the option ``--workers``.
+
+    :param what: the work in the help, such as ``'trees to read'``
+    """
     return Option(
         '--workers <number>',
         type=_parse_workers,
@@ -141,7 +163,7 @@ def workers_option(what: str) -> Option:
 
 
 def _parse_workers(text: str) -> int:
-    """Return the number of workers of the option: a worker mostly waits for answers."""
+    """Return the number of workers; ``auto`` is two for each processor: they mostly wait."""
     return 2 * (os.cpu_count() or 1) if text == 'auto' else parse_number(text, most=MOST_WORKERS)
 
 

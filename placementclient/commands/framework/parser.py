@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parser of a command: its examples, and what it says of a mistake."""
+"""The argument parser of a command: the examples in its help, and its error messages."""
 
 import argparse
 import functools
@@ -16,7 +16,10 @@ _SHOWN = 1000
 
 
 def lay_out_help(parser: argparse.ArgumentParser, examples: Sequence[str]) -> None:
-    """Let the help of a parser begin with the sentence of the command and some command lines."""
+    """Put examples into the help of a parser, after the first sentence.
+
+    :param examples: the arguments of each command line
+    """
     sentence, _, details = (parser.description or '').partition('\n\n')
     heading = 'Examples:' if examples[1:] else 'Example:'
     lines = [f'  {parser.prog} {arguments}'.rstrip() for arguments in examples]
@@ -28,7 +31,9 @@ def lay_out_help(parser: argparse.ArgumentParser, examples: Sequence[str]) -> No
 def catch_mistakes(
     parser: argparse.ArgumentParser, program: argparse.ArgumentParser | None
 ) -> None:
-    """Let a parser suggest the option that was meant, and never guess an abbreviation.
+    """Let the errors of a parser suggest an option with a similar name.
+
+    In ``placement``, abbreviations of options are errors too.
 
     :param program: the parser of the program ``placement``; ``None`` in OpenStackClient
     """
@@ -43,7 +48,7 @@ def catch_mistakes(
 
 
 def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
-    """Exit for wrong usage: the message first, then one line of usage."""
+    """Exit with the status of wrong usage, after the message and a line of usage."""
     usage = summarize_usage(parser.prog, command_help.actions(parser))
     parser.exit(
         ExitStatus.USAGE,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The common parts of all commands: a client, a microversion, an exit status."""
+"""The base class of all commands: it checks the options, runs the command, reports errors."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ from placementclient.commands.framework.signals import handle_signals
 from placementclient.render import failures
 
 if TYPE_CHECKING:
+    from cliff.app import App
+
     from placementclient.client.endpoints import Endpoint
     from placementclient.client.http import Client, SentChange
 
@@ -51,21 +53,22 @@ COMMON_STATUSES = (
     (ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
     (ExitStatus.USAGE, 'wrong usage'),
 )
-#: The exit statuses after which operators search the logs.
+#: The exit statuses after which a command prints the request ID, for the logs of Placement.
 _FAILED = (ExitStatus.ERROR, ExitStatus.PARTIAL, ExitStatus.INTERRUPTED)
 
 
 class PlacementCommand(command.Command):
-    """The common base of all commands.
+    """The base class of all commands.
 
-    A subclass says what it needs as data, and does its work in :meth:`execute`.
+    A subclass declares its options and exit statuses as attributes, and implements
+    :meth:`execute`.
     """
 
     #: OpenStackClient's application, or :class:`placementclient.cli.shell.Shell`.
     app: Any
     #: The route of the service for this command; None if the command combines several.
     endpoint: ClassVar[Endpoint | None] = None
-    #: The first microversion with which the command can do its work; None: the endpoint's.
+    #: The lowest microversion with which the command works; None: that of the endpoint.
     first_version: ClassVar[Microversion | None] = None
     options: ClassVar[Sequence[Option]] = ()
     #: The arguments of command lines that the help shows below the docstring.
@@ -78,8 +81,10 @@ class PlacementCommand(command.Command):
     auth_required = True
     args: argparse.Namespace
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, app: App, app_args: argparse.Namespace | None, cmd_name: str | None = None
+    ) -> None:
+        super().__init__(app, app_args, cmd_name)
         self.log.addFilter(_make_printable)
         self._suggestions: dict[str | None, str] = {}
         self._provider_uuid: str | None = None
@@ -94,7 +99,7 @@ class PlacementCommand(command.Command):
         return 'placement' if self._is_own_program else 'openstack'
 
     def get_epilog(self) -> str:
-        """Return the exit statuses, and for OpenStackClient the origin of the command."""
+        """Return the end of the help: the exit statuses, and in OpenStackClient the package."""
         lines = (
             f'  {int(status)}  {text}\n' for status, text in (*COMMON_STATUSES, *self.statuses)
         )
@@ -109,7 +114,7 @@ class PlacementCommand(command.Command):
     next_steps: Sequence[str] = ()
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        # A batch has many commands of a kind.
+        """Return the parser of the command, which a batch creates only once."""
         parsers: dict[str, argparse.ArgumentParser] = (
             self.app.parsers if self._is_own_program else {}
         )
@@ -119,6 +124,7 @@ class PlacementCommand(command.Command):
         return self._parser
 
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return a parser of the options, with the help and the errors of this package."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         lay_out_help(parser, self.examples)
         catch_mistakes(parser, self.app.parser if self._is_own_program else None)
@@ -136,7 +142,7 @@ class PlacementCommand(command.Command):
             out.flush()
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Run the command; turn exceptions of the package into one line and an exit status."""
+        """Run the command, log its errors, and return its exit status."""
         self.args = parsed_args
         self._check_option_values()
         print_any_text(self.app.stdout, self.app.stderr)
@@ -151,13 +157,18 @@ class PlacementCommand(command.Command):
             return status
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Call :meth:`execute`, which needs no arguments."""
         return self.execute()
 
     @abc.abstractmethod
-    def execute(self) -> Any:
-        """Do the work of the command; return the names of the columns and the values."""
+    def execute(self) -> object:
+        """Run the command after its options were checked.
+
+        :return: the names of the columns and the values, of a command that prints them
+        """
 
     def _run(self) -> int:
+        """Check the options, run the command, and return its exit status."""
         try:
             self.check_options()
             if names := self.list_column_names():
@@ -180,7 +191,7 @@ class PlacementCommand(command.Command):
         return status
 
     def _log_ending(self, status: int) -> None:
-        """Say which file was written, and how the command ended: no exit status but 0 is silent."""
+        """Log the written file, the meaning of the exit status, and the next steps."""
         path = getattr(self.args, 'output', None)
         if path not in (None, '-'):
             self.log_hint(f'wrote {path}')
@@ -195,12 +206,13 @@ class PlacementCommand(command.Command):
             self._log_request_id()
 
     def _log_request_id(self) -> None:
+        """Log the ID that all requests of this run have in the log of Placement."""
         if self.used_client is not None:
             request_id = self.used_client.global_request_id
             self.log.warning(f"In Placement's log, search for {request_id}")
 
     def _report_change(self, failure: PlacementError) -> None:
-        """Log the result of the last change, unless the error has it."""
+        """Log the result of the last write before an error, unless the error itself names it."""
         change = self._last_change
         if change is None or (isinstance(failure, errors.NoAnswer) and failure.may_be_done):
             return
@@ -210,7 +222,11 @@ class PlacementCommand(command.Command):
 
     @contextlib.contextmanager
     def report_print_errors(self, done: str = '') -> Iterator[None]:
-        """Report output that cannot be written, unless its reader has gone."""
+        """Raise a readable error if stdout cannot be written, such as to a full disk.
+
+        :param done: a clause for the error: what the command has changed before
+        :raises PlacementError: instead of an OSError, but not of a closed pipe
+        """
         try:
             yield
         except BrokenPipeError:
@@ -239,10 +255,14 @@ class PlacementCommand(command.Command):
 
     @property
     def _last_change(self) -> SentChange | None:
+        """The last write that the client has sent, with its result; None if there is none."""
         return self.used_client.last_change if self.used_client else None
 
     def _check_option_values(self) -> None:
-        """Refuse an option without a value: argparse makes [] of ``--x=--`` in Python 3.11."""
+        """Exit for wrong usage if an option lacks its value.
+
+        In Python 3.11, argparse makes an empty list of ``--x=--``.
+        """
         for dest, value in vars(self.args).items():
             is_list = isinstance(value, list) and value != self._parser.get_default(dest)
             if is_list and (not value or [] in value):
@@ -262,6 +282,7 @@ class PlacementCommand(command.Command):
         self.log.error(without_credentials(message))
 
     def _suggest_names(self, failure: PlacementError) -> str:
+        """Return a hint after an error: the origin of a wrong URL, or names that exist."""
         if isinstance(failure, errors.NotSent | errors.AuthenticationFailed) and failure.url:
             from placementclient.client import unreachable
 
@@ -279,11 +300,12 @@ class PlacementCommand(command.Command):
         return self._suggestions[key]
 
     def warn(self, sentences: Iterable[str]) -> None:
+        """Log several warnings."""
         for sentence in sentences:
             self.log.warning(sentence)
 
     def refuse(self, message: str) -> NoReturn:
-        """Exit for wrong usage."""
+        """Exit with the status of wrong usage, after the message and a line of usage."""
         self._parser.error(message)
 
     def log_hint(self, sentence: str) -> None:
@@ -295,7 +317,11 @@ class PlacementCommand(command.Command):
             self.log.warning(sentence)
 
     def confirm(self, question: str) -> None:
-        """Ask before a change that is hard to undo; refuse if there is no terminal to ask on."""
+        """Ask before a change that is hard to undo.
+
+        :raises PlacementError: if the answer is not yes
+        :raises UsageError: if there is no terminal to ask on
+        """
         if not self.app.stdin.isatty():
             raise UsageError(f'{question} This is not a terminal: use --yes to confirm')
         print(f'{printable(question)} [y/N] ', end='', file=self.app.stderr, flush=True)
@@ -304,7 +330,7 @@ class PlacementCommand(command.Command):
 
     @functools.cached_property
     def client(self) -> Client:
-        """The client of this run."""
+        """The client of Placement for this run."""
         if not self.auth_required:
             # OpenStackClient has not authenticated, as the command can do without.
             self.auth_required = True
@@ -322,16 +348,19 @@ class PlacementCommand(command.Command):
 
     @property
     def version(self) -> Microversion:
-        """The microversion that decides on the tables and the required arguments."""
+        """The microversion that decides on columns and required options.
+
+        Without a choice of the operator it is at most :data:`DEFAULT_HIGHEST`.
+        """
         version = self.client.assumed_microversion
         return version if self.client.version_is_chosen else min(version, DEFAULT_HIGHEST)
 
     def find_first_version(self) -> Microversion:
-        """The first microversion that has everything the command needs."""
+        """Return the lowest microversion with which the command works."""
         return self.first_version or (self.endpoint.since if self.endpoint else LOWEST)
 
     def check_options(self) -> None:
-        """Compare the options with the microversion, before the first request."""
+        """Refuse options that the microversion does not have, before the first request."""
         if not self.auth_required:
             return
         self.client.require('', self.find_first_version())
@@ -351,7 +380,10 @@ class PlacementCommand(command.Command):
             self._warn_of_no_effect()
 
     def list_column_names(self) -> Sequence[str]:
-        """Return the names of the columns under the present options, as :attr:`column_names`."""
+        """Return the names of the columns that the given options lead to.
+
+        They are :attr:`column_names`, unless a subclass overrides this.
+        """
         return self.column_names
 
     def check_columns(self, names: Sequence[str]) -> None:
@@ -368,9 +400,9 @@ class PlacementCommand(command.Command):
         self.log.warning(message)
 
     def _warn_of_no_effect(self) -> None:
-        """Say which options the microversion that the operator chose has no place for.
+        """Warn of options that the chosen microversion ignores, as osc-placement does.
 
-        osc-placement says the same. Without a choice, the option is refused by an older service.
+        If the operator has not chosen one, an older service refuses the option.
         """
         version = self.client.assumed_microversion
         conditional = [option for option in self.options if option.required_since]
@@ -385,6 +417,7 @@ class PlacementCommand(command.Command):
 
 
 def _make_printable(record: logging.LogRecord) -> bool:
+    """Escape the control characters of a log record; a filter of logging returns True."""
     record.msg, record.args = printable(record.getMessage()), None
     return True
 

@@ -9,11 +9,14 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from placementclient.basis.printable import printable
 from placementclient.basis.wording import tally
 from placementclient.render.style import Style
+
+if TYPE_CHECKING:
+    from placementclient.commands.framework.placement_command import PlacementCommand
 
 _ERASE = '\r\x1b[K'
 #: The least time between two drawings, in seconds.
@@ -23,15 +26,22 @@ _STYLE = Style(bars=True)
 
 @contextlib.contextmanager
 def show_progress(
-    app: Any, log: logging.Logger, total: int | None = None
+    command: PlacementCommand, total: int | None = None
 ) -> Iterator[_ProgressLog | _ProgressBar]:
-    """Show a line for each finished part with ``-v``, else a bar if stderr is a terminal."""
+    """Show the progress of long work: a line for each finished part with ``-v``, else a bar.
+
+    The value is called with the name, state and reason of each finished part. Without a terminal
+    and without ``-v`` nothing is shown.
+
+    :param total: the number of parts, if it is known
+    """
     is_dumb = os.environ.get('TERM') == 'dumb'
-    has_screen = app.stderr.isatty() and app.stderr is not app.stdout and not is_dumb
-    if log.isEnabledFor(logging.INFO) or not has_screen:
-        yield _ProgressLog(log)
+    stdout, stderr = command.app.stdout, command.app.stderr
+    has_screen = stderr.isatty() and stderr is not stdout and not is_dumb
+    if command.log.isEnabledFor(logging.INFO) or not has_screen:
+        yield _ProgressLog(command.log)
         return
-    bar = _ProgressBar(app.stderr, total)
+    bar = _ProgressBar(stderr, total)
     try:
         yield bar
     finally:
@@ -39,20 +49,21 @@ def show_progress(
 
 
 class _ProgressLog:
-    """Logs each finished part, with its state and reason."""
+    """Log each finished part, with its state and reason."""
 
     def __init__(self, log: logging.Logger) -> None:
         self._log, self.warn = log, log.warning
 
     def __call__(self, *facts: str) -> None:
+        """Log a finished part: its name, and perhaps its state and the reason."""
         self._log.info(': '.join(filter(None, facts)))
 
     def expect(self, total: int) -> None:
-        """A line needs no number of all parts."""
+        """Do nothing: a log has no total."""
 
 
 class _ProgressBar:
-    """One line of a terminal: a bar, the number of parts, the seconds, and the states of parts."""
+    """A line of a terminal with a bar, the number of finished parts, the time and the states."""
 
     def __init__(self, stream: TextIO, total: int | None) -> None:
         self._stream, self._total = stream, total
@@ -63,12 +74,13 @@ class _ProgressBar:
         self._draw()
 
     def expect(self, total: int) -> None:
-        """Draw the bar for another number of parts."""
+        """Set the number of parts, and draw the bar again."""
         with self._lock:
             self._total = total
             self._draw()
 
     def __call__(self, name: str, state: str = '', reason: str = '') -> None:
+        """Count a finished part, and draw the bar again if it is old enough."""
         with self._lock:
             self._done, self._last = self._done + 1, name
             self._states += [(name, state)] if state else []
@@ -82,10 +94,12 @@ class _ProgressBar:
             self._draw()
 
     def clear(self) -> None:
+        """Erase the bar."""
         self._stream.write(_ERASE)
         self._stream.flush()
 
     def _draw(self) -> None:
+        """Draw the bar in place of the last one."""
         self._drawn = time.monotonic()
         bar = f'{_STYLE.bar(self._done, self._total)} ' if self._total else ''
         count = f'{self._done}/{self._total}' if self._total else str(self._done or 'starting')

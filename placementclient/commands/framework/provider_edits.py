@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that edit one resource provider, or many by selectors."""
+"""Edits of the inventories, traits or aggregates of one resource provider, or of many."""
 
 from __future__ import annotations
 
@@ -34,12 +34,16 @@ PROVIDER = Option(
 
 
 def is_bulk_edit(command: ChangeCommand) -> bool:
-    """Return whether selectors choose the resource providers, so that the table has changes."""
+    """Return whether options such as ``--match`` select the resource providers to edit."""
     return selection_options.has_selection(command.args)
 
 
 def check_bulk_options(command: ChangeCommand, only_many: Sequence[Option] = ONLY_MANY) -> None:
-    """Refuse options that only many resource providers can have, or only one."""
+    """Refuse options that do not go with one resource provider, or with many.
+
+    :param only_many: the options that need a selection
+    :raises errors.UsageError: if one of them is given without a selection
+    """
     is_many = is_bulk_edit(command)
     if is_many and command.args.generation is not None:
         raise errors.UsageError("--generation is one provider's, not of selectors")
@@ -49,9 +53,9 @@ def check_bulk_options(command: ChangeCommand, only_many: Sequence[Option] = ONL
 
 
 def edit_selected_providers(command: ChangeCommand, name: str, edit: Edit) -> Output:
-    """Edit all selected resource providers, or only plan or show the edit.
+    """Edit all selected resource providers, or only plan or show the changes.
 
-    :param name: that of the command, for the plan
+    :param name: the name of the command, for the plan
     """
     from placementclient.producers.edits import Edits
 
@@ -72,12 +76,14 @@ def edit_selected_providers(command: ChangeCommand, name: str, edit: Edit) -> Ou
 
 @dataclass(frozen=True)
 class ProviderNames:
-    """Names that resource providers have, which a command adds or removes: traits, or aggregates.
+    """The traits or the aggregates of resource providers, for commands that add or remove some.
 
-    :param option: the argument with the names
-    :param read: reads the names of a resource provider
-    :param write: replaces them
-    :param normalize: returns names in Placement's spelling
+    :param kind: ``traits`` or ``aggregates``
+    :param option: the argument with traits or aggregates
+    :param read: reads those of a resource provider
+    :param write: replaces those of a resource provider
+    :param column: the column of the table
+    :param normalize: returns traits or UUIDs of aggregates for the words of the operator
     """
 
     kind: str
@@ -89,12 +95,12 @@ class ProviderNames:
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """The options of a command that adds or removes the names."""
+        """The options of a command that adds or removes traits or aggregates."""
         return (PROVIDER, self.option, option.GENERATION, *OPTIONS)
 
 
 def edit_names(command: ChangeCommand, names: ProviderNames, *, removes: bool) -> Output:
-    """Add names to one resource provider or to many, or remove them."""
+    """Add traits or aggregates to one resource provider or to many, or remove them."""
     args, is_many = command.args, is_bulk_edit(command)
     words = getattr(args, names.option.dest) or []
     if is_many and args.provider is not None:
@@ -119,7 +125,10 @@ def edit_names(command: ChangeCommand, names: ProviderNames, *, removes: bool) -
 def _edit_provider(
     command: ChangeCommand, names: ProviderNames, requested: list[str], *, removes: bool
 ) -> Output:
-    """Edit the names of the argument ``<provider>``; return those that it has then."""
+    """Edit the traits or aggregates of the argument ``<provider>``; return them as they are then.
+
+    :param requested: the traits or aggregates to add or to remove
+    """
     client, uuid = command.client, command.provider_uuid
     command.empty_message = f'The resource provider has no {names.kind}'
     is_first = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options that select many resource providers."""
+"""Options that select many resource providers, or trees, such as ``--match``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _HEADING = 'selection of providers'
-#: For trees: those with a provider that meets all conditions.
+#: The conditions. A tree is selected if one of its providers meets all of them.
 CONDITIONS = option.group_options(
     _HEADING,
     Option('--match <pattern>', help='Providers whose names match a pattern, such as compute-?'),
@@ -49,13 +49,16 @@ TREES = (TREE, *CONDITIONS)
 
 
 def has_selection(args: argparse.Namespace) -> bool:
-    """Return whether any option selects resource providers."""
+    """Return whether ``--all`` or a condition is given, which select resource providers."""
     is_all = getattr(args, 'all', False)
     return is_all or any(condition.is_set(args) for condition in CONDITIONS)
 
 
 def make_selector(client: Client | None, args: argparse.Namespace) -> ProviderSelector:
-    """Return the conditions of the options; without a client, aggregates have UUIDs."""
+    """Return the conditions that the options describe.
+
+    :param client: finds aggregates by their names in Nova; None: only UUIDs can be given
+    """
     from placementclient.insight.selecting import ProviderSelector
 
     return ProviderSelector(
@@ -71,10 +74,11 @@ def select_trees(
     snapshot: Snapshot | None = None,
     named: Sequence[str] | None = None,
 ) -> Sequence[str]:
-    """Return the trees with a provider that meets all conditions of the options; refuse if none.
+    """Return the root UUIDs or names of the trees that the options select.
 
-    :param snapshot: where to look for them; ``None``: in the live cloud
+    :param snapshot: the providers to select from; ``None``: those of Placement
     :param named: the trees to select from; default: those of ``--tree``
+    :raises errors.NoSuchProvider: if no provider meets all conditions
     """
     named = command.args.tree if named is None else named
     if not has_selection(command.args):
@@ -91,7 +95,10 @@ def select_trees(
 def select_planned_trees(
     plan: Plan, command: base.PlacementCommand, snapshot: Snapshot | None = None
 ) -> Sequence[str]:
-    """Return the trees of a plan that the options select; refuse if there is none."""
+    """Return the root UUIDs or names of the trees of a plan that the options select.
+
+    :raises errors.NoSuchProvider: if the plan has no such tree
+    """
     if not has_selection(command.args):
         return command.args.tree  # type: ignore[no-any-return]
     matching = select_trees(command, snapshot, ())

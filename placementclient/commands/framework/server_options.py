@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flavors, and the other options of Nova's request for a server."""
+"""Options from which Nova's request for a server is made: flavors, images, ports, aggregates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
 
-#: The heading of the lists that other services have.
+#: The heading of the options for lists of other services.
 LISTS = 'lists of other services'
 FLAVORS = Option(
     '--flavors <file>',
@@ -83,10 +83,10 @@ ONE = group_options(
 def read_scheduling_options(
     command: base.PlacementCommand, server: ServerRequest | None = None
 ) -> Scheduling:
-    """Return the values of the options; a command may have only some of them.
+    """Return what the options say about Nova's request; a command may have only some of them.
 
-    :param server: a server of Nova: the services of the catalog are asked for the lists that it
-        needs and that no option gives
+    :param server: a server of Nova: lists that it needs, and that no option names, are requested
+        from the services of the catalog
     """
     from placementclient.files import disk
     from placementclient.nova import service
@@ -101,6 +101,7 @@ def read_scheduling_options(
     unknown: list[str] = []
 
     def read(name: str, given: str | None, word: str = '') -> Any:
+        """Return the records of a list; None if nobody has it."""
         asked = given or (word if server is not None else None)
         try:
             if name == 'ports':
@@ -134,7 +135,7 @@ def read_scheduling_options(
 
 
 def replace_aggregate_uuids(text: str, aggregates: Iterable[HostAggregate]) -> str:
-    """Return a text with zones and names of aggregates in place of their UUIDs."""
+    """Return a text with the names of zones and aggregates in place of UUIDs of aggregates."""
     zones: dict[str, list[str]] = {}
     for aggregate in aggregates:
         if aggregate.zone:
@@ -142,8 +143,8 @@ def replace_aggregate_uuids(text: str, aggregates: Iterable[HostAggregate]) -> s
     names = {aggregate.uuid: aggregate.name for aggregate in aggregates}
     for zone, uuids in zones.items():
         # All its aggregates and no other: a project may have some of a zone.
-        whole = '(?: or |,)'.join(map(re.escape, sorted(uuids)))
-        pattern = rf'(?:member of|aggregate) {whole}(?! or |,\S)'
+        all_uuids = '(?: or |,)'.join(map(re.escape, sorted(uuids)))
+        pattern = rf'(?:member of|aggregate) {all_uuids}(?! or |,\S)'
         # A name may have anything in it.
         text = f'zone {zone}'.join(re.split(pattern, text))
     for uuid, name in names.items():
@@ -154,7 +155,11 @@ def replace_aggregate_uuids(text: str, aggregates: Iterable[HostAggregate]) -> s
 def _read_image(
     command: base.PlacementCommand, image: str | None, source: str | None
 ) -> Image | None:
-    """Return the image of a file, or of Glance: no file has the name of an ID."""
+    """Return the image of a server, or None without the option.
+
+    :param image: an ID, or a file with the answer of Glance
+    :param source: a file with all images, or the word for Glance
+    """
     from placementclient.files import disk
     from placementclient.nova import images, service
 
@@ -173,16 +178,17 @@ def _read_image(
 def read_images(
     command: base.PlacementCommand, source: str | None, servers: Collection[Server]
 ) -> Images:
-    """Return the images of servers, of a file, or of Glance and Cinder.
+    """Return the images of servers from a file, or from Glance and Cinder.
 
-    :param source: ``None``: Glance is asked, and what it does not answer stays unknown
+    :param source: a file, or the word for Glance; ``None``: if Glance cannot be asked, the images
+        stay unknown, with the reason
     """
     from placementclient.files import disk
     from placementclient.nova import images, service
 
     if source not in (None, GLANCE):
         return images.read_images(disk.read_document(source), source, servers)
-    lists: dict[str, list[Any]] = {'images': [], 'volumes': []}
+    lists: dict[str, list[object]] = {'images': [], 'volumes': []}
     reasons = {'images': 'Glance does not have it', 'volumes': 'Cinder does not have it'}
     for name, ask in (('images', service.images_of), ('volumes', service.volumes_of)):
         try:
@@ -198,7 +204,11 @@ def read_images(
 def _read_ports(
     command: base.PlacementCommand, source: str | None, server: str | None
 ) -> tuple[Port, ...]:
-    """Return the ports of a server; without its UUID all of a file."""
+    """Return the ports of a server that ask Placement for something.
+
+    :param source: a file, or the word for Neutron; None: no ports
+    :param server: the UUID of the server; None: all ports of the file are its ports
+    """
     from placementclient.nova import host_records, service
 
     if not source:
@@ -215,7 +225,7 @@ def _read_ports(
 
 
 def read_flavors(command: base.PlacementCommand, source: str | None) -> list[Flavor]:
-    """Return the flavors of a file, or all flavors of Nova; none without the option."""
+    """Return the flavors of a file or of Nova; none without ``--flavors``."""
     return service_lists.read_records(command, 'flavors', source) or []
 
 
@@ -225,11 +235,16 @@ def make_flavor_requests(
     flavors: Sequence[Flavor],
     warn: Callable[[str], None],
 ) -> Iterator[tuple[Flavor, NovaRequest]]:
-    """Return Nova's request for each flavor that requires something; warn of the others."""
+    """Yield each flavor with Nova's request for a server of it.
+
+    Flavors that Nova or Placement refuses, or that ask for nothing, are left out with a warning.
+
+    :param warn: logs a sentence
+    """
     from placementclient.insight import owners, unknown_names
     from placementclient.nova.server_parts import Refusal
 
-    how = read_scheduling_options(command)
+    scheduling = read_scheduling_options(command)
     names = unknown_names.Names.from_snapshot(snapshot)
     is_owned = owners.is_owner_required(snapshot)
     if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
@@ -242,7 +257,7 @@ def make_flavor_requests(
     for flavor in flavors:
         subject = f'flavor {flavor.name}:'
         try:
-            request = how.build_request(flavor, is_owned=is_owned)
+            request = scheduling.build_request(flavor, is_owned=is_owned)
         except Refusal as reason:
             warn(f'{subject} Nova refuses it: {reason}')
             continue
@@ -254,7 +269,8 @@ def make_flavor_requests(
             warn(f'{subject} the number may be lower, as it leaves out {uncounted}')
         for absent in unknown_names.absent(names, request.first):
             sentence = unknown_names.sentence(absent)
-            warn(f'{subject} {replace_aggregate_uuids(sentence, how.sources.aggregates or ())}')
+            aggregates = scheduling.sources.aggregates or ()
+            warn(f'{subject} {replace_aggregate_uuids(sentence, aggregates)}')
         if request.first.common.resources or request.first.groups:
             yield flavor, request
         else:

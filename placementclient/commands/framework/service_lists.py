@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists of other services, from the service itself or from a file."""
+"""The lists of Nova and of other services, from the service itself or from files."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from placementclient.basis import errors
 from placementclient.commands.framework.option import Option
@@ -18,7 +18,7 @@ from placementclient.model.catalog import (
     SOURCES,
 )
 
-#: Why nothing is known of a host.
+#: The reason in the finding of a host.
 _CELL_DOWN = 'its cell does not answer Nova: its servers are in no list'
 
 if TYPE_CHECKING:
@@ -26,9 +26,14 @@ if TYPE_CHECKING:
     from placementclient.commands.framework.base import PlacementCommand
     from placementclient.model.findings import Finding
 
+T = TypeVar('T')
+
 
 def migrations_option(purpose: str) -> Option:
-    """Return the option for the list of migrations; the purpose is a clause."""
+    """Return the option ``--migrations``.
+
+    :param purpose: a clause for the help
+    """
     return Option(
         '--migrations <file>|nova',
         help=f'The migrations of servers, {purpose}: a list as JSON, or nova: ask Nova',
@@ -49,26 +54,31 @@ PROJECTS = Option(
 )
 
 
-class ListSource(NamedTuple):
-    """The source of a list: the word for its service, a request for it, and a parser.
+class ListSource(NamedTuple, Generic[T]):
+    """The source of a list: a service, or files with its answer.
 
-    :param join: joins several lists, where a command takes several
+    :param service: the word for the service in place of a file, such as ``nova``
+    :param ask: requests the list from the service
+    :param parse: returns the records of an answer; its second argument is the path for errors
+    :param join: joins the records of several files; None if only one may be given
     """
 
     service: str
-    ask: Callable[[Client], list[Any]]
-    parse: Callable[[Any, str], Any]
-    join: Callable[[list[Any]], Any] | None = None
+    ask: Callable[[Client], list[object]]
+    parse: Callable[[object, str], T]
+    join: Callable[[list[T]], T] | None = None
 
-    def read(self, command: PlacementCommand, *places: str, client: Client | None = None) -> Any:
-        """Return the records of files, or of the service where its word is given.
+    def read(self, command: PlacementCommand, *places: str, client: Client | None = None) -> T:
+        """Return the records of the service, or of files.
 
+        :param places: the word for the service, or paths
         :param client: asks the service; by default that of the command
         """
         lists = [self._read(command, place, client) for place in places]
         return self.join(lists) if self.join else lists[0]
 
-    def _read(self, command: PlacementCommand, place: str, client: Client | None) -> Any:
+    def _read(self, command: PlacementCommand, place: str, client: Client | None) -> T:
+        """Return the records of the service or of one file."""
         from placementclient.files import disk
 
         if place == self.service:
@@ -76,8 +86,8 @@ class ListSource(NamedTuple):
         return self.parse(disk.read_document(place), place)
 
 
-def make_sources() -> dict[str, ListSource]:
-    """Return the source of each list, by the name of the option."""
+def make_sources() -> dict[str, ListSource[Any]]:
+    """Return the source of each list, by the name of its option."""
     from placementclient.model.servers import join_servers
     from placementclient.nova import host_records, records, service
 
@@ -106,18 +116,22 @@ def make_sources() -> dict[str, ListSource]:
 
 
 def list_places(option: str | list[str] | None) -> list[str]:
-    """Return the files and services that the option for a list names."""
+    """Return the files and services that the option of a list names; none without the option."""
     return [option] if isinstance(option, str) else option or []
 
 
 def read_records(command: PlacementCommand, name: str, option: str | list[str] | None) -> Any:
-    """Return the records of a list of a file or a service, or ``None`` without its option."""
+    """Return the records of a list, or ``None`` without its option.
+
+    :param name: the name of the list in :func:`make_sources`
+    :param option: the files or the service that the operator has named
+    """
     return make_sources()[name].read(command, *list_places(option)) if option else None
 
 
 @contextlib.contextmanager
 def suggest_option_without_nova(option: str) -> Iterator[None]:
-    """Name the option that does without Nova, if Nova cannot be asked."""
+    """Raise an error that suggests an option with a file if Nova cannot be asked."""
     from placementclient.nova import service
 
     try:
@@ -127,9 +141,9 @@ def suggest_option_without_nova(option: str) -> Iterator[None]:
 
 
 def note_cells_down(command: PlacementCommand) -> list[Finding]:
-    """Return a note on each host whose cell does not answer Nova, and warn of these hosts.
+    """Return a finding for each host whose cell does not answer Nova, and warn of these hosts.
 
-    If Nova does not say which cells answer, the only note says that.
+    If Nova cannot be asked which cells answer, the only finding says so.
     """
     from placementclient.model.findings import Finding
     from placementclient.model.services import hosts_of_cells_down

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals that stop a command."""
+"""The signals SIGINT and SIGTERM, which stop a command."""
 
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 
 @contextlib.contextmanager
 def handle_signals() -> Iterator[None]:
-    """Let SIGTERM stop a command as Ctrl-C does, and a second signal stop the process at once."""
-    # The first waits for answers to what was sent. Only the main thread gets signals; one that has
-    # a handler of its own keeps it.
-    usual: dict[signal.Signals, Any] = {}
+    """Let SIGTERM and Ctrl-C raise KeyboardInterrupt; a second signal ends the process at once."""
+    # After the first one, the command waits for the answers to its requests. Only the main thread
+    # gets signals. A handler that the process has set itself stays.
+    usual: dict[signal.Signals, Callable[[int, FrameType | None], object] | int | None] = {}
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:
         for interruption in usual:

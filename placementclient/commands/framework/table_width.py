@@ -5,10 +5,15 @@ Columns that people act on are always there, and UUIDs are whole. Other columns 
 rest fits, and long texts are cut; a sentence says so.
 """
 
+from __future__ import annotations
+
 import argparse
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from cliff.formatters.table import TableFormatter
 
 #: The columns that are hidden on every terminal: they are for programs.
 _FOR_PROGRAMS = ('generation', 'is_damage')
@@ -50,7 +55,7 @@ class _Column:
     :ivar least: the width that its longest word needs, as far as words are not cut
     """
 
-    def __init__(self, name: str, cells: Sequence[Any]) -> None:
+    def __init__(self, name: str, cells: Sequence[object]) -> None:
         self.name, self.cells = name, cells
         texts = [str(cell) for cell in cells]
         self.longest = max(map(len, (name, *texts)))
@@ -59,15 +64,20 @@ class _Column:
         self.least = max((len(name), *map(self._find_least_width, parts)))
 
     def _find_least_width(self, part: str) -> int:
+        """Return the width that a word needs at least: commands and UUIDs are never cut."""
         is_whole = self.name == _COMMAND or _UUID.search(part)
         return len(part) if is_whole else min(len(part), _LONG)
 
     @property
     def is_empty(self) -> bool:
+        """Whether the table has rows and none of them has a value here."""
         return bool(self.cells) and all(cell in ('', None) for cell in self.cells)
 
-    def is_within(self, other: '_Column') -> bool:
-        """Return whether each cell is also part of the other column, as a UUID of a command."""
+    def is_within(self, other: _Column) -> bool:
+        """Return whether each cell is a word of the same row's cell in another column.
+
+        So is the UUID of a consumer in a command that names the consumer.
+        """
         pairs = zip(self.cells, other.cells, strict=True)
         return all(str(cell) in str(text).split() for cell, text in pairs)
 
@@ -75,21 +85,34 @@ class _Column:
 class FittedFormatter:
     """A formatter of cliff that prints tables no wider than a terminal.
 
+    :param formatter: prints the table that fits
+    :param width: the width of the terminal, in characters
+    :param warn: logs a sentence about hidden columns and cut texts
     :param hides: whether columns may be hidden: not those that the user has chosen
     """
 
     def __init__(
-        self, formatter: Any, width: int, warn: Callable[[str], None], *, hides: bool = True
+        self,
+        formatter: TableFormatter,
+        width: int,
+        warn: Callable[[str], None],
+        *,
+        hides: bool = True,
     ) -> None:
         self._formatter, self._width, self._warn, self._hides = formatter, width, warn, hides
         self._is_cut = False
 
     def emit_list(
-        self, names: Sequence[str], rows: Any, stdout: Any, parsed_args: argparse.Namespace
+        self,
+        names: Sequence[str],
+        rows: Iterable[Sequence[object]],
+        stdout: TextIO,
+        parsed_args: argparse.Namespace,
     ) -> None:
+        """Print rows as a table, without the columns that have no room."""
         listed = [tuple(row) for row in rows]
         cells = zip(*listed, strict=True) if listed else ((),) * len(names)
-        columns = [_Column(name, of_rows) for name, of_rows in zip(names, cells, strict=True)]
+        columns = [_Column(*column) for column in zip(names, cells, strict=True)]
         shown = self._choose_columns(columns) if self._hides and listed else columns
         widths = self._compute_widths(
             [column.longest for column in shown], [c.least for c in shown]
@@ -106,9 +129,13 @@ class FittedFormatter:
         )
 
     def emit_one(
-        self, names: Sequence[str], fields: Any, stdout: Any, parsed_args: argparse.Namespace
+        self,
+        names: Sequence[str],
+        fields: Sequence[object],
+        stdout: TextIO,
+        parsed_args: argparse.Namespace,
     ) -> None:
-        """Print the fields with line ends between their words; nothing is hidden or cut."""
+        """Print all fields of an object, with long texts on several lines."""
         width = self._width - _sum_widths([max(map(len, names), default=0), 0])
         lines = [
             '\n'.join(_wrap_words(cell, width)) if isinstance(cell, str) else cell
@@ -118,7 +145,7 @@ class FittedFormatter:
         self._formatter.emit_one(names, lines, stdout, parsed_args)
 
     def _choose_columns(self, columns: Sequence[_Column]) -> list[_Column]:
-        """Return the columns that have room, in their order."""
+        """Return the columns that have room on the terminal, in their order."""
         shown = [column for column in columns if column.name not in _FOR_PROGRAMS]
         for column in _order_hidden_columns(shown):
             if _sum_widths([other.least for other in shown]) <= self._width:
@@ -127,7 +154,11 @@ class FittedFormatter:
         return shown
 
     def _compute_widths(self, longest: Sequence[int], least: Sequence[int]) -> list[int]:
-        """Return the widths of columns: the widest give way, down to their longest words."""
+        """Return widths with which the table fits, as far as the longest words allow it.
+
+        :param longest: the width of the longest cell of each column
+        :param least: the width of the longest word of each column
+        """
         widths = list(longest)
         for _ in range(_sum_widths(widths) - self._width):
             slack = [place for place, width in enumerate(widths) if width > least[place]]
@@ -136,8 +167,11 @@ class FittedFormatter:
             widths[max(slack, key=widths.__getitem__)] -= 1
         return widths
 
-    def _wrap_cell(self, column: _Column, cell: Any, width: int) -> Any:
-        """Return a text with line ends between its words; other cells as they are."""
+    def _wrap_cell(self, column: _Column, cell: object, width: int) -> object:
+        """Return the text of a cell with line ends between its words, cut after a few lines.
+
+        Cells that are not texts are returned as they are.
+        """
         if not isinstance(cell, str) or len(cell) <= width:
             return cell
         lines = list(_wrap_words(cell, width))
@@ -153,7 +187,7 @@ class FittedFormatter:
         return '\n'.join(shown)
 
     def _warn_of_losses(self, hidden: Sequence[str]) -> None:
-        """Say which columns are hidden, and that texts are cut."""
+        """Warn of hidden columns and of cut texts."""
         names = f'Hidden columns: {", ".join(hidden)}' if hidden else ''
         cut = 'Some texts are cut' if self._is_cut else ''
         if names or cut:
@@ -162,7 +196,7 @@ class FittedFormatter:
 
 
 def _order_hidden_columns(columns: Sequence[_Column]) -> Iterator[_Column]:
-    """Return the columns that may be hidden, the least needed first."""
+    """Yield the columns that may be hidden, the least needed first."""
     by_name = {column.name: column for column in columns}
     commands = by_name.get(_COMMAND)
     repeated = [c for c in columns if commands and c is not commands and c.is_within(commands)]
@@ -176,11 +210,12 @@ def _order_hidden_columns(columns: Sequence[_Column]) -> Iterator[_Column]:
 
 
 def _sum_widths(widths: Sequence[int]) -> int:
+    """Return the width of a table with columns of these widths, with its borders."""
     return sum(widths) + 3 * len(widths) + 1
 
 
 def _wrap_words(text: str, width: int) -> Iterator[str]:
-    """Return a text in lines that end between its words."""
+    """Yield the lines of a text that is wrapped between its words."""
     line = ''
     for part in _PART.findall(text):
         if line and len(line) + len(part.rstrip()) > width:

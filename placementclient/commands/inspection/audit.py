@@ -260,7 +260,7 @@ class AuditProvider(ChangeCommand):
         from placementclient.render import findings as tables
 
         self.warn(tables.known_consumers(cloud, findings))
-        with progress.show_progress(self.app, self.log, repair.suspects(findings)) as show:
+        with progress.show_progress(self, repair.suspects(findings)) as show:
             return repair.prove(proof, findings, show)
 
     def _check_ids(self, ids: Collection[str]) -> None:

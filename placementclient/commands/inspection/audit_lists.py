@@ -100,7 +100,7 @@ class _ListReader:
         self._silent: dict[str, errors.PlacementError] = {}
         self._failing = set[str]()
 
-    def read(self, name: str, source: service_lists.ListSource, places: Sequence[str]) -> None:
+    def read(self, name: str, source: service_lists.ListSource[Any], places: Sequence[str]) -> None:
         """Read a list; one that cannot be used leaves out its checks."""
         from placementclient.nova import schema, service
 

@@ -87,13 +87,13 @@ class ExportCapacity(base.PlacementCommand):
         # Each reading finds the same again.
         self._warn_once = functools.cache(self.log.warning)
         if not self.args.serve:
-            families = self._read()
+            families = self._read_metrics()
             disk.write_text(self.args.output, metrics.text(families), disk.READABLE)
             return
         if self.args.output != disk.STANDARD:
             raise errors.UsageError('--serve and --output contradict each other')
-        where = metrics_server.address(self.args.serve)
-        self._collector = metrics_server.Collector(self._read, self.args.interval, self.log)
+        where = metrics_server.parse_address(self.args.serve)
+        self._collector = metrics_server.Collector(self._read_metrics, self.args.interval, self.log)
         # Without prometheus_client there is nothing to serve.
         self._collector.collect()
         metrics_server.serve(where, self._collector)
@@ -109,7 +109,8 @@ class ExportCapacity(base.PlacementCommand):
             client.session = metrics_server.BoundedSession(client.session, self._collector)
         return client
 
-    def _read(self) -> Sequence[Metric]:
+    def _read_metrics(self) -> Sequence[Metric]:
+        """Read the cloud and the lists of the options; return the metrics."""
         from placementclient.insight.capacity import fits
         from placementclient.nova import records, service
         from placementclient.placing.topology import Topology

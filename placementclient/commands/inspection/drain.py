@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
@@ -265,8 +265,8 @@ class PlanDrain(base.Lister):
         if source == NOVA:
             self._notes = service_lists.note_cells_down(self)
             lists = ('aggregates', 'server_groups', 'migrations')
-            document: Any = {name: getattr(service, name)(self.client) for name in lists}
-            document['servers'] = service.servers_with_zones(self.client)
+            answers = {name: getattr(service, name)(self.client) for name in lists}
+            document: object = {**answers, 'servers': service.servers_with_zones(self.client)}
         else:
             document = disk.read_document(source)
         how = server_options.read_scheduling_options(self)

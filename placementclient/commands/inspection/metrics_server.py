@@ -17,13 +17,15 @@ from placementclient.basis import errors
 from placementclient.render import metrics
 
 if TYPE_CHECKING:
+    from keystoneauth1.session import Session
     from prometheus_client.metrics_core import Metric
+    from requests import Response
 
 
 class BoundedSession:
-    """A keystoneauth session whose requests get no more time than the reading has left."""
+    """A keystoneauth session whose requests end with the time limit of the reading."""
 
-    def __init__(self, session: Any, collector: Collector) -> None:
+    def __init__(self, session: Session, collector: Collector) -> None:
         self._session, self._collector = session, collector
         # For requests to Keystone.
         session.timeout = min(session.timeout or collector.longest, collector.longest)
@@ -33,18 +35,23 @@ class BoundedSession:
 
     def request(
         self, url: str, method: str, *, timeout: float | None = None, **settings: Any
-    ) -> Any:
+    ) -> Response:
         """Send a request with the session, without retries, if there is time left."""
-        left = self._collector.left()
+        remaining = self._collector.compute_remaining_time()
         settings['connect_retries'] = 0
-        return self._session.request(url, method, timeout=min(timeout or left, left), **settings)
+        limit = min(timeout or remaining, remaining)
+        return self._session.request(url, method, timeout=limit, **settings)
 
-    def get(self, url: str, **settings: Any) -> Any:
+    def get(self, url: str, **settings: Any) -> Response:
+        """Send a GET request, as :meth:`request` does."""
         return self.request(url, 'GET', **settings)
 
 
-def address(text: str) -> tuple[str, int]:
-    """Parse ``127.0.0.1:9000``, ``[::1]:9000``, or ``:9000`` for all addresses."""
+def parse_address(text: str) -> tuple[str, int]:
+    """Return the address and the port of ``127.0.0.1:9000``, ``[::1]:9000``, or ``:9000`` for all.
+
+    :raises errors.UsageError: if the text has another form
+    """
     host, colon, port = text.rpartition(':')
     if not colon or not port.isdecimal() or int(port) > 65535:
         raise errors.UsageError(f'{text!r} is not of form <address>:<port>')
@@ -52,7 +59,11 @@ def address(text: str) -> tuple[str, int]:
 
 
 class _Figures(NamedTuple):
-    """The figures of one reading, with its time since 1970 and on the monotonic clock."""
+    """The metrics of one reading.
+
+    :ivar read_at: the time of the reading, in seconds since 1970
+    :ivar at: the same on the monotonic clock, in seconds
+    """
 
     families: Sequence[Metric] = ()
     read_at: float | None = None
@@ -60,10 +71,11 @@ class _Figures(NamedTuple):
 
 
 class Collector:
-    """The served metrics: the last good values, and their age.
+    """The metrics that are served: those of the last successful reading, and their age.
 
-    :param interval: how long to wait between two readings, in seconds
-    :ivar longest: the most seconds that a reading may take
+    :param read: reads the metrics
+    :param interval: the pause between two readings, in seconds
+    :ivar longest: the time limit of a reading, in seconds
     """
 
     def __init__(
@@ -79,27 +91,30 @@ class Collector:
         self._is_good = True
 
     def collect(self) -> Sequence[Metric]:
-        """Return the last good values, and whether they are too old now."""
+        """Return the last good metrics, and those that tell their age; Prometheus calls this."""
         figures = self._figures
         is_up = time.monotonic() - figures.at < self._fresh
         return [*figures.families, *metrics.reading(is_up, figures.read_at, self._seconds)]
 
     def stop(self) -> None:
-        """Refuse further requests."""
+        """Let every further request of the reading fail."""
         self._end = 0.0
 
-    def left(self) -> float:
-        """Return the remaining time of the reading, in seconds, or refuse further requests."""
-        left = self._end - time.monotonic()
-        if left <= 0:
+    def compute_remaining_time(self) -> float:
+        """Return the remaining time of the reading, in seconds.
+
+        :raises errors.PlacementError: if there is none
+        """
+        remaining = self._end - time.monotonic()
+        if remaining <= 0:
             raise errors.PlacementError(
                 f'The reading was not over after {self.longest:g} s: '
                 'a service hangs, or is too slow for the --interval'
             )
-        return left
+        return remaining
 
     def read(self) -> None:
-        """Read the values; after any error keep the earlier ones.
+        """Read the metrics; after an error, keep the earlier ones and log it once.
 
         :raises errors.PlacementError: if the first reading shows that the options are impossible
         """
@@ -128,13 +143,15 @@ class Collector:
 
 
 class Terminated(KeyboardInterrupt):
-    """A SIGTERM. Handlers of Ctrl-C handle it too."""
+    """Raised by a SIGTERM, like a Ctrl-C."""
 
 
 def serve(where: tuple[str, int], collector: Collector) -> None:
-    """Serve metrics and read their values repeatedly, until SIGTERM.
+    """Serve metrics and read them again and again, until SIGTERM.
 
-    Requests are answered from the beginning on, also while the first reading lasts.
+    Scrapes are answered from the beginning on, also during the first reading.
+
+    :param where: the address and the port
 
     :raises errors.PlacementError: if the address cannot be used
     """
@@ -145,7 +162,7 @@ def serve(where: tuple[str, int], collector: Collector) -> None:
 
     before = signal.signal(signal.SIGTERM, terminate)
     try:
-        with contextlib.suppress(Terminated), served(*where, collector) as port:
+        with contextlib.suppress(Terminated), run_server(*where, collector) as port:
             collector.read()
             collector.log.warning(f'Serving http://{where[0]}:{port}/metrics')
             while True:
@@ -156,8 +173,11 @@ def serve(where: tuple[str, int], collector: Collector) -> None:
 
 
 @contextlib.contextmanager
-def served(host: str, port: int, collector: Collector) -> Iterator[int]:
-    """Serve metrics in threads of prometheus_client's server; the value is the port."""
+def run_server(host: str, port: int, collector: Collector) -> Iterator[int]:
+    """Run the HTTP server of prometheus_client in threads; the value is its port.
+
+    :raises errors.PlacementError: if the address cannot be used
+    """
     from prometheus_client import CollectorRegistry, start_http_server
 
     registry = CollectorRegistry()

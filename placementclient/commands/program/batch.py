@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import io
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import sys
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TextIO
 
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
@@ -24,7 +25,7 @@ from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.files import system
 
-#: From good to bad; a status that is not among them, such as of a signal, is worse.
+#: The exit statuses from good to bad; any other, such as that of a signal, is worse.
 WORSE: tuple[int, ...] = (
     ExitStatus.DONE,
     ExitStatus.DIFFERS,
@@ -77,7 +78,7 @@ class Batch(base.PlacementCommand):
         if self.app.is_typed:
             raise errors.UsageError('A batch cannot run a batch')
         runner = BatchRunner(self.app, is_data=self.args.json_lines)
-        show = self._show_json if self.args.json_lines else self._show
+        show = self._print_json if self.args.json_lines else self._print_output
         # A program that writes to stdin may wait for the answer before its next line.
         path = self.args.file
         ahead = 0 if path == '-' else self.args.workers - 1
@@ -96,7 +97,7 @@ class Batch(base.PlacementCommand):
                     'the lines after it have changed nothing'
                 ):
                     show(command, output)
-                worst = max(worst, status, key=_badness)
+                worst = max(worst, status, key=_rank_status)
                 if not status:
                     done += 1
                     continue
@@ -110,7 +111,8 @@ class Batch(base.PlacementCommand):
         self.ending = f'{done} done{lines_failed}'
         return worst
 
-    def _show(self, command: CommandLine, output: CommandOutput) -> None:
+    def _print_output(self, command: CommandLine, output: CommandOutput) -> None:
+        """Print a line with the number, the exit status and the command, then its output."""
         text = excerpt(command.text, _SHOWN)
         head = f'# line {command.line}, exit status {output.status}: {text}\n'
         for stream, text in (
@@ -120,7 +122,8 @@ class Batch(base.PlacementCommand):
             stream.write(printable(text) if stream.isatty() else text)
             stream.flush()
 
-    def _show_json(self, command: CommandLine, output: CommandOutput) -> None:
+    def _print_json(self, command: CommandLine, output: CommandOutput) -> None:
+        """Print a command and its output as one line of JSON."""
         record = {'line': command.line, 'command': command.text, **output._asdict()}
         self.app.stdout.write(f'{json.dumps(record)}\n')
         self.app.stdout.flush()
@@ -129,7 +132,10 @@ class Batch(base.PlacementCommand):
 def _run_lines(
     runner: BatchRunner, commands: Iterable[CommandLine], ahead: int
 ) -> Generator[tuple[CommandLine, CommandOutput]]:
-    """Run the commands in order; consecutive read-only commands run in parallel."""
+    """Run commands in order, and yield each with its output; read-only ones run in parallel.
+
+    :param ahead: the number of read-only commands that may run beside the first one
+    """
     running: deque[tuple[CommandLine, Future[CommandOutput]]] = deque()
     pool = ThreadPoolExecutor(ahead + 1)
     try:
@@ -152,6 +158,7 @@ def _run_lines(
 def _wait_for(
     command: CommandLine, running: Future[CommandOutput]
 ) -> tuple[CommandLine, CommandOutput]:
+    """Return a command with its output as soon as it has ended."""
     try:
         return command, running.result()
     except KeyboardInterrupt:
@@ -159,19 +166,20 @@ def _wait_for(
 
 
 def _escape_heads(printed: str) -> str:
-    """Return the output of a command, with a space before lines that look like a head."""
+    """Return the output of a command, with a space before each line that begins with ``# line``."""
     if printed and not printed.endswith('\n'):
         printed += '\n'
     return _HEAD.sub(r'\1 ', printed)
 
 
-def _badness(status: int) -> int:
+def _rank_status(status: int) -> int:
+    """Return a number that is higher the worse an exit status is."""
     return WORSE.index(status) if status in WORSE else len(WORSE)
 
 
 @contextlib.contextmanager
 def _close_stdin() -> Iterator[None]:
-    """Keep a command from reading the rest of a batch that comes from stdin."""
+    """Give commands an empty stdin, so that none reads the lines of the batch."""
     stdin = sys.stdin
     with open(os.devnull, encoding='utf-8') as nothing:
         sys.stdin = nothing
@@ -182,7 +190,13 @@ def _close_stdin() -> Iterator[None]:
 
 
 class CommandLine(NamedTuple):
-    """A line of a batch, or the reason why it cannot be run."""
+    """A line of a batch.
+
+    :ivar line: its number, from 1 on
+    :ivar text: the line as it was typed
+    :ivar words: the words of the command
+    :ivar refusal: the error of a line that cannot be run; else empty
+    """
 
     line: int
     text: str
@@ -191,7 +205,10 @@ class CommandLine(NamedTuple):
 
 
 def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
-    """Yield the command lines of a file, without comments and empty lines."""
+    """Yield the command lines of a file; comments and empty lines are skipped.
+
+    :param path: the path of the file, for errors
+    """
     for number, line in enumerate(file, 1):
         content = line.removesuffix(b'\n').removesuffix(b'\r')
         if number == 1:
@@ -207,7 +224,10 @@ def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
 
 
 def _split_words(content: bytes) -> list[str]:
-    """Return the words of a line, as a shell splits them, without the program's name."""
+    """Return the words of a line as a shell splits them, without the name of the program.
+
+    :raises ValueError: if the line is too long, or has control characters
+    """
     if len(content) > LONGEST:
         raise ValueError(f'the line is longer than {LONGEST >> 10} KiB')
     try:
@@ -219,16 +239,17 @@ def _split_words(content: bytes) -> list[str]:
     if control := _CONTROL.search(text):
         name = control[0].encode('unicode_escape').decode()
         raise ValueError(f'control character {name} at column {control.start() + 1}')
-    lexer: Any = shlex.shlex(text, posix=True)
+    stream = io.StringIO(text)
+    lexer = shlex.shlex(stream, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ''
     words: list[str] = []
     # A comment begins where a word would begin.
-    while not _END.match(text, lexer.instream.tell()):
-        words.append(lexer.get_token())
+    while not _END.match(text, stream.tell()):
+        words.append(lexer.get_token() or '')
     return words[1:] if words and words[0] in _PROGRAMS else words
 
 
-def _open_commands(path: str, stdin: Any) -> contextlib.AbstractContextManager[BinaryIO]:
+def _open_commands(path: str, stdin: TextIO) -> contextlib.AbstractContextManager[BinaryIO]:
     """Open a file of commands; ``-`` is standard input."""
     if path == '-':
         return contextlib.nullcontext(stdin.buffer)

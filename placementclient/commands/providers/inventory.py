@@ -3,7 +3,6 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from placementclient import api
 from placementclient.api import attempts
@@ -25,11 +24,15 @@ from placementclient.model.inventories import FIELDS, Inventory
 from placementclient.model.requests import Filter
 from placementclient.render import columns
 
+#: The fields of an inventory, by name.
 Fields = Mapping[str, int | float]
 
 
-def ratio(text: str) -> float:
-    """Return a finite allocation ratio: the service fails on others."""
+def parse_ratio(text: str) -> float:
+    """Return an allocation ratio.
+
+    :raises ValueError: if it is not a finite number, on which Placement would fail
+    """
     ratio = float(text)
     if not math.isfinite(ratio):
         raise ValueError(text)
@@ -49,7 +52,7 @@ _FIELD_OPTIONS = tuple(
     Option(
         # osc-placement has underscores here.
         *dict.fromkeys((f'--{field}', f'--{field.replace("_", "-")}')),
-        type=ratio if field == 'allocation_ratio' else int,
+        type=parse_ratio if field == 'allocation_ratio' else int,
         required=field == 'total',
         help=help,
     )
@@ -100,9 +103,9 @@ class CreateInventory(base.ShowOne):
         return _write_inventory(self, api.inventory.create, self._check_absent)
 
     def _check_absent(self, present: Mapping[str, Inventory]) -> None:
-        """Refuse a class that has an inventory already.
+        """Refuse a class of which the provider has an inventory already.
 
-        Placement's own refusal would blame another client.
+        Placement's own error would be a conflict with another client.
         """
         name, provider = self.args.resource_class, self.args.provider
         if name in present:
@@ -132,9 +135,10 @@ def _write_inventory(
     send: Callable[..., Read[Inventory]],
     check: Callable[[Mapping[str, Inventory]], None],
 ) -> columns.Output:
-    """Send the inventory of the options; return its fields.
+    """Create or replace the inventory that the options describe; return its fields.
 
-    :param check: refuses the inventories that a provider has before, by class
+    :param send: the function of the API that sends the inventory
+    :param check: raises an error because of the inventories that the provider has, by class
     """
     client, uuid = command.client, command.provider_uuid
     name, expected = command.args.resource_class, command.args.generation
@@ -237,7 +241,9 @@ class ReplaceInventories(ChangeCommand):
         if not is_aggregate:
             uuid = self.provider_uuid
             try:
-                return columns.INVENTORY_OF_CLASS.rows(_make_rows(uuid, self._set(uuid, fields)))
+                return columns.INVENTORY_OF_CLASS.rows(
+                    _make_rows(uuid, self._set_inventories(uuid, fields))
+                )
             except InventoryInUse:
                 if not self.args.amend:
                     self.log.warning(
@@ -249,7 +255,11 @@ class ReplaceInventories(ChangeCommand):
         return self._set_members(fields)
 
     def _set_members(self, fields: Mapping[str, Fields]) -> columns.Output:
-        """Set every member of the aggregate; log each failure, and report them at the end."""
+        """Set the inventories of each provider in the aggregate ``<provider>``; return their table.
+
+        :param fields: the fields of each inventory, by resource class
+        :raises errors.PlacementError: after the last one, if some providers failed
+        """
         selection = Filter(
             member_of=filter_options.join_aggregates([self.args.provider], self.client)
         )
@@ -258,11 +268,11 @@ class ReplaceInventories(ChangeCommand):
             raise errors.BadArgument(
                 f'No resource providers found in aggregate with uuid {self.args.provider}.'
             )
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, object]] = []
         failed = 0
         for member in members:
             try:
-                rows += _make_rows(member.uuid, self._set(member.uuid, fields))
+                rows += _make_rows(member.uuid, self._set_inventories(member.uuid, fields))
             except errors.PlacementError as failure:
                 failed += 1
                 self.log.error(
@@ -275,7 +285,9 @@ class ReplaceInventories(ChangeCommand):
         output = columns.INVENTORY_OF_PROVIDER.rows(rows)
         return self.add_names(output, lambda: {member.uuid: member.name for member in members})
 
-    def _set(self, uuid: str, fields: Mapping[str, Fields]) -> Mapping[str, Fields]:
+    def _set_inventories(self, uuid: str, fields: Mapping[str, Fields]) -> Mapping[str, Fields]:
+        """Set the inventories of a provider by its UUID; return their fields by class."""
+
         def attempt() -> Mapping[str, Fields]:
             current = api.inventory.list(self.client, uuid)
             present = _list_fields(current.value)
@@ -300,7 +312,10 @@ class ReplaceInventories(ChangeCommand):
 
 
 def _parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
-    """``['VCPU=16', 'VCPU:reserved=2']`` as fields by class."""
+    """Return the fields of ``['VCPU=16', 'VCPU:reserved=2']`` by resource class.
+
+    :raises errors.BadArgument: if an argument has another form
+    """
     inventories: dict[str, dict[str, int | float]] = {}
     for argument in arguments:
         parts = argument.split('=')
@@ -319,15 +334,17 @@ def _parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]
 
 
 def _parse_value(name: str, field: str, text: str) -> int | float:
+    """Return the value of an inventory's field."""
     if field != 'allocation_ratio':
         return filter_options.parse_whole_number(text, f'{name}:{field}')
     try:
-        return ratio(text)
+        return parse_ratio(text)
     except ValueError:
         raise errors.BadArgument(f'{name}:{field}: {text!r} is not a number') from None
 
 
-def _make_rows(provider_uuid: str, inventories: Mapping[str, Fields]) -> list[dict[str, Any]]:
+def _make_rows(provider_uuid: str, inventories: Mapping[str, Fields]) -> list[dict[str, object]]:
+    """Return a row for each inventory of a provider."""
     return [
         {'resource_provider': provider_uuid, 'resource_class': name, **fields}
         for name, fields in inventories.items()
@@ -335,4 +352,5 @@ def _make_rows(provider_uuid: str, inventories: Mapping[str, Fields]) -> list[di
 
 
 def _list_fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, int | float]]:
+    """Return the fields of inventories by resource class."""
     return {name: item.as_fields() for name, item in inventories.items()}

@@ -22,10 +22,10 @@ class ListResourceProvider(base.Lister):
     options = (
         Option('--uuid', type=normalized, help='UUID of the resource provider'),
         Option('--match', '--name', dest='name', help='Name, or a pattern such as compute2*'),
-        *filter_options.filter_options(
+        *filter_options.make_filter_options(
             since={'resource': '1.4', 'required': '1.18', 'member-of': '1.3', 'in-tree': '1.14'}
         ),
-        filter_options.aggregate_uuid_option(since='1.3'),
+        filter_options.make_aggregate_uuid_option(since='1.3'),
         Flag(
             '--roots',
             since='1.14',
@@ -44,7 +44,7 @@ class ListResourceProvider(base.Lister):
             self.client,
             name=None if has_pattern else name,
             uuid=self.args.uuid,
-            matching=filter_options.parse_filter(self.client, vars(self.args)),
+            matching=filter_options.parse_filter(self.client, self.args),
         )
         if has_pattern:
             names = set(patterns.matching(name, (provider.name for provider in providers)))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.commands.providers.service_checks import Row
 
-#: What this program also uses where the service has it, and the microversions of these.
+#: The features that this program uses if Placement has them, with their microversions.
 _WISHES = {
     'reshape': endpoints.RESHAPE.since,
     'types of consumers': TYPED,
@@ -79,13 +79,16 @@ class CheckApi(base.Lister):
 
         users = {p: service_user(disk.read_text(p), p) for p in self.args.service_conf}
         rows = [
-            (p, *row) for p, user in users.items() for row in ServiceChecks(user, need[1]).rows()
+            (p, *row)
+            for p, user in users.items()
+            for row in ServiceChecks(user, need[1]).list_rows()
         ]
         if any(not is_met for *_, is_met in rows):
             self.exit_status = errors.ExitStatus.DIFFERS
         return self.list_column_names(), rows
 
     def _check_needs(self, client: Client, need: str, needed: Microversion) -> list[Row]:
+        """Return a row for each need; the exit status tells if the release needs a missing one."""
         _, highest = api.root.show(client)
         needs = {need: needed, **_WISHES}
         rows = [(name, str(since), str(highest), highest >= since) for name, since in needs.items()]
@@ -103,7 +106,11 @@ class CheckApi(base.Lister):
 
 
 def _find_need(release: str | None) -> tuple[str, Microversion]:
-    """Return the name of the need of a release, and the microversion that it needs."""
+    """Return the name of a release of Nova and the microversion that it needs.
+
+    :param release: a name, a number or a microversion; None: the newest release
+    :raises errors.UsageError: if there is no such release
+    """
     from placementclient.nova.releases import NEEDED, NUMBERS, name_of
 
     if release and release.startswith('1.'):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import email.utils
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.basis import errors
@@ -16,9 +16,11 @@ from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
 
 if TYPE_CHECKING:
+    from requests import Response
+
     from placementclient.nova.service_user import ServiceUser
 
-#: A need, what it needs, what there is, and whether it is met.
+#: The name of a need, the required value, the present value, and whether the need is met.
 Row = tuple[str, str, str, bool]
 #: From here on a token may be refused as expired, or as not valid yet.
 _LARGEST_SKEW = 60
@@ -26,9 +28,10 @@ _NOBODY = '00000000-0000-0000-0000-000000000000'
 
 
 class ServiceChecks:
-    """The needs of a service, in the order in which it meets them.
+    """Checks of Placement as the user of another service, such as nova-compute.
 
-    :param needed: the lowest microversion that it can use
+    :param user: the credentials and the endpoint of its configuration file
+    :param needed: the lowest microversion that the service can use
     """
 
     def __init__(self, user: ServiceUser, needed: Microversion) -> None:
@@ -39,15 +42,15 @@ class ServiceChecks:
             user.session, endpoint_override=user.endpoint_override, **user.selection
         )
 
-    def rows(self) -> Iterator[Row]:
-        """Yield a row for each need, up to a missing token or endpoint."""
+    def list_rows(self) -> Iterator[Row]:
+        """Run the checks and yield a row for each, up to a missing token or endpoint."""
         selection = self._user.selection
         where = f'{", ".join(selection["interface"])} in {selection["region_name"] or "any region"}'
         steps: tuple[tuple[str, str, Callable[[], tuple[str, bool]]], ...] = (
             ('authentication', 'token', self._authenticate),
-            ('endpoint', where, self._locate),
+            ('endpoint', where, self._find_endpoint),
             ('version', str(self._needed), self._compare_version),
-            ('read', 'GET /resource_providers', self._read),
+            ('read', 'GET /resource_providers', self._read_provider),
             ('reshape', f'role {endpoints.RESHAPE.roles}', self._try_reshape),
             ('clock', f'less than {_LARGEST_SKEW} s apart', self._compare_clock),
         )
@@ -60,33 +63,40 @@ class ServiceChecks:
             if not is_met and need in ('authentication', 'endpoint'):
                 return
 
-    def _note_date(self, answer: Any, **_: Any) -> None:
+    def _note_date(self, answer: Response, **_: object) -> None:
+        """Keep the date of an answer; a hook of requests."""
         self._date = answer.headers.get('Date')
 
     def _authenticate(self) -> tuple[str, bool]:
+        """Get a token; return the name of the user."""
         session = self._client.session
         with keystone.translated(session):
             session.get_auth_headers()
             return keystone.caller(session) or 'no Keystone', True
 
-    def _locate(self) -> tuple[str, bool]:
+    def _find_endpoint(self) -> tuple[str, bool]:
+        """Return the URL of Placement that the service finds, and whether there is one."""
         url = self._client.url
         return without_credentials(url or 'none'), url is not None
 
     def _compare_version(self) -> tuple[str, bool]:
+        """Return the highest microversion, and whether it is high enough."""
         _, highest = api.root.show(self._client)
         return str(highest), highest >= self._needed
 
-    def _read(self) -> tuple[str, bool]:
+    def _read_provider(self) -> tuple[str, bool]:
+        """Request a provider that does not exist, to see that the user may read."""
         api.resource_provider.list(self._client, uuid=_NOBODY)
         return 'yes', True
 
     def _compare_clock(self) -> tuple[str, bool]:
+        """Return the difference of the clocks, and whether tokens are valid with it."""
         if self._date is None:
             return 'not known: no answer has a date', True
         apart = abs(email.utils.parsedate_to_datetime(self._date).timestamp() - time.time())
         return f'{apart:.0f} s', apart < _LARGEST_SKEW
 
     def _try_reshape(self) -> tuple[str, bool]:
+        """Return the role of the reshaper, and whether the user has it."""
         is_allowed = api.reshaper.allowed(self._client)
         return f'role {endpoints.RESHAPE.roles}' if is_allowed else 'no', is_allowed

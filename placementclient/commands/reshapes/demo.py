@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from placementclient.basis import errors
 from placementclient.commands.framework import base
@@ -65,7 +64,7 @@ class DemoReshape(base.PlacementCommand):
 
         data = resources.files('placementclient.runs') / 'demo'
         with Direct.scratch(folder) as service, contextlib.chdir(folder):
-            self._session: Any = Session(auth=service)
+            self._session = Session(auth=service)
             self._scratch = http.Client(self._session, microversion.HIGHEST)
             with resources.as_file(data) as files:
                 left_out = shutil.ignore_patterns(_CLOUD, _START)

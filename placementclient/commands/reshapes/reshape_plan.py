@@ -129,7 +129,7 @@ class PlanReshape(base.ShowOne):
         snapshot, providers, trees = self._read(spec)
         migrations = service_lists.read_records(self, 'migrations', self.args.migrations)
         try:
-            with progress.show_progress(self.app, self.log) as show:
+            with progress.show_progress(self) as show:
                 plan = planner.plan_reshape(
                     snapshot,
                     spec,
@@ -177,7 +177,7 @@ class PlanReshape(base.ShowOne):
         from placementclient.reading import listing
 
         trees = listing.expanded(self.client, selection_options.select_trees(self))
-        with progress.show_progress(self.app, self.log) as show:
+        with progress.show_progress(self) as show:
             captured = reshaped.capture_specified(
                 self.client, spec, trees, workers=4, progress=show, expect=show.expect
             )

@@ -172,7 +172,7 @@ class VerifyReshape(base.Lister):
 
         plan = _read_plan(self)
         trees = plan.selected(self.args.tree)
-        with progress.show_progress(self.app, self.log, len(trees)) as show:
+        with progress.show_progress(self, len(trees)) as show:
             differences = engines.verify(
                 self.client,
                 plan,
@@ -222,7 +222,7 @@ def _carry_out(command: base.Lister, plan: Plan, total: int, *, backward: bool =
     from placementclient.runs import engines
 
     args = command.args
-    with progress.show_progress(command.app, command.log, total) as shown:
+    with progress.show_progress(command, total) as shown:
         return engines.apply(
             command.client,
             plan,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.commands.framework import base, cloud_options, option, selection_options
@@ -73,7 +73,7 @@ def _read_shown(command: DocumentCommand) -> Iterator[Tree]:
     return _read(command, traits=command.args.formatter != command.formatter_default)
 
 
-def _draw(command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, Any]) -> Text:
+def _draw(command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, object]) -> Text:
     """Return trees as text: with bars and colours on a terminal, plain in a pipe."""
     from placementclient.render import trees as render
 

@@ -19,10 +19,14 @@ class Terminal(io.StringIO):
         return True
 
 
+def command(app, log):
+    return SimpleNamespace(app=app, log=logging.getLogger(log))
+
+
 def test_progress_counts_states_on_one_line_and_removes_it(monkeypatch):
     monkeypatch.setattr(progress, '_PAUSE', -1)
     app = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
-    with progress.show_progress(app, logging.getLogger('quiet')) as show:
+    with progress.show_progress(command(app, 'quiet')) as show:
         show('host1')
         show.expect(4)
         show.warn('host\x1b[2J is gone')
@@ -45,7 +49,7 @@ def test_progress_counts_states_on_one_line_and_removes_it(monkeypatch):
 
 def test_progress_draws_few_of_many_steps():
     app = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
-    with progress.show_progress(app, logging.getLogger('quiet'), 10000) as show:
+    with progress.show_progress(command(app, 'quiet'), 10000) as show:
         for number in range(10000):
             show(f'host{number}')
     assert app.stderr.getvalue().count(ERASE) < 1000
@@ -55,7 +59,7 @@ def test_progress_draws_few_of_many_steps():
 def test_progress_is_logged_without_a_terminal_or_with_v(stream, caplog):
     app = SimpleNamespace(stderr=stream(), stdout=io.StringIO())
     caplog.set_level(logging.INFO)
-    with progress.show_progress(app, logging.getLogger('told'), 2) as show:
+    with progress.show_progress(command(app, 'told'), 2) as show:
         show('host1')
         show.warn('careful')
         show('host2', 'left alone', 'it differs')
@@ -66,7 +70,7 @@ def test_progress_is_logged_without_a_terminal_or_with_v(stream, caplog):
 def test_no_bar_is_drawn_where_stderr_goes_to_stdout():
     screen = Terminal()
     app = SimpleNamespace(stderr=screen, stdout=screen)
-    with progress.show_progress(app, logging.getLogger('quiet'), 2) as show:
+    with progress.show_progress(command(app, 'quiet'), 2) as show:
         show('host1: done')
     assert screen.getvalue() == ''
 
@@ -74,6 +78,6 @@ def test_no_bar_is_drawn_where_stderr_goes_to_stdout():
 def test_a_dumb_terminal_gets_no_escape_codes(monkeypatch):
     monkeypatch.setenv('TERM', 'dumb')
     app = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
-    with progress.show_progress(app, logging.getLogger('quiet'), 2) as show:
+    with progress.show_progress(command(app, 'quiet'), 2) as show:
         show('host1')
     assert app.stderr.getvalue() == ''
