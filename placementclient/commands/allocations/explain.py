@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient import api
 from placementclient.basis import wording
@@ -26,18 +26,60 @@ if TYPE_CHECKING:
     from placementclient.insight.candidates.group_hosts import GroupHosts
     from placementclient.model.servers import HostAggregate
     from placementclient.nova.server_request import NovaRequest
+    from placementclient.producers.inquiry import Unknown
 
-    #: An explanation, Nova's request, and what Placement grants by its second one.
-    _Explained = tuple[Explanation, NovaRequest | None, Offer | None]
-
-#: From here on the service looks for candidates in nested providers.
+#: The lowest microversion at which Placement looks for candidates in nested providers.
 _NESTED = Microversion(1, 29)
 
 
+_SERVER_OPTIONS = (
+    *server_options.CLOUD,
+    *server_options.SERVER,
+    *server_options.ONE,
+    server_group.OPTION,
+)
 _PRINT_REQUEST = Flag(
     '--print-request',
     help='With --flavor or --server: print the request of Nova, and ask Placement nothing',
 )
+
+
+class _ServerRequest(NamedTuple):
+    """Nova's request for a server.
+
+    :ivar aggregates: the host aggregates of Nova, whose names replace UUIDs in the output
+    :ivar group_uuid: the server group of the server; None without one
+    """
+
+    nova_request: NovaRequest
+    aggregates: Sequence[HostAggregate]
+    group_uuid: str | None = None
+
+
+class _Question(NamedTuple):
+    """The request to explain.
+
+    :ivar second: the request that Nova sends if the first one has no candidates; None: there is
+        only one
+    :ivar server: None if the operator has given the resources
+    """
+
+    first: CandidateRequest
+    second: CandidateRequest | None = None
+    server: _ServerRequest | None = None
+
+    def replace_aggregate_uuids(self, text: str) -> str:
+        """Return a text with the names of zones and aggregates in place of UUIDs of aggregates."""
+        aggregates = self.server.aggregates if self.server else ()
+        return server_options.replace_aggregate_uuids(text, aggregates)
+
+
+class _Answer(NamedTuple):
+    """A request with its explanation, and with what Placement grants by its second one."""
+
+    question: _Question
+    explanation: Explanation
+    fallback: Offer | None
 
 
 class ExplainCandidate(DocumentCommand):
@@ -87,54 +129,217 @@ class ExplainCandidate(DocumentCommand):
             'option names a file',
         ),
         _PRINT_REQUEST,
-        *server_options.CLOUD,
-        *server_options.SERVER,
-        *server_options.ONE,
-        server_group.OPTION,
+        *_SERVER_OPTIONS,
     )
 
     def text(self) -> Text:
-        from placementclient.render import explanations
-
         self._check_combination()
         if self.args.print_request:
             return self._print_request()
         is_calculated = self.args.snapshot or self.args.assume
-        explained = self._explain_snapshot if is_calculated else self._explain_live
         try:
-            explanation, nova_request, fallback = explained()
+            answer = self._explain_snapshot() if is_calculated else self._explain_live()
         except BadArgument as wrong:
             # "candidate list" ends with 1 for these, as osc-placement does.
             raise UsageError(str(wrong)) from None
-        if not explanation.is_met:
+        if not answer.explanation.is_met:
             self.exit_status = ExitStatus.INFEASIBLE
-        names = self.used_client.names if self.used_client else {}
-        filters = nova_request.filters if nova_request else ()
-        limit = self._group_hosts() if nova_request else None
-        shown = explanations.lines(explanation, self.args.hosts, fallback, filters, limit)
-        lines = [wording.with_names(self._name_places(line), names) for line in shown]
+        return self._make_text(answer)
+
+    @property
+    def _is_server(self) -> bool:
+        """Whether the request is that of Nova for a server."""
+        return bool(self.args.flavor or self.args.server)
+
+    def _check_combination(self) -> None:
+        """Refuse options that exclude each other, and those of a server without a server."""
+        if self.args.flavor and self.args.server:
+            raise UsageError('--server has a flavor: leave out --flavor')
+        if self._is_server:
+            return
+        for option in (_PRINT_REQUEST, *_SERVER_OPTIONS):
+            if option.is_set(self.args):
+                raise UsageError(f'{option.flags[-1]} is for --flavor and --server')
+
+    def _explain_live(self) -> _Answer:
+        """Explain the request by the answers of Placement."""
+        from placementclient.producers import inquiry
+        from placementclient.render import explanations
+
+        self.client.require('allocation candidate explain', _NESTED)
+        self.check_options()
+        question = self._make_question(self.client, self._has_owned_host)
+        unknown = inquiry.NOTHING
+        try:
+            explanation = self._ask_placement(question.first, unknown)
+        except errors.BadRequest:
+            unknown = inquiry.unknown(self.client, question.first)
+            if unknown == inquiry.NOTHING:
+                raise
+            self.warn(explanations.unknown(*unknown, is_nova=self._is_server))
+            explanation = self._ask_placement(question.first, unknown)
+        fallback = None
+        is_complete = explanation.is_met or unknown != inquiry.NOTHING
+        if question.second is not None and not is_complete:
+            fallback = inquiry.without_pcpu(self.client, question.second)
+        return _Answer(question, explanation, fallback)
+
+    def _ask_placement(self, request: CandidateRequest, unknown: Unknown) -> Explanation:
+        """Return the explanation of a request, for which Placement is asked.
+
+        :param unknown: the classes and traits that Placement does not know
+        """
+        from placementclient.insight.candidates.explanation import explain
+        from placementclient.producers import inquiry
+
+        index = inquiry.service_index(self.client, [request], unknown)
+        ask = inquiry.asker(self.client, request.limit, unknown)
+        return explain(request, index, ask, self.args.hosts)
+
+    def _has_owned_host(self) -> bool:
+        """Return whether Placement has a compute node with the trait OWNER_NOVA."""
+        from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
+
+        owned = Filter(required=(COMPUTE_NODE, OWNER_NOVA))
+        try:
+            return bool(api.resource_provider.list(self.client, matching=owned))
+        except errors.BadRequest:  # a service that does not know the trait
+            return False
+
+    def _explain_snapshot(self) -> _Answer:
+        """Explain the request by a snapshot, or by the cloud under assumptions."""
+        from placementclient.client.http import Client
+        from placementclient.insight import owners, unknown_names
+        from placementclient.insight.candidates import explanation, matching, service_faults
+        from placementclient.placing import candidate_count
+
+        snapshot = cloud_options.read_cloud(self).snapshot
+        # This client sends nothing: it only knows the microversions of options.
+        offline = Client(None, microversion.HIGHEST)
+        question = self._make_question(
+            offline,
+            lambda: owners.is_owner_required(snapshot),
+            lambda name: snapshot.existing(name).uuid,
+        )
+        first, second, server = question
+        names = unknown_names.Names.from_snapshot(snapshot)
+        for absent in unknown_names.absent(names, first):
+            self.log.warning(question.replace_aggregate_uuids(unknown_names.sentence(absent)))
+        self.warn(service_faults.service_faults(snapshot, first))
+        index = matching.snapshot_index(snapshot)
+        result = explanation.explain(first, index, hosts=self.args.hosts)
+        if server is not None and result.is_met:
+            limited = first._replace(limit=server.nova_request.first.limit)
+            result = replace(result, count=candidate_count.counted(index.topology, limited))
+        fallback = None
+        if second is not None and not result.is_met:
+            fallback = explanation.without_pcpu(second, index)
+        return _Answer(question, result, fallback)
+
+    def _make_question(
+        self,
+        client: Client,
+        is_owned: Callable[[], bool],
+        find: Callable[[str], str] | None = None,
+    ) -> _Question:
+        """Return the requests of the options.
+
+        :param client: refuses options that the microversion does not have
+        :param is_owned: returns whether Nova's request has the trait OWNER_NOVA
+        :param find: returns the UUID of a provider by its name or UUID; default: Placement is asked
+        """
+        request = parse_request(client, self.args, find, is_whole=not self._is_server)
+        if not self._is_server:
+            return _Question(request)
+        if request.groups or request.common.resources:
+            raise UsageError('--flavor says what is asked for: leave out --resource, --group')
+        server = self._make_server_request(is_owned())
+        nova_request = server.nova_request
+        if nova_request.impossible:
+            raise BadArgument(f'Placement refuses the request: {nova_request.impossible}')
+        requests = [part.restricted(request) for part in nova_request.requests]
+        return _Question(requests[0], requests[1] if len(requests) > 1 else None, server)
+
+    def _make_server_request(self, is_owned: bool | None) -> _ServerRequest:
+        """Return Nova's request for the server or the flavor; warn of the parts that it lacks.
+
+        :param is_owned: whether the request has the trait OWNER_NOVA; None: that is unknown
+        """
+        request = (
+            self._request_server(is_owned) if self.args.server else self._request_flavor(is_owned)
+        )
+        nova_request = request.nova_request
+        if self.args.print_request:
+            uncounted = nova_request.uncounted
+        elif nova_request.impossible:
+            uncounted = ()
+        else:
+            # The explanation itself has the filters.
+            uncounted = nova_request._replace(filters=()).uncounted
+        if uncounted:
+            subject = f'flavor {self.args.flavor}' if self.args.flavor else 'the server'
+            self.log.warning(f'{subject}: not counted: {", ".join(uncounted)}')
+        return request
+
+    def _request_server(self, is_owned: bool | None) -> _ServerRequest:
+        """Return Nova's request for the server of ``--server``."""
+        from placementclient.nova import records, service
+
+        uuid = self.args.server.lower()
+        document = service.server(self.client, uuid, is_whole=True)
+        if not document:
+            raise BadArgument(f'Nova has no server {uuid}')
+        server = records.scheduled(
+            document,
+            COMPUTE_SERVICE,
+            lambda server: server_options.read_images(self, self.args.images, [server]),
+        )
+        scheduling = server_options.read_scheduling_options(self, server)
+        groups = document[0].get('server_groups') or ()
+        return _ServerRequest(
+            scheduling.build_server_request(server, is_owned=is_owned),
+            scheduling.sources.aggregates or (),
+            next(iter(groups), None),
+        )
+
+    def _request_flavor(self, is_owned: bool | None) -> _ServerRequest:
+        """Return Nova's request for a server of the flavor of ``--flavor``."""
+        scheduling = server_options.read_scheduling_options(self)
+        flavor = server_options.read_flavor(self, self.args.flavors, self.args.flavor)
+        return _ServerRequest(
+            scheduling.build_request(flavor, is_owned=is_owned),
+            scheduling.sources.aggregates or (),
+        )
+
+    def _make_text(self, answer: _Answer) -> Text:
+        """Return the explanation as lines and as data."""
+        from placementclient.render import explanations
+
+        question, explanation, fallback = answer
         data = explanations.data(explanation, fallback)
-        if nova_request is not None:
-            data |= {'unknown': list(nova_request.unknown), 'filters': list(nova_request.filters)}
-        if limit is not None:
-            data['server_group'] = limit._asdict()
-        return Text(data, lines)
+        filters: Sequence[str] = ()
+        group_hosts = None
+        if question.server is not None:
+            nova_request = question.server.nova_request
+            filters = nova_request.filters
+            data |= {'unknown': list(nova_request.unknown), 'filters': list(filters)}
+            group_hosts = self._read_group_hosts(question.server.group_uuid)
+        if group_hosts is not None:
+            data['server_group'] = group_hosts._asdict()
+        lines = explanations.lines(explanation, self.args.hosts, fallback, filters, group_hosts)
+        names = self.used_client.names if self.used_client else {}
+        named = (question.replace_aggregate_uuids(line) for line in lines)
+        return Text(data, [wording.with_names(line, names) for line in named])
 
-    #: Those of Nova or of a file, which name zones.
-    aggregates: Sequence[HostAggregate] = ()
+    def _read_group_hosts(self, group_uuid: str | None) -> GroupHosts | None:
+        """Return the hosts that the server group allows; None without a group, or if unknown.
 
-    def _name_places(self, text: str) -> str:
-        return server_options.replace_aggregate_uuids(text, self.aggregates)
-
-    #: The server group that the server of Nova is in.
-    _group: str | None = None
-
-    def _group_hosts(self) -> GroupHosts | None:
-        """Return the condition of the server group, where there is one to ask for."""
+        :param group_uuid: the group of the server, unless ``--hint group`` names another one
+        """
         from placementclient.nova import service
 
         hints = dict(hint.split('=', 1) for hint in self.args.hint or () if '=' in hint)
-        group = hints.get('group', self._group)
+        group = hints.get('group', group_uuid)
         if group is None or (self.args.snapshot and not self.args.servers):
             return None
         try:
@@ -145,145 +350,8 @@ class ExplainCandidate(DocumentCommand):
             self.log.warning(f'Not known which hosts the server group leaves: {failure}')
             return None
 
-    @property
-    def _is_server(self) -> bool:
-        return bool(self.args.flavor or self.args.server)
-
-    def _check_combination(self) -> None:
-        if self.args.flavor and self.args.server:
-            raise UsageError('--server has a flavor: leave out --flavor')
-        servers = (
-            *server_options.CLOUD,
-            *server_options.SERVER,
-            *server_options.ONE,
-            server_group.OPTION,
-        )
-        for option in (_PRINT_REQUEST, *servers):
-            if option.is_set(self.args) and not self._is_server:
-                raise UsageError(f'{option.flags[-1]} is for --flavor and --server')
-
-    def _explain_live(self) -> _Explained:
-        from placementclient.insight.candidates.explanation import explain
-        from placementclient.producers import inquiry
-        from placementclient.render import explanations
-
-        self.client.require('allocation candidate explain', _NESTED)
-        self.check_options()
-
-        def is_owned() -> bool:
-            from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
-
-            try:
-                owned = Filter(required=(COMPUTE_NODE, OWNER_NOVA))
-                return bool(api.resource_provider.list(self.client, matching=owned))
-            except errors.BadRequest:  # a service that does not know the trait
-                return False
-
-        requests, nova_request = self._make_requests(self.client, is_owned)
-        first, *others = requests
-
-        def explained(unknown: inquiry.Unknown) -> Explanation:
-            index = inquiry.service_index(self.client, [first], unknown)
-            ask = inquiry.asker(self.client, first.limit, unknown)
-            return explain(first, index, ask, self.args.hosts)
-
-        unknown = inquiry.NOTHING
-        try:
-            explanation = explained(unknown)
-        except errors.BadRequest:
-            unknown = inquiry.unknown(self.client, first)
-            if unknown == inquiry.NOTHING:
-                raise
-            self.warn(explanations.unknown(*unknown, is_nova=self._is_server))
-            explanation = explained(unknown)
-        fallback = None
-        if others and not explanation.is_met and unknown == inquiry.NOTHING:
-            fallback = inquiry.without_pcpu(self.client, others[0])
-        return explanation, nova_request, fallback
-
-    def _explain_snapshot(self) -> _Explained:
-        from placementclient.client.http import Client
-        from placementclient.insight import owners, unknown_names
-        from placementclient.insight.candidates import explanation, matching, service_faults
-        from placementclient.placing import candidate_count
-
-        snapshot = cloud_options.read_cloud(self).snapshot
-        # Nothing is sent: it only knows what each option needs.
-        nobody = Client(None, microversion.HIGHEST)
-        requests, nova_request = self._make_requests(
-            nobody,
-            lambda: owners.is_owner_required(snapshot),
-            lambda name: snapshot.existing(name).uuid,
-        )
-        names = unknown_names.Names.from_snapshot(snapshot)
-        first, *others = requests
-        absent = map(unknown_names.sentence, unknown_names.absent(names, first))
-        self.warn(map(self._name_places, absent))
-        self.warn(service_faults.service_faults(snapshot, first))
-        index = matching.snapshot_index(snapshot)
-        result = explanation.explain(first, index, hosts=self.args.hosts)
-        if nova_request is not None and result.is_met:
-            limited = first._replace(limit=nova_request.first.limit)
-            result = replace(result, count=candidate_count.counted(index.topology, limited))
-        offers = (explanation.without_pcpu(second, index) for second in others)
-        return result, nova_request, None if result.is_met else next(offers, None)
-
-    def _make_requests(
-        self,
-        client: Client,
-        is_owned: Callable[[], bool],
-        find: Callable[[str], str] | None = None,
-    ) -> tuple[Sequence[CandidateRequest], NovaRequest | None]:
-        """Return the requests of the options, and Nova's request."""
-        request = parse_request(client, self.args, find, is_whole=not self._is_server)
-        if not self._is_server:
-            return [request], None
-        if request.groups or request.common.resources:
-            raise UsageError('--flavor says what is asked for: leave out --resource, --group')
-        nova_request = self._make_nova_request(is_owned())
-        if nova_request.impossible:
-            raise BadArgument(f'Placement refuses the request: {nova_request.impossible}')
-        return [part.restricted(request) for part in nova_request.requests], nova_request
-
-    def _make_nova_request(self, is_owned: bool | None) -> NovaRequest:
-        """Return Nova's request for a server of the flavor, or for the server; log the rest."""
-        from placementclient.nova import records, service
-
-        name = self.args.flavor
-        if self.args.server:
-            uuid = self.args.server.lower()
-            document = service.server(self.client, uuid, is_whole=True)
-            if not document:
-                raise BadArgument(f'Nova has no server {uuid}')
-            server = records.scheduled(
-                document,
-                COMPUTE_SERVICE,
-                lambda server: server_options.read_images(self, self.args.images, [server]),
-            )
-            self._group = next(iter(document[0].get('server_groups') or ()), None)
-            how = server_options.read_scheduling_options(self, server)
-            nova_request = how.build_server_request(server, is_owned=is_owned)
-        else:
-            how = server_options.read_scheduling_options(self)
-            flavors = server_options.read_flavors(self, self.args.flavors)
-            by_name = {flavor.name: flavor for flavor in flavors}
-            if name not in by_name:
-                raise BadArgument(
-                    f'No flavor is called {name!r}: see openstack flavor list --all'
-                    f'{wording.suggestion(name, by_name)}'
-                )
-            nova_request = how.build_request(by_name[name], is_owned=is_owned)
-        self.aggregates = how.sources.aggregates or ()
-        # The answer itself has the filters.
-        uncounted = nova_request._replace(filters=()).uncounted
-        if self.args.print_request:
-            uncounted = nova_request.uncounted
-        if uncounted and (self.args.print_request or not nova_request.impossible):
-            subject = f'flavor {name}' if name else 'the server'
-            self.log.warning(f'{subject}: not counted: {", ".join(uncounted)}')
-        return nova_request
-
     def _print_request(self) -> Text:
+        """Return the paths of Nova's requests to Placement, which are not sent."""
         from placementclient.api import query
         from placementclient.nova.server_request import MICROVERSION
 
@@ -292,7 +360,7 @@ class ExplainCandidate(DocumentCommand):
             from placementclient.insight import owners
 
             is_owned = owners.is_owner_required(cloud_options.read_cloud(self).snapshot)
-        nova_request = self._make_nova_request(is_owned)
+        nova_request = self._make_server_request(is_owned).nova_request
         if nova_request.impossible:
             self.log.warning(f'Placement refuses the request: {nova_request.impossible}')
         paths = [query.of_scheduler(request) for request in nova_request.requests]

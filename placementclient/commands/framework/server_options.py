@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from placementclient.basis import errors
-from placementclient.basis.wording import listed
+from placementclient.basis.wording import listed, suggestion
 from placementclient.commands.framework import base, service_lists
 from placementclient.commands.framework.option import Flag, Option, group_options
 from placementclient.model.catalog import CYBORG, GLANCE, NEUTRON, NOVA
@@ -227,6 +227,19 @@ def _read_ports(
 def read_flavors(command: base.PlacementCommand, source: str | None) -> list[Flavor]:
     """Return the flavors of a file or of Nova; none without ``--flavors``."""
     return service_lists.read_records(command, 'flavors', source) or []
+
+
+def read_flavor(command: base.PlacementCommand, source: str, name: str) -> Flavor:
+    """Return a flavor of a file or of Nova, by its name or its ID.
+
+    :raises errors.BadArgument: if there is none
+    """
+    flavors = read_flavors(command, source)
+    for flavor in flavors:
+        if name in (flavor.name, flavor.id):
+            return flavor
+    near = suggestion(name, [flavor.name for flavor in flavors])
+    raise errors.BadArgument(f'No flavor is called {name!r}: see openstack flavor list --all{near}')
 
 
 def make_flavor_requests(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
-from placementclient.basis.wording import suggestion
 from placementclient.commands.framework import (
     base,
     cloud_options,
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from placementclient.insight.drain.nova_facts import Knowledge
     from placementclient.insight.drain.plan import DrainVerdict
     from placementclient.model.findings import Finding
-    from placementclient.model.servers import Flavor, Server
+    from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
     from placementclient.nova.images import Images
     from placementclient.render.drains import DrainAnswer
@@ -301,7 +300,7 @@ class PlanDrain(base.Lister):
         from placementclient.render import rooms
 
         name = self.args.for_flavor
-        flavor = self._flavor(name)
+        flavor = server_options.read_flavor(self, self.args.flavors or NOVA, name)
         for _, request in server_options.make_flavor_requests(
             self, cloud.snapshot, [flavor], lambda text: self.warn([text])
         ):
@@ -316,15 +315,6 @@ class PlanDrain(base.Lister):
             )
             return rooms.answer_room(cloud, new, decision)
         raise errors.BadArgument(f'No server of the flavor {name} can be placed')
-
-    def _flavor(self, name: str) -> Flavor:
-        """Return a flavor by its name or ID."""
-        flavors = server_options.read_flavors(self, self.args.flavors or NOVA)
-        for flavor in flavors:
-            if name in (flavor.name, flavor.id):
-                return flavor
-        names = [flavor.name for flavor in flavors]
-        raise errors.BadArgument(f'There is no flavor {name}{suggestion(name, names)}')
 
     def _lose(self, cloud: DrainCloud, hosts: Sequence[str]) -> base.Output:
         from placementclient.insight.drain import host_failure

@@ -99,7 +99,10 @@ def test_a_snapshot_needs_a_file_of_flavors(placement, plan):
 
 def test_an_unknown_flavor_is_refused_with_a_like_one(placement, plan):
     result = placement(f'{plan} --for-flavor m1.larg')
-    message = 'There is no flavor m1.larg. Did you mean "m1.large"?\n'
+    message = (
+        "No flavor is called 'm1.larg': see openstack flavor list --all. "
+        'Did you mean "m1.large"?\n'
+    )
     assert result == Result(1, '', message)
 
 

@@ -11,7 +11,7 @@ import pytest
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import printable
 from placementclient.client.http import Client
-from placementclient.commands.program.batch import LONGEST, WORSE, _badness
+from placementclient.commands.program.batch import LONGEST, WORSE, _rank_status
 from tests.programs import Result
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.clouds import changed, save, small
@@ -386,7 +386,7 @@ def test_a_command_that_prints_a_file_prints_what_it_prints_by_itself(
 
 def test_the_order_from_good_to_bad_knows_every_status():
     assert set(WORSE) == set(ExitStatus)
-    assert sorted([130, 1, 0, 3, 2, 6, 4, 5], key=_badness) == [0, 3, 5, 4, 6, 1, 2, 130]
+    assert sorted([130, 1, 0, 3, 2, 6, 4, 5], key=_rank_status) == [0, 3, 5, 4, 6, 1, 2, 130]
 
 
 def test_a_batch_prints_no_control_characters_on_a_terminal(batch, service, monkeypatch):
