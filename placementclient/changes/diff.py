@@ -4,17 +4,20 @@
 Pure. :func:`diff` and :func:`placementclient.changes.simulation.simulate` are each other's test.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 from placementclient.changes import operations as ops
-from placementclient.changes import transfers
+from placementclient.changes.transfers import transfer_at_once, transfer_in_steps
 from placementclient.model.plans import Change
 from placementclient.model.providers import temporary_name
 from placementclient.model.snapshots import Snapshot
 
+#: Returns the operations between the inventories and allocations of two snapshots.
+Transfer = Callable[[Snapshot, Snapshot], Iterable[ops.Operation]]
+
 
 def diff(
-    before: Snapshot, after: Snapshot, *, is_atomic: bool = False
+    before: Snapshot, after: Snapshot, transfer: Transfer = transfer_in_steps
 ) -> tuple[ops.Operation, ...]:
     """Return the operations that lead from one snapshot to another; none if they are equal.
 
@@ -25,10 +28,10 @@ def diff(
     :param before: all providers and consumers that change, as they are
     :param after: the same part in its desired state: a provider or consumer that is missing
         goes. Every allocation has an inventory
-    :param is_atomic: whether all inventories and allocations change in one request
+    :param transfer: of inventories and allocations: in steps, or in one request
     """
     tree = _Positions(before, after)
-    transferred = list(transfers.operations(before, after, is_atomic=is_atomic))
+    transferred = list(transfer(before, after))
     emptied = {
         change.provider_uuid
         for operation in transferred
@@ -47,8 +50,8 @@ def diff(
 
 def operations_of(change: Change, *, backward: bool = False) -> tuple[ops.Operation, ...]:
     """Return the operations of a change, or of its rollback."""
-    sides = (change.after, change.before) if backward else (change.before, change.after)
-    return diff(*sides, is_atomic=change.is_atomic)
+    transfer = transfer_at_once if change.is_atomic else transfer_in_steps
+    return diff(*change.sides(backward=backward), transfer)
 
 
 def _names(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:

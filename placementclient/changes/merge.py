@@ -13,10 +13,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from placementclient.changes.diff import diff
+from placementclient.changes.diff import Transfer, diff
 from placementclient.changes.obstacles import additions, obstacle, retained
 from placementclient.changes.operations import Operation, merge_names
 from placementclient.changes.summary import shown
+from placementclient.changes.transfers import transfer_in_steps
 from placementclient.changes.written_values import WrittenValues, comparable
 from placementclient.model.consumers import Allocations, Consumer, gained
 from placementclient.model.findings import Finding
@@ -50,7 +51,6 @@ def merge(
     live: Snapshot,
     sent: Iterable[Operation] | None = None,
     *,
-    is_atomic: bool = False,
     is_back: bool = False,
 ) -> Merged:
     """Merge the change from one snapshot to another with a third one.
@@ -62,36 +62,41 @@ def merge(
     :param live: at least the same providers and consumers, as they are
     :param sent: operations of this change that were sent before: what they changed is its own;
         ``None``: they are not known
-    :param is_atomic: whether an inventory that changes is compared whole, as it moves whole
     :param is_back: whether this is a rollback: it gives nothing to a consumer whose allocations
         another client had deleted before the change was applied, and makes no provider again that
         another client had deleted, unless a consumer or a child needs it
     """
-    merging = _Merge(before, after, live, WrittenValues(sent), is_atomic, is_back)
-    merging.merge_providers()
-    merging.merge_consumers()
-    desired = Snapshot(merging.states.values(), merging.consumers.values())
-    return Merged(diff(live, desired, is_atomic=is_atomic), tuple(merging.obstacles))
+    return Merge(before, after, live, WrittenValues(sent), is_back).merged()
 
 
-class _Merge:
+class Merge:
+    """A merge of a change that is made in steps."""
+
+    _transfer: Transfer = staticmethod(transfer_in_steps)
+
     def __init__(
         self,
         before: Snapshot,
         after: Snapshot,
         live: Snapshot,
         written: WrittenValues,
-        is_atomic: bool,
         is_back: bool,
     ) -> None:
         self._before, self._after, self._live, self._written = before, after, live, written
         # Only a rollback that knows its own requests knows the deletions of others.
-        self._is_atomic, self._is_back = is_atomic, is_back and written.is_complete
+        self._is_back = is_back and written.is_complete
         self._is_forward = not is_back
         self.states = dict(live.providers)
         self.consumers = dict(live.consumers)
         self.obstacles: list[Finding] = []
         self._planned_for = _gains((), after.consumers.values())
+
+    def merged(self) -> Merged:
+        """Return the remaining operations, and the obstacles."""
+        self.merge_providers()
+        self.merge_consumers()
+        desired = Snapshot(self.states.values(), self.consumers.values())
+        return Merged(diff(self._live, desired, self._transfer), tuple(self.obstacles))
 
     def merge_providers(self) -> None:
         for uuid in {**self._before.providers, **self._after.providers}:
@@ -118,10 +123,7 @@ class _Merge:
             )
         if self._is_back:
             self._skip_deleted()
-        self._refuse_overcommitted()
-        if self._is_atomic and not self._is_forward:
-            # Forward the planner has judged the units; other changes have temporary inventory.
-            self._refuse_unadmitted()
+        self._refuse_inadmissible()
         self._refuse_dependents()
         self._keep_used_inventories()
 
@@ -168,7 +170,7 @@ class _Merge:
             if decided == (self.states, self.consumers):
                 return
 
-    def _refuse_overcommitted(self) -> None:
+    def _refuse_inadmissible(self) -> None:
         """Refuse allocations for which there is no room any more, though there was when planned."""
         gains = self._gains()
         for consumer in list(self.consumers.values()):
@@ -180,18 +182,6 @@ class _Merge:
                 and self._is_full(state, name, gains)
             )
             if message := next(full, None):
-                self._refuse(consumer, message)
-
-    def _refuse_unadmitted(self) -> None:
-        """Refuse allocations that the units of an inventory do not admit."""
-        for consumer in list(self.consumers.values()):
-            refused = (
-                f'{state.name} does not admit {amount} {name} by its {", ".join(refusing)}'
-                for state, name, amount in self._set_amounts(consumer)
-                if (inventory := state.inventories.get(name))
-                and (refusing := inventory.units.refusing(amount))
-            )
-            if message := next(refused, None):
                 self._refuse(consumer, message)
 
     def _set_amounts(self, consumer: Consumer) -> Iterator[tuple[ProviderState, str, int]]:
@@ -222,19 +212,17 @@ class _Merge:
 
     def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
         """Return True if more would be used than there is, and than was planned."""
+        # Only an inventory that was reviewed as overcommitted may be so now.
         planned = self._after.providers.get(state.uuid)
-        used = planned.used(name) if planned else 0
-        if not self._is_atomic:
-            # The usages may not have been read.
-            used = max(used, self._planned_for[state.uuid][name])
-        # Only an inventory that was reviewed as overcommitted may be so now. The one request that
-        # takes a reshape back may add nothing to it.
-        is_reviewed = planned is None or planned.capacity(name) < used
-        is_one_request = self._is_atomic and not self._is_forward
-        if is_one_request and gains[state.uuid][name] > 0:
-            is_reviewed = False
-        reviewed = used if is_reviewed else 0
+        used = self._planned_usage(state.uuid, name)
+        reviewed = used if planned is None or planned.capacity(name) < used else 0
         return self._amount_used(state.uuid, name, gains) > max(state.capacity(name), reviewed)
+
+    def _planned_usage(self, uuid: str, name: str) -> int:
+        """Return how much of a class of a provider is used after the change, as it was planned."""
+        planned = self._after.providers.get(uuid)
+        # The usages may not have been read.
+        return max(planned.used(name) if planned else 0, self._planned_for[uuid][name])
 
     def _delete_provider(self, before: ProviderState | None, live: ProviderState | None) -> None:
         assert before is not None
@@ -281,15 +269,13 @@ class _Merge:
         for name in {**before.inventories, **after.inventories}:
             sides = (state.inventories.get(name) for state in (before, after, live))
             was, desired, now = sides
-            if now == desired:
-                continue
             # Without the temporary room of an inventory that does not change otherwise.
-            now = self._written.without(live.uuid, name, now) if now != was else now
+            now = self._written.without(live.uuid, name, now) if now not in (was, desired) else now
             if now in (was, desired):
                 merged = desired
             elif was == desired:
                 merged = now
-            elif was is None or desired is None or now is None or self._is_atomic:
+            elif was is None or desired is None or now is None:
                 self._note_obstacle(after, name, was, desired, now)
                 continue
             else:
@@ -303,6 +289,7 @@ class _Merge:
     def _merge_fields(
         self, state: ProviderState, name: str, sides: tuple[Inventory, Inventory, Inventory]
     ) -> Inventory:
+        """Return a live inventory with the fields of the change that nobody else has changed."""
         was, desired, now = (inventory.as_fields() for inventory in sides)
         changed = {key for key in was if was[key] != desired[key]}
         for key in sorted(changed):

@@ -4,9 +4,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from placementclient.changes import transfers
 from placementclient.changes.diff import diff
 from placementclient.changes.simulation import simulate
+from placementclient.changes.transfers import successions
 from placementclient.model.connected import connected
 from placementclient.model.plans import (
     Change,
@@ -74,7 +74,7 @@ def _concerned(
         # Only its owner changes: any of its trees will do.
         roots = roots_of(changing or pair.provider_uuids)
         yield ('consumer', uuid, ''), roots if changing else roots[:1]
-    names = set(transfers.successions(before, after))
+    names = set(successions(before, after))
     for uuid, state in after.providers.items():
         holder = before.named(state.name)
         if holder is not None and holder.uuid != uuid:

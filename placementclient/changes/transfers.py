@@ -35,18 +35,13 @@ class _ProviderGroup(NamedTuple):
     pairs: Sequence[ConsumerChange]
 
 
-def operations(
-    before: Snapshot, after: Snapshot, *, is_atomic: bool = False
-) -> Iterator[Operation]:
+def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     """Return the operations between the inventories and allocations of two snapshots.
 
-    :param is_atomic: whether all of them change in one request
+    As few as possible share a request: only where neither order would do.
     """
     pairs = list(changed_consumers(before, after))
     room = _TransferRoom(before, after, pairs)
-    if is_atomic:
-        yield from _at_once(room, pairs)
-        return
     groups = _groups(room, pairs, successions(before, after))
     reshaped = [group for group in groups if room.is_exchange(group)]
     moving = {pair.uuid: pair for group in reshaped for pair in group.pairs}
@@ -64,7 +59,10 @@ def operations(
     yield from _inventories(between, room.after, room.gone)
 
 
-def _at_once(room: _TransferRoom, pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
+def transfer_at_once(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
+    """Return one operation that changes the inventories and allocations, and those of owners."""
+    pairs = list(changed_consumers(before, after))
+    room = _TransferRoom(before, after, pairs)
     changed = {uuid for uuid, inventories in room.after.items() if inventories != room.before[uuid]}
     if changed or any(pair.moves for pair in pairs):
         yield _reshape(room.before, room.after, _ProviderGroup(changed, pairs))

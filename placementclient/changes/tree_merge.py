@@ -4,6 +4,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from placementclient.changes.atomic_merge import merge_at_once
 from placementclient.changes.merge import Merged, merge
 from placementclient.changes.obstacles import obstacle
 from placementclient.changes.operations import Operation
@@ -34,12 +35,10 @@ def merge_change(
     :param backward: of the way back
     """
     around = preparation(change)
-    is_whole = around is not None and not _is_moved(change, live, backward)
-    part = change if is_whole or around is None else around
-    sides = (part.after, part.before) if backward else (part.before, part.after)
-    merged = merge(*sides, live, sent, is_atomic=is_whole, is_back=backward)
-    if not is_whole:
-        return merged
+    if around is None or _is_moved(change, live, backward):
+        part = around or change
+        return merge(*part.sides(backward=backward), live, sent, is_back=backward)
+    merged = merge_at_once(*change.sides(backward=backward), live, is_back=backward)
     drifts = _newcomers(change, live, backward=True) if backward else _preconditions(change, live)
     obstacles = sorted(drifts, key=lambda drift: not drift.is_error) or merged.obstacles
     return Merged(() if obstacles else merged.operations, tuple(obstacles[:1]), is_whole=True)

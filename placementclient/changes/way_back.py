@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from placementclient.changes.merge import Merged, merge
+from placementclient.changes.atomic_merge import merge_at_once
+from placementclient.changes.merge import Merged
 from placementclient.changes.obstacles import obstacle
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
@@ -29,7 +30,7 @@ def merge_back(change: Change, live: Snapshot) -> tuple[Change, Merged]:
     if trip.obstacles:
         return returned, Merged((), tuple(trip.obstacles))
     sides = returned.after, returned.before
-    return returned, merge(*sides, live, is_atomic=True, is_back=True)
+    return returned, merge_at_once(*sides, live, is_back=True)
 
 
 class _ReturnTrip:

@@ -283,6 +283,10 @@ class Change:
         """The consumers whose allocations or owners change, by UUID."""
         return tuple(changed_consumers(self.before, self.after))
 
+    def sides(self, *, backward: bool = False) -> tuple[Snapshot, Snapshot]:
+        """Return the states before and after the change, or before and after its rollback."""
+        return (self.after, self.before) if backward else (self.before, self.after)
+
     def local_providers(self) -> Iterator[ProviderChange]:
         """The providers without the sharing ones of other trees."""
         roots = self.roots

@@ -58,6 +58,7 @@ PURE = (
         'changes.obstacles',
         'changes.phases',
         'changes.merge',
+        'changes.atomic_merge',
         'changes.tree_merge',
         'changes.summary',
         'changes.way_back',

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An atomic change that was decided on an earlier state, merged with the present one. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from placementclient.changes.merge import Merge, Merged
+from placementclient.changes.transfers import transfer_at_once
+from placementclient.changes.written_values import WrittenValues
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+
+def merge_at_once(
+    before: Snapshot, after: Snapshot, live: Snapshot, *, is_back: bool = False
+) -> Merged:
+    """Merge an atomic change from one snapshot to another with a third one, as :func:`merge` does.
+
+    An inventory that changes moves whole, so all its fields have to be as the change expects them.
+    """
+    kind = _AtomicRollback if is_back else _AtomicMerge
+    return kind(before, after, live, WrittenValues(None), is_back).merged()
+
+
+class _AtomicMerge(Merge):
+    """A merge of a change whose inventories and allocations move in one request."""
+
+    _transfer = staticmethod(transfer_at_once)
+
+    def _merge_fields(
+        self, state: ProviderState, name: str, sides: tuple[Inventory, Inventory, Inventory]
+    ) -> Inventory:
+        """Refuse an inventory that others have changed: the request would replace it whole."""
+        self._note_obstacle(state, name, *sides)
+        return sides[2]
+
+    def _planned_usage(self, uuid: str, name: str) -> int:
+        planned = self._after.providers.get(uuid)
+        return planned.used(name) if planned else 0
+
+
+class _AtomicRollback(_AtomicMerge):
+    """A merge of the way back, which no planner has judged."""
+
+    def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
+        """Return True if more would be used than there is, and than was planned."""
+        if gains[state.uuid][name] > 0:
+            # The request may add nothing to an inventory that was reviewed as overcommitted.
+            return self._amount_used(state.uuid, name, gains) > state.capacity(name)
+        return super()._is_full(state, name, gains)
+
+    def _refuse_inadmissible(self) -> None:
+        """Refuse allocations without room, and those that the units of an inventory forbid."""
+        super()._refuse_inadmissible()
+        for consumer in list(self.consumers.values()):
+            refused = (
+                f'{state.name} does not admit {amount} {name} by its {", ".join(refusing)}'
+                for state, name, amount in self._set_amounts(consumer)
+                if (inventory := state.inventories.get(name))
+                and (refusing := inventory.units.refusing(amount))
+            )
+            if message := next(refused, None):
+                self._refuse(consumer, message)
