@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from placementclient.api import attempts, reshaper, resource_provider
 from placementclient.basis.errors import Differs, NoSuchProvider, PlacementError
 from placementclient.basis.wording import listed
-from placementclient.changes import comparison, phases
 from placementclient.changes import operations as ops
+from placementclient.changes import phases
 from placementclient.changes.applier import Applier
 from placementclient.changes.diff import operations_of
 from placementclient.changes.inspector import Inspector
@@ -33,7 +33,7 @@ from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading.capture import UnstableRead, capture
-from placementclient.reading.scope import ScopeReader, content, showing
+from placementclient.reading.scope import ScopeReader
 
 #: Refusals that come from other writers, however often; any other refusal does so once.
 _PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
@@ -190,19 +190,19 @@ class Carrier(Inspector):
 
         :raises VerificationFailed: if it is not complete or not right
         """
-        live = ScopeReader(self.client, [tree]).read_reshaped(tree)
-        if live is None:
-            return
-        deviations = list(comparison.deviations(tree, live, is_strict=True))
+        reader = ScopeReader(self.client, [tree])
+        deviations = self.progress(tree).deviations_after_request(reader)
         for deviation in deviations:
             if deviation.is_error:
                 raise VerificationFailed(f'verification: {deviation.reason}')
         remarks = self._remarks.setdefault(tree.root_provider_uuid, [])
         remarks += [deviation.reason for deviation in deviations[:3]]
 
-    def _retreat(self, tree: Change) -> None:
-        """Take back the traits, aggregates and new providers of an atomic change."""
-        around = phases.surroundings(self.current(tree))
+    def _retreat(self, tree: Change, around: Change) -> None:
+        """Take back the traits, aggregates and new providers of an atomic change.
+
+        :param around: the part of the change around its request
+        """
         live, merged = self.merged(around, backward=True)
         if merged.obstacles:
             raise Obstructed(merged.obstacles)
@@ -211,12 +211,12 @@ class Carrier(Inspector):
     def _withdraw(self, tree: Change) -> bool:
         """Delete the prepared providers of an atomic change; return whether that was all of it."""
         current = self.current(tree)
-        if phases.preparation(current) is None or not self.is_begun(tree):
+        around = phases.preparation(current)
+        if around is None or not self.is_begun(tree):
             return False
-        live = self._read(ScopeReader(self.client, [current]), current, showing)
-        if not phases.is_untouched(current, live):
+        if not self._is_untouched(ScopeReader(self.client, [current]), current):
             return False
-        self._retreat(tree)
+        self._retreat(tree, around)
         self._done.pop(tree.root_provider_uuid, None)
         return True
 
@@ -248,7 +248,11 @@ class Carrier(Inspector):
         if record.ended != State.LEFT_ALONE:
             return False
         # Others had changed it before anything was sent.
-        return phases.is_untouched(current, self._read(reader, current, showing))
+        return self._is_untouched(reader, current)
+
+    def _is_untouched(self, reader: ScopeReader, tree: Change) -> bool:
+        facets = self.progress(tree).facets_of_status()
+        return phases.is_untouched(tree, self._read(reader, tree, facets))
 
     def _take_back(self, tree: Change) -> bool:
         """Roll back a tree; return whether there was anything to roll back."""
@@ -284,7 +288,8 @@ class Carrier(Inspector):
         reshapes = [op for op in merged.operations if isinstance(op, ops.Reshape)]
         self._write(tree, live, reshapes)
         self.verify(phases.way_back(current))
-        self._retreat(tree)
+        if around := phases.preparation(current):
+            self._retreat(tree, around)
 
     def _write(self, tree: Change, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
         """Apply operations, in one transaction if the service has transactions."""
@@ -377,13 +382,10 @@ class Carrier(Inspector):
 
     def _check_unrecorded(self, tree: Change) -> None:
         """Check that a tree of which the journal knows nothing is as this plan makes it."""
-        is_gradual = phases.preparation(tree) is None
-        if is_gradual and (obstacles := self.merged(tree)[1].obstacles):
-            raise Obstructed(obstacles)
-        reader = ScopeReader(self.client, [tree])
-        live = reader.read(tree, content(tree), is_begun=True)
-        if reason := comparison.difference_unrecorded(tree, live):
-            raise LeftAlone(f'its journal does not say that this plan was applied, and {reason}')
+        progress = self.progress(tree)
+        facets = progress.facets_to_compare()
+        live = ScopeReader(self.client, [tree]).read(tree, facets, is_begun=True)
+        progress.check_unrecorded(live)
 
     def _check_elsewhere(self, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
         """Raise an error if a provider to create exists in another tree."""

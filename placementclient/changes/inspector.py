@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trees of a plan compared with the service: status, verification, and what is left to do."""
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placementclient.api import attempts
 from placementclient.basis.errors import PlacementError
-from placementclient.changes import comparison
+from placementclient.changes.deviations import find_changed_input
 from placementclient.changes.journal import Journal, Record
 from placementclient.changes.merge import Merged
 from placementclient.changes.obstacles import Obstructed, sentence
 from placementclient.changes.operations import Operation
+from placementclient.changes.progress import Progress, progress_of
 from placementclient.changes.records import operations
 from placementclient.changes.tree_merge import merge_change
 from placementclient.changes.tree_queue import unknown_outcomes
 from placementclient.changes.written_values import is_lost
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.findings import Finding
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.outcomes import State, Status, TreeStatus
 from placementclient.model.plans import Change, Plan
 from placementclient.model.snapshots import Snapshot
-from placementclient.reading.scope import ScopeFacets, ScopeReader, comparing, deciding, showing
+from placementclient.reading.scope import ScopeFacets, ScopeReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,9 @@ class Inspector:
         :raises LeftAlone: if it was undone in part, and its change is atomic
         """
         current = self.current(tree)
-        live = self._read(ScopeReader(self.client, [current]), current, showing)
-        is_so = comparison.is_still_back if backward else comparison.is_still_applied
-        return is_so(current, live, self._rest(current, live))
+        progress = self.progress(current)
+        live = self._read(ScopeReader(self.client, [current]), current, progress.facets_of_status())
+        return progress.is_still_back(live) if backward else progress.is_still_applied(live)
 
     def is_there(self, tree: Change, reader: ScopeReader) -> bool | None:
         """Return whether the service has a tree; ``None`` if the plan does not know."""
@@ -90,9 +92,9 @@ class Inspector:
         try:
             is_there = self.is_there(tree, reader)
             if backward:
-                live = self._read(reader, current, showing)
-                rest = self._rest(current, live)
-                return Look(tree, is_there, comparison.obstacle_to_rollback(current, live, rest))
+                progress = self.progress(current)
+                live = self._read(reader, current, progress.facets_of_status())
+                return Look(tree, is_there, progress.obstacle_to_rollback(live))
             live, merged = self._merged(reader, current)
         except (errors.ConcurrentUpdate, errors.NotFound):
             # It changes just now: compare it again when its turn comes.
@@ -119,12 +121,13 @@ class Inspector:
         """Return the deviations of a tree from the plan."""
         current, records = self.current(tree), self.journal.records
         record = records.get(tree.root_provider_uuid)
-        live = self._read(reader, current, comparing)
-        has_happened = comparison.has_happened(current, live, self._rest(current, live))
-        if not has_happened:
-            pending = comparison.not_applied(tree.root_provider_name, record, bool(records))
-            return [pending, *comparison.before_apply(current, live)]
-        return comparison.verified(current, live, record)
+        progress = self.progress(current)
+        live = self._read(reader, current, progress.facets_to_compare())
+        if not progress.has_happened(live):
+            pending = _report_unapplied(tree.root_provider_name, record, bool(records))
+            return [pending, *find_changed_input(current, live)]
+        is_applied = record is not None and record.ended == State.APPLIED
+        return progress.deviations(live, is_applied=is_applied)
 
     def merged(self, tree: Change, *, backward: bool = False) -> tuple[Snapshot, Merged]:
         """Read a tree; return its state, and the remaining operations of one direction."""
@@ -135,28 +138,28 @@ class Inspector:
 
             return attempts.retried(self.client, attempt)
 
-    def _read(
-        self, reader: ScopeReader, tree: Change, facets: Callable[..., ScopeFacets]
-    ) -> Snapshot:
+    def progress(self, tree: Change) -> Progress:
+        """Return the progress of a tree as it was planned last."""
+        return progress_of(tree, functools.partial(self._merge, tree))
+
+    def _read(self, reader: ScopeReader, tree: Change, facets: ScopeFacets) -> Snapshot:
         begun = self.is_begun(tree)
-        chosen = facets(tree, is_begun=begun)
-        return attempts.retried(self.client, lambda: reader.read(tree, chosen, is_begun=begun))
+        return attempts.retried(self.client, lambda: reader.read(tree, facets, is_begun=begun))
 
     def _merged(
         self, reader: ScopeReader, tree: Change, *, backward: bool = False
     ) -> tuple[Snapshot, Merged]:
         begun = self.is_begun(tree) or backward
-        live = reader.read(tree, deciding(tree, is_begun=begun), is_begun=begun)
+        facets = self.progress(tree).facets_to_merge(is_begun=begun)
+        live = reader.read(tree, facets, is_begun=begun)
         merged = self._merge(tree, live, backward)
         if not begun and not merged.is_whole and not merged.is_done:
             # Another run has made a part: what was left out then decides.
             reader = ScopeReader(self.client, [tree])
-            live = reader.read(tree, deciding(tree, is_begun=True), is_begun=True)
+            facets = self.progress(tree).facets_to_merge(is_begun=True)
+            live = reader.read(tree, facets, is_begun=True)
             merged = self._merge(tree, live, backward)
         return live, merged
-
-    def _rest(self, tree: Change, live: Snapshot) -> comparison.Rest:
-        return lambda backward: self._merge(tree, live, backward)
 
     def _merge(self, tree: Change, live: Snapshot, backward: bool) -> Merged:
         record = self.journal.record_for(tree.root_provider_uuid)
@@ -170,10 +173,10 @@ class Inspector:
         return merge_change(tree, live, sent, backward=backward)
 
     def _status(self, reader: ScopeReader, tree: Change) -> tuple[Status, str]:
-        if comparison.is_as_planned(tree, reader.listed(tree)):
+        progress = self.progress(tree)
+        if progress.is_listed_as_planned(reader.listed(tree)):
             return Status.PENDING, ''
-        live = self._read(reader, tree, showing)
-        return comparison.status_of(tree, live, self._rest(tree, live))
+        return progress.status(self._read(reader, tree, progress.facets_of_status()))
 
     def _left_alone(self, tree: Change, record: Record, status: Status) -> tuple[Status, str]:
         """Return the status of a tree that was left alone, and the reason if it still holds."""
@@ -191,3 +194,24 @@ class Inspector:
             Status.DIFFERS,
             f'{record.ended}: {record.reason}' if is_same else f'{obstacle}; {then}',
         )
+
+
+def _report_unapplied(name: str, record: Record | None, has_journal: bool) -> Finding:
+    """Return the deviation of a tree that is as before the plan.
+
+    It is an error if the journal says that the tree was applied. It is information if the tree is
+    still to come or was rolled back; else a warning.
+
+    :param name: of its root
+    :param record: of the tree, if the journal has one
+    :param has_journal: whether a journal of the plan knows any tree
+    """
+    ended = record.ended if record is not None else None
+    is_back = ended == State.ROLLED_BACK
+    message = 'the plan was taken back' if is_back else 'the plan is not applied to this tree'
+    severity = Severity.WARNING
+    if ended == State.APPLIED:
+        severity = Severity.ERROR
+    elif is_back or (has_journal and record is None):
+        severity = Severity.INFO
+    return Finding('not-applied', name, reason=message, severity=severity)

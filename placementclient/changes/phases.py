@@ -143,11 +143,8 @@ def is_as_planned(tree: Change, listed: Mapping[str, Provider]) -> bool:
 
 def preparation(tree: Change) -> Change | None:
     """Return the part of an atomic change around its one request; ``None`` of any other change."""
-    return surroundings(tree) if tree.is_atomic else None
-
-
-def surroundings(tree: Change) -> Change:
-    """Return the rest of an atomic change, without its request for inventories and allocations."""
+    if not tree.is_atomic:
+        return None
 
     def stripped(side: Snapshot) -> Snapshot:
         states = side.providers.values()

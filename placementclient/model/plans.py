@@ -142,6 +142,11 @@ class ProviderChange(msgspec.Struct, frozen=True, gc=False):
         before, after = self.content_before.inventories, self.content_after.inventories
         return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 
+    @property
+    def lost_traits(self) -> frozenset[str]:
+        """The traits that a provider has only before the change."""
+        return self.content_before.traits - self.content_after.traits
+
 
 class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
     """A consumer before and after; if it does not exist, it has no allocations."""

@@ -2,7 +2,6 @@
 """The part of the cloud that changes concern, as it is now."""
 
 import dataclasses
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import NamedTuple
 
@@ -103,7 +102,7 @@ class ScopeReader:
             live.providers.values(), (user for user in users.values() if user.allocations)
         )
 
-    def read_reshaped(self, change: Change) -> Snapshot | None:
+    def read_reshaped(self, change: Change) -> Snapshot:
         """Read the result of the one request of an atomic change, right after it.
 
         It is one transaction: if its allocations are stored, its inventories are too, and those of
@@ -111,12 +110,10 @@ class ScopeReader:
         Allocations are read by consumer if there are fewer consumers than providers, as on a host
         with many devices.
         """
-        if not change.is_atomic:
-            return None
         states, consumers = change.after.providers, change.after.consumers
         live = change.after
         if self._tables is not None:
-            live = self.read(change, content(change))
+            live = self.read(change, ScopeFacets(lambda _: set(CONTENT)))
         elif not change.consumers:
             live = read_states(
                 self._client, states.values(), lambda _: {'inventories'}, is_consistent=True
@@ -183,80 +180,3 @@ class ScopeReader:
             if is_same and consumer.allocations == here:
                 return planned
         return allocation.show(self._client, change.uuid).value
-
-
-def showing(change: Change, *, is_begun: bool) -> ScopeFacets:
-    """Return the facets that show the side that a change is on.
-
-    An atomic change shows it by its inventories, and the traits that go; of others every part does.
-    """
-    if not change.is_atomic:
-        return deciding(change, is_begun=is_begun)
-    facets: dict[str, set[str]] = defaultdict(set)
-    for provider in change.local_providers():
-        facets[provider.uuid] |= {'inventories'} if provider.changed_classes else set()
-    for provider in change.providers:
-        lost_traits = provider.content_before.traits - provider.content_after.traits
-        facets[provider.uuid] |= {'traits'} if lost_traits else set()
-    return ScopeFacets(lambda state: facets[state.uuid], has_consumers=False)
-
-
-def _differing(change: Change) -> dict[str, set[str]]:
-    """Return the facets of each provider that may change: all where it comes or goes."""
-    return {
-        provider.uuid: {
-            name
-            for name in CONTENT
-            if not (provider.before and provider.after)
-            or getattr(provider.before, name) != getattr(provider.after, name)
-        }
-        for provider in change.providers
-    }
-
-
-def content(change: Change) -> ScopeFacets:
-    """Return all facets of each provider of an atomic change, else those that may change."""
-    facets = _differing(change)
-    if change.is_atomic:
-        facets = {uuid: set(CONTENT) for uuid in facets}
-    return ScopeFacets(lambda state: facets.get(state.uuid, set()), is_consistent=False)
-
-
-def comparing(change: Change, *, is_begun: bool) -> ScopeFacets:
-    """Return the facets to compare with a change that may be made."""
-    return content(change) if change.is_atomic else deciding(change, is_begun=is_begun)
-
-
-def deciding(change: Change, *, is_begun: bool) -> ScopeFacets:
-    """Return the facets of each provider that decide what is left of a change.
-
-    :param is_begun: whether a request may have been sent
-    """
-    changes, changed = {item.uuid: item for item in change.providers}, _differing(change)
-    used = {uuid for consumer in change.consumers for uuid in consumer.provider_uuids}
-    has_inventories = any(provider.changed_classes for provider in change.providers)
-    is_reshaped = change.is_atomic and bool(change.consumers or has_inventories)
-
-    def facets_of(state: ProviderState) -> set[str]:
-        if state.uuid not in changes:
-            # Only its place in the tree matters.
-            return set()
-        facets, provider = set(changed[state.uuid]), changes[state.uuid]
-        before, after = provider.before, provider.after
-        if before is None or after is None:
-            # It is created or deleted, perhaps with its consumers.
-            return facets | {ALLOCATIONS}
-        if is_reshaped and not is_begun and after.traits <= before.traits:
-            # Lost traits are read when they are removed: after the reshape.
-            facets.discard('traits')
-        if 'inventories' in facets or state.uuid in used:
-            facets.add('inventories')
-            is_same = state.provider.generation == before.provider.generation
-            if not change.is_atomic:
-                facets.add('usages')
-            elif change.consumers or not is_same:
-                # Without a consumer that moves, generations show who has come.
-                facets.add(ALLOCATIONS)
-        return facets
-
-    return ScopeFacets(facets_of)

@@ -15,7 +15,7 @@ from keystoneauth1.session import Session
 
 import placementclient
 from placementclient.basis.errors import ExitStatus
-from placementclient.changes import carrier, comparison, inspector, tree_merge
+from placementclient.changes import carrier, deviations, inspector, progress, tree_merge
 from placementclient.changes.records import plans as codec
 from placementclient.cli import shell
 from placementclient.client import http, microversion
@@ -56,7 +56,7 @@ SECTIONS = (
     'Bad files',
 )
 #: The modules that leave a tree alone.
-SAYING = (carrier, inspector, tree_merge)
+SAYING = (carrier, inspector, progress, tree_merge)
 RESHAPE = 'resource provider reshape'
 
 
@@ -231,7 +231,7 @@ def test_the_page_explains_every_reason_to_leave_a_tree_alone():
 
 
 def test_the_page_explains_every_state_and_exit_status():
-    verified = inspect.getsource(comparison)
+    verified = inspect.getsource(deviations)
     kinds = re.findall(r"_deviation\(\s*tree,(?: change,)?\s*'([a-z]+)'", verified)
     assert len(kinds) > 2
     for word in (*State, *Status, *runs.VERDICTS, *kinds):

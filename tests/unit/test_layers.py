@@ -57,6 +57,7 @@ PURE = (
         'changes.plan',
         'changes.obstacles',
         'changes.phases',
+        'changes.deviations',
         'changes.merge',
         'changes.atomic_merge',
         'changes.tree_merge',

@@ -4,7 +4,7 @@
 import pytest
 
 from placementclient.changes.tree_merge import merge_change
-from tests.unit.changes.test_comparison import TREE
+from tests.unit.changes.test_deviations import TREE
 from tests.unit.insight.clouds import cloud, provider
 
 [HOST] = TREE.before.providers.values()

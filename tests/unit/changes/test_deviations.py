@@ -4,7 +4,8 @@
 import pytest
 from msgspec.structs import replace
 
-from placementclient.changes import comparison, phases
+from placementclient.changes import phases
+from placementclient.changes.deviations import find_deviations
 from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -32,7 +33,7 @@ def test_who_holds_something_else_was_resized_unless_it_is_where_it_was(
     host, allocated, kind, is_damage
 ):
     live = cloud([host, GPU], [consumer('s', **allocated)])
-    [deviation] = [item for item in comparison.deviations(TREE, live) if item.kind != 'inventory']
+    [deviation] = [item for item in find_deviations(TREE, live) if item.kind != 'inventory']
     assert (deviation.kind, deviation.is_error) == (kind, is_damage)
 
 
@@ -46,7 +47,7 @@ def test_a_type_that_others_have_set_is_no_damage(planned, live, is_damage):
         for side, kind in ((TREE.before, planned), (TREE.after, planned), (TREE.after, live))
     )
     tree = Change({'host': 'host'}, before, after, is_atomic=True)
-    [deviation] = comparison.deviations(tree, now)
+    [deviation] = find_deviations(tree, now)
     assert (deviation.kind, deviation.is_error) == ('owner', is_damage)
 
 
@@ -77,12 +78,12 @@ def test_traits_that_nova_sets_and_takes_are_no_deviation(trait, kinds):
         [provider('host', VCPU=8, traits=[trait]), GPU],
         [consumer('s', host={'VCPU': 2}, gpu={'VGPU': 2})],
     )
-    assert [deviation.kind for deviation in comparison.deviations(TREE, live)] == kinds
+    assert [deviation.kind for deviation in find_deviations(TREE, live)] == kinds
 
 
 def test_a_trait_of_nova_that_the_plan_moves_is_compared():
     states = [provider('host', VCPU=8, traits=['COMPUTE_MANAGED_PCI_DEVICE']), GPU]
     live = cloud(states, [consumer('s', host={'VCPU': 2}, gpu={'VGPU': 2})])
     tree = Change({'host': 'host'}, live, TREE.after, is_atomic=True)
-    [deviation] = comparison.deviations(tree, live)
+    [deviation] = find_deviations(tree, live)
     assert (deviation.kind, deviation.is_error) == ('trait', True)

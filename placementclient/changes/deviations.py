@@ -1,139 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live state of a change compared with its plan: its status, and the deviations. Pure.
+"""The deviations of the live state of a tree from its change. Pure.
 
 A deviation is an error if the change is incomplete or wrong, a warning if it is not begun although
 it should be, and information if it is still to come, or if others have changed something since, as
 they may.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
+from msgspec import structs
+
 from placementclient.changes import phases
-from placementclient.changes.journal import Record
-from placementclient.changes.merge import Merged
-from placementclient.changes.obstacles import LeftAlone, sentence
-from placementclient.changes.phases import InventoryPart, Phase
+from placementclient.changes.operations import merge_names
+from placementclient.changes.phases import InventoryPart
 from placementclient.model.consumers import Allocations, sum_parts
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.model.nova import COMPUTE_PREFIX
-from placementclient.model.outcomes import State, Status
 from placementclient.model.plans import Change, ConsumerChange, ProviderChange
-from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
-#: Returns the rest of a change, or of its way back.
-Rest = Callable[[bool], Merged]
 
-
-def status_of(tree: Change, live: Snapshot, rest: Rest) -> tuple[Status, str]:
-    """Return the status of a change, and the reason if it differs from both sides.
-
-    :param live: what :func:`placementclient.reading.scope.showing` names
-    """
-    if tree.is_atomic:
-        return _atomic_status(tree, live)
-    forward = rest(False)
-    if forward.is_done or rest(True).is_done:
-        return (Status.APPLIED if forward.is_done else Status.PENDING), ''
-    made_in_part = 'it is made in part: apply completes it, rollback takes it back'
-    return Status.DIFFERS, sentence(forward.obstacles) or made_in_part
-
-
-def is_as_planned(tree: Change, listed: Mapping[str, Provider]) -> bool:
-    """Return whether the list of its providers alone shows that a change is not made."""
-    return tree.is_atomic and phases.is_as_planned(tree, listed)
-
-
-def has_happened(tree: Change, live: Snapshot, rest: Rest) -> bool:
-    """Return whether a change is made, wholly or in part, despite later changes."""
-    if tree.is_atomic:
-        return phases.has_happened(tree, live)
-    return rest(False).is_done or not rest(True).is_done
-
-
-def is_still_applied(tree: Change, live: Snapshot, rest: Rest) -> bool:
-    """Return whether an applied change is still there.
-
-    :raises LeftAlone: if it was undone in part, and its change is atomic
-    """
-    if not tree.is_atomic:
-        return rest(False).is_done
-    if phases.is_untouched(tree, live):
-        return False
-    for deviation in of_inventories(tree, live):
-        if deviation.is_error:
-            raise LeftAlone(f'it was applied, and was changed since: {deviation.reason}')
-    return True
-
-
-def is_still_back(tree: Change, live: Snapshot, rest: Rest) -> bool:
-    """Return whether a change that was taken back was not made again."""
-    if tree.is_atomic:
-        return phases.phase_of(tree, live) is not Phase.AFTER
-    return rest(True).is_done
-
-
-def obstacle_to_rollback(tree: Change, live: Snapshot, rest: Rest) -> str:
-    """Return the reason why a rollback cannot start from the present state."""
-    if not tree.is_atomic:
-        return sentence(rest(True).obstacles)
-    is_neither = phases.phase_of(tree, live) is Phase.NEITHER
-    return 'it is neither as it was before the plan nor as it is after it' if is_neither else ''
-
-
-def difference_unrecorded(tree: Change, live: Snapshot) -> str:
-    """Return the first difference that the journal of this plan does not explain; else ``''``."""
-    if tree.is_atomic and phases.phase_of(tree, live) in (Phase.BEFORE, None):
-        return ''  # Nothing but empty providers may be prepared.
-    found = (d for d in deviations(tree, live) if d.is_error or not tree.is_atomic)
-    return next((deviation.reason for deviation in found), '')
-
-
-def _atomic_status(tree: Change, live: Snapshot) -> tuple[Status, str]:
-    phase = phases.phase_of(tree, live)
-    has_all = tree.before.providers.keys() <= live.providers.keys()
-    if has_all and phase is Phase.BEFORE:
-        return Status.PENDING, ''
-    if not phases.has_happened(tree, live):
-        reasons = [f'not applied, and {change.reason}' for change in before_apply(tree, live)]
-        return (Status.DIFFERS, reasons[0]) if reasons else (Status.PENDING, '')
-    unlike = list(of_inventories(tree, live, is_strict=True)) if phase is not Phase.AFTER else []
-    for change in tree.providers:
-        lost = change.content_before.traits - change.content_after.traits
-        if change.uuid not in live.providers:
-            unlike.append(_missing(tree, change, is_damage=True))
-        elif retained := sorted(lost & live.providers[change.uuid].traits):
-            unlike.append(_deviation(tree, 'trait', f'{change.name} has the trait {retained[0]}'))
-    unlike.sort(key=lambda deviation: not deviation.is_error)
-    if not unlike or (has_all and not unlike[0].is_error):
-        return Status.APPLIED, ''
-    return Status.DIFFERS, unlike[0].reason
-
-
-def not_applied(name: str, record: Record | None, has_journal: bool) -> Finding:
-    """Return the deviation of a tree that is as before the plan.
-
-    It is an error if the journal says that the tree was applied. It is information if the tree is
-    still to come or was rolled back; else a warning.
-
-    :param name: of its root
-    :param record: of the tree, if the journal has one
-    :param has_journal: whether a journal of the plan knows any tree
-    """
-    ended = record.ended if record is not None else None
-    is_back = ended == State.ROLLED_BACK
-    message = 'the plan was taken back' if is_back else 'the plan is not applied to this tree'
-    severity = Severity.WARNING
-    if ended == State.APPLIED:
-        severity = Severity.ERROR
-    elif is_back or (has_journal and record is None):
-        severity = Severity.INFO
-    return Finding('not-applied', name, reason=message, severity=severity)
-
-
-def before_apply(tree: Change, live: Snapshot) -> Iterator[Finding]:
+def find_changed_input(tree: Change, live: Snapshot) -> Iterator[Finding]:
     """Return changes of others to the input of an unapplied change."""
     for change in tree.providers:
         if not change.is_created and change.uuid not in live.providers:
@@ -145,23 +34,13 @@ def before_apply(tree: Change, live: Snapshot) -> Iterator[Finding]:
             yield _inventory_deviation(tree, part, part.before, planned, is_damage=False)
 
 
-def verified(tree: Change, live: Snapshot, record: Record | None) -> list[Finding]:
-    """Return the deviations of a tree; none of a finished change of many steps is damage."""
-    found = list(deviations(tree, live))
-    if not tree.is_atomic and record and record.ended == State.APPLIED:
-        found = [replace(row, severity=Severity.INFO) for row in found]
-    return found
-
-
-def deviations(tree: Change, live: Snapshot, *, is_strict: bool = False) -> Iterator[Finding]:
+def find_deviations(tree: Change, live: Snapshot, *, is_strict: bool = False) -> Iterator[Finding]:
     """Return the deviations of a tree from its change, which is made, wholly or in part.
-
-    An atomic change is compared with all that its providers have; another one with what it changes.
 
     :param is_strict: whether another inventory of a class that moves is an error in any case, as
         right after the request
     """
-    yield from of_inventories(tree, live, is_strict=is_strict)
+    yield from find_inventory_deviations(tree, live, is_strict=is_strict)
     for change in tree.providers:
         state = live.providers.get(change.uuid)
         if state is not None and change.after is not None:
@@ -171,7 +50,9 @@ def deviations(tree: Change, live: Snapshot, *, is_strict: bool = False) -> Iter
         yield from _of_consumer(tree, consumer, live)
 
 
-def of_inventories(tree: Change, live: Snapshot, *, is_strict: bool = False) -> Iterator[Finding]:
+def find_inventory_deviations(
+    tree: Change, live: Snapshot, *, is_strict: bool = False
+) -> Iterator[Finding]:
     """Return the deviations of inventories, and the providers that are missing, or still exist."""
     local = {change.uuid for change in tree.local_providers()}
     created = {change.uuid for change in tree.created()}
@@ -183,9 +64,62 @@ def of_inventories(tree: Change, live: Snapshot, *, is_strict: bool = False) -> 
                 yield _deviation(tree, 'exists', f'{change.name} still exists')
         elif state is not None:
             yield from _of_provider(tree, change, state, change.uuid in local, is_strict)
-        # It is damage only while the hosts exist: a host takes its children along.
-        elif change.after.inventories or not change.is_created or not tree.is_atomic:
+        else:
+            # It is damage only while the hosts exist: a host takes its children along.
             yield _missing(tree, change, is_damage=change.is_created and is_whole)
+
+
+def find_retained_traits(tree: Change, live: Snapshot) -> Iterator[Finding]:
+    """Return the providers that are missing, or have a trait that the change removes."""
+    for change in tree.providers:
+        if change.uuid not in live.providers:
+            yield _missing(tree, change, is_damage=True)
+        elif retained := sorted(change.lost_traits & live.providers[change.uuid].traits):
+            yield _deviation(tree, 'trait', f'{change.name} has the trait {retained[0]}')
+
+
+def with_values_of_others(tree: Change, live: Snapshot) -> Change:
+    """Return a change with the live values, before and after, in everything that it does not set.
+
+    Only what it sets can then deviate from it.
+    """
+    before, after = dict(tree.before.providers), dict(tree.after.providers)
+    for uuid in after.keys() & live.providers.keys():
+        old, new = before.get(uuid) or ProviderState(after[uuid].provider), after[uuid]
+        after[uuid] = _with_live_values(old, new, live.providers[uuid])
+        if uuid in before:
+            before[uuid] = _with_live_values(new, old, live.providers[uuid])
+    return replace(
+        tree,
+        before=Snapshot(before.values(), tree.before.consumers.values()),
+        after=Snapshot(after.values(), tree.after.consumers.values()),
+    )
+
+
+def _with_live_values(
+    start: ProviderState, end: ProviderState, live: ProviderState
+) -> ProviderState:
+    """Return the end of a change of a provider, with the live values of what does not change."""
+    inventories = dict(live.inventories)
+    for name in {**start.inventories, **end.inventories}:
+        was, desired = start.inventories.get(name), end.inventories.get(name)
+        now = live.inventories.get(name)
+        if was == desired:
+            continue
+        if desired is None:
+            inventories.pop(name, None)
+        elif was is None or now is None:
+            inventories[name] = desired
+        else:
+            fields, old = desired.as_fields(), was.as_fields()
+            changed = {key: value for key, value in fields.items() if value != old[key]}
+            inventories[name] = now.with_fields(changed)
+    return structs.replace(
+        end,
+        inventories=inventories,
+        traits=merge_names(start.traits, end.traits, live.traits),
+        aggregates=merge_names(start.aggregates, end.aggregates, live.aggregates),
+    )
 
 
 def _of_position(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Finding]:
@@ -200,29 +134,16 @@ def _of_position(tree: Change, change: ProviderChange, live: ProviderState) -> I
 def _of_provider(
     tree: Change, change: ProviderChange, live: ProviderState, is_local: bool, is_strict: bool
 ) -> Iterator[Finding]:
-    names = change.changed_classes
-    if tree.is_atomic:
-        names = {*live.inventories, *change.after.inventories} if change.after else set()
-    for name in sorted(names):
+    for name in sorted({*live.inventories, *change.content_after.inventories}):
         part = phases.inventory_part(change, name, live)
-        before, after = part.before, part.after
-        if not tree.is_atomic:
-            before, after = _with_others(part, before), _with_others(part, after)
-        if part.live != after:
+        if part.live != part.after:
             # It is back where the plan removed it, or missing where the plan put it.
-            is_undone = (part.live is None) != (after is None) or part.live == before
+            is_undone = (part.live is None) != (part.after is None) or part.live == part.before
             # Other plans change a sharing provider too.
             is_moved = is_local and part.before != part.after
             is_damage = is_moved and (is_strict or is_undone)
-            yield _inventory_deviation(tree, part, after, 'that of the plan', is_damage=is_damage)
-
-
-def _with_others(part: InventoryPart, side: Inventory | None) -> Inventory | None:
-    """Return one side of an inventory, with the fields of others that the change does not set."""
-    if part.live is None or part.before is None or part.after is None or side is None:
-        return side
-    before, after, fields = (item.as_fields() for item in (part.before, part.after, side))
-    return part.live.with_fields({key: fields[key] for key in fields if before[key] != after[key]})
+            planned = 'that of the plan'
+            yield _inventory_deviation(tree, part, part.after, planned, is_damage=is_damage)
 
 
 def _inventory_deviation(
@@ -253,9 +174,8 @@ def _of_names(tree: Change, change: ProviderChange, live: ProviderState) -> Iter
     """
     for kind, names, before, after in phases.name_sets(change, live):
         changed = before ^ after
-        others = (names ^ after) - changed if tree.is_atomic else ()
-        of_others = {name for name in others if not name.startswith(COMPUTE_PREFIX)}
-        for name in sorted(of_others | (names ^ after) & changed):
+        of_nova = {name for name in names ^ after if name.startswith(COMPUTE_PREFIX)}
+        for name in sorted((names ^ after) - (of_nova - changed)):
             message = f'{change.name} {"has" if name in names else "lacks"} the {kind} {name}'
             yield _deviation(tree, kind, message, is_damage=name in changed)
 
@@ -280,7 +200,7 @@ def _of_allocations(
     """Return the kind of a deviation, what is wrong, and whether it is damage."""
     desired = consumer.after.allocations
     if not allocated:
-        is_new = not tree.is_atomic and not consumer.before.allocations
+        is_new = not consumer.before.allocations
         return 'gone', 'has gone since', is_new
     if sum_parts(allocated.values()) != sum_parts(desired.values()):
         # A consumer with other amounts was resized since, unless amounts that had to move are left.

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The progress of a change: the facets to read for it, and the answers of the state that was read.
+
+The change of a reshape is atomic: its inventories show whether it is made, whatever others have
+changed since. Any other change is made in steps: the operations that remain show how far it is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from placementclient.changes import phases
+from placementclient.changes.deviations import (
+    find_changed_input,
+    find_deviations,
+    find_inventory_deviations,
+    find_retained_traits,
+    with_values_of_others,
+)
+from placementclient.changes.merge import Merged
+from placementclient.changes.obstacles import LeftAlone, Obstructed, sentence
+from placementclient.changes.phases import Phase
+from placementclient.model.findings import Finding, Severity
+from placementclient.model.outcomes import Status
+from placementclient.model.plans import Change, ProviderChange
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.reading.facets import ALLOCATIONS, CONTENT
+from placementclient.reading.scope import ScopeFacets, ScopeReader
+
+
+def progress_of(change: Change, merge: Callable[[Snapshot, bool], Merged]) -> Progress:
+    """Return the progress of a change, by the way in which it is made."""
+    return _AtomicProgress(change, merge) if change.is_atomic else Progress(change, merge)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress of a change that is made in steps.
+
+    :param merge: returns the remaining part of the change in a state; with ``True``, of its
+        rollback
+    """
+
+    change: Change
+    merge: Callable[[Snapshot, bool], Merged]
+
+    def facets_to_merge(self, *, is_begun: bool) -> ScopeFacets:
+        """Return the facets of each provider that decide what remains of the change.
+
+        :param is_begun: whether a request may have been sent
+        """
+        changes = {provider.uuid: provider for provider in self.change.providers}
+        used = {uuid for consumer in self.change.consumers for uuid in consumer.provider_uuids}
+
+        def facets_of(state: ProviderState) -> set[str]:
+            provider = changes.get(state.uuid)
+            if provider is None:
+                # Only its place in the tree matters.
+                return set()
+            if provider.before is None or provider.after is None:
+                # It is created or deleted, perhaps with its consumers.
+                return {*CONTENT, ALLOCATIONS}
+            return self._facets_of_remaining(provider, state, state.uuid in used, is_begun)
+
+        return ScopeFacets(facets_of)
+
+    def _facets_of_remaining(
+        self, provider: ProviderChange, live: ProviderState, is_used: bool, is_begun: bool
+    ) -> set[str]:
+        """Return the facets that decide what remains of the change of an existing provider."""
+        facets = _changed_facets(provider)
+        is_used |= 'inventories' in facets
+        return facets | {'inventories', 'usages'} if is_used else facets
+
+    def facets_of_status(self) -> ScopeFacets:
+        """Return the facets of each provider that show the status."""
+        return self.facets_to_merge(is_begun=True)
+
+    def facets_to_compare(self) -> ScopeFacets:
+        """Return the facets of each provider that are compared with the plan."""
+        return self.facets_to_merge(is_begun=True)
+
+    def is_listed_as_planned(self, listed: Mapping[str, Provider]) -> bool:
+        """Return whether the list of its providers alone shows that the change is not made."""
+        return False
+
+    def status(self, live: Snapshot) -> tuple[Status, str]:
+        """Return the status, and the reason if the state is neither that before nor that after."""
+        forward = self.merge(live, False)
+        if forward.is_done or self.merge(live, True).is_done:
+            return (Status.APPLIED if forward.is_done else Status.PENDING), ''
+        made_in_part = 'it is made in part: apply completes it, rollback takes it back'
+        return Status.DIFFERS, sentence(forward.obstacles) or made_in_part
+
+    def has_happened(self, live: Snapshot) -> bool:
+        """Return whether the change is made, wholly or in part, despite later changes."""
+        return self.merge(live, False).is_done or not self.merge(live, True).is_done
+
+    def is_still_applied(self, live: Snapshot) -> bool:
+        """Return whether the change, which was applied, is still there.
+
+        :raises LeftAlone: if it is atomic, and was undone in part
+        """
+        return self.merge(live, False).is_done
+
+    def is_still_back(self, live: Snapshot) -> bool:
+        """Return whether the change, which was rolled back, was not made again."""
+        return self.merge(live, True).is_done
+
+    def obstacle_to_rollback(self, live: Snapshot) -> str:
+        """Return the reason why a rollback cannot start from a state; empty if it can."""
+        return sentence(self.merge(live, True).obstacles)
+
+    def check_unrecorded(self, live: Snapshot) -> None:
+        """Check that the change explains a state, although no journal says that it was applied.
+
+        :raises LeftAlone: if it does not
+        """
+        if obstacles := self.merge(live, False).obstacles:
+            raise Obstructed(obstacles)
+        for deviation in self.deviations(live):
+            raise _unrecorded(deviation)
+
+    def deviations(self, live: Snapshot, *, is_applied: bool = False) -> Sequence[Finding]:
+        """Return the deviations of a state from the change, which is made, wholly or in part.
+
+        :param is_applied: whether the journal says that the change was applied
+        """
+        found = find_deviations(with_values_of_others(self.change, live), live)
+        if is_applied:
+            # Each request was confirmed: others have changed it since.
+            return [replace(deviation, severity=Severity.INFO) for deviation in found]
+        return list(found)
+
+    def deviations_after_request(self, reader: ScopeReader) -> Sequence[Finding]:
+        """Return the deviations right after the one request of an atomic change, read for it."""
+        return ()
+
+
+class _AtomicProgress(Progress):
+    """The progress of a change whose inventories and allocations move in one request."""
+
+    def facets_of_status(self) -> ScopeFacets:
+        """Return the inventories that move, and the traits that go."""
+        facets: dict[str, set[str]] = defaultdict(set)
+        for provider in self.change.local_providers():
+            facets[provider.uuid] |= {'inventories'} if provider.changed_classes else set()
+        for provider in self.change.providers:
+            facets[provider.uuid] |= {'traits'} if provider.lost_traits else set()
+        return ScopeFacets(lambda state: facets[state.uuid], has_consumers=False)
+
+    def facets_to_compare(self) -> ScopeFacets:
+        changing = {provider.uuid for provider in self.change.providers}
+        return ScopeFacets(
+            lambda state: set(CONTENT) if state.uuid in changing else set(), is_consistent=False
+        )
+
+    def _facets_of_remaining(
+        self, provider: ProviderChange, live: ProviderState, is_used: bool, is_begun: bool
+    ) -> set[str]:
+        before, after = provider.content_before, provider.content_after
+        facets = _changed_facets(provider)
+        if self._has_request and not is_begun and after.traits <= before.traits:
+            # Lost traits are read when they are removed: after the reshape.
+            facets.discard('traits')
+        if is_used or 'inventories' in facets:
+            facets.add('inventories')
+            is_same = live.provider.generation == before.provider.generation
+            if self.change.consumers or not is_same:
+                # Without a consumer that moves, generations show who has come.
+                facets.add(ALLOCATIONS)
+        return facets
+
+    @property
+    def _has_request(self) -> bool:
+        change = self.change
+        return bool(change.consumers or any(item.changed_classes for item in change.providers))
+
+    def is_listed_as_planned(self, listed: Mapping[str, Provider]) -> bool:
+        return phases.is_as_planned(self.change, listed)
+
+    def status(self, live: Snapshot) -> tuple[Status, str]:
+        change, phase = self.change, phases.phase_of(self.change, live)
+        has_all = change.before.providers.keys() <= live.providers.keys()
+        if has_all and phase is Phase.BEFORE:
+            return Status.PENDING, ''
+        if not phases.has_happened(change, live):
+            for deviation in find_changed_input(change, live):
+                return Status.DIFFERS, f'not applied, and {deviation.reason}'
+            return Status.PENDING, ''
+        found = [*find_retained_traits(change, live)]
+        if phase is not Phase.AFTER:
+            found = [*find_inventory_deviations(change, live, is_strict=True), *found]
+        found.sort(key=lambda deviation: not deviation.is_error)
+        if not found or (has_all and not found[0].is_error):
+            return Status.APPLIED, ''
+        return Status.DIFFERS, found[0].reason
+
+    def has_happened(self, live: Snapshot) -> bool:
+        return phases.has_happened(self.change, live)
+
+    def is_still_applied(self, live: Snapshot) -> bool:
+        if phases.is_untouched(self.change, live):
+            return False
+        for deviation in find_inventory_deviations(self.change, live):
+            if deviation.is_error:
+                raise LeftAlone(f'it was applied, and was changed since: {deviation.reason}')
+        return True
+
+    def is_still_back(self, live: Snapshot) -> bool:
+        return phases.phase_of(self.change, live) is not Phase.AFTER
+
+    def obstacle_to_rollback(self, live: Snapshot) -> str:
+        is_neither = phases.phase_of(self.change, live) is Phase.NEITHER
+        return 'it is neither as it was before the plan nor as it is after it' if is_neither else ''
+
+    def check_unrecorded(self, live: Snapshot) -> None:
+        if phases.phase_of(self.change, live) in (Phase.BEFORE, None):
+            return  # Nothing but empty providers may be prepared.
+        for deviation in self.deviations(live):
+            if deviation.is_error:
+                raise _unrecorded(deviation)
+
+    def deviations(self, live: Snapshot, *, is_applied: bool = False) -> Sequence[Finding]:
+        return list(find_deviations(self.change, live))
+
+    def deviations_after_request(self, reader: ScopeReader) -> Sequence[Finding]:
+        live = reader.read_reshaped(self.change)
+        return list(find_deviations(self.change, live, is_strict=True))
+
+
+def _changed_facets(provider: ProviderChange) -> set[str]:
+    before, after = provider.content_before, provider.content_after
+    is_changed = {
+        'inventories': before.inventories != after.inventories,
+        'traits': before.traits != after.traits,
+        'aggregates': before.aggregates != after.aggregates,
+    }
+    return {facet for facet, changed in is_changed.items() if changed}
+
+
+def _unrecorded(deviation: Finding) -> LeftAlone:
+    return LeftAlone(f'its journal does not say that this plan was applied, and {deviation.reason}')
