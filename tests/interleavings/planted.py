@@ -16,7 +16,7 @@ from placementclient.client import errors
 
 _check_position = Applier._check_position
 _perform = Applier.__dict__['_perform']
-_rest = Inspector._rest
+_merge = Inspector._merge
 _facet, _set_all, _body = appliers._WRITERS[SetInventories]
 
 
@@ -56,8 +56,8 @@ def _take_no_answer_for_done(applier, operation):
         _perform.__get__(applier)(operation)
 
 
-def _forget_traits_on_the_way_back(inspector, tree, live, *, backward=False):
-    merged = _rest(inspector, tree, live, backward=backward)
+def _forget_traits_on_the_way_back(inspector, tree, live, backward):
+    merged = _merge(inspector, tree, live, backward)
     operations = tuple(op for op in merged.operations if not isinstance(op, SetTraits))
     return replace(merged, operations=operations) if backward else merged
 
@@ -80,6 +80,6 @@ DEFECTS = {
     ),
     'a lost answer taken for done': Defect('tag', Applier, '_perform', _take_no_answer_for_done),
     'a rollback that forgets traits': Defect(
-        'apply the plan of declare', Inspector, '_rest', _forget_traits_on_the_way_back
+        'apply the plan of declare', Inspector, '_merge', _forget_traits_on_the_way_back
     ),
 }
