@@ -22,6 +22,7 @@ from placementclient.insight.drain.departures import (
 )
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.nova_facts import Knowledge, cell
+from placementclient.insight.drain.numbers import KindNumber
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.findings import Finding, Severity
@@ -65,13 +66,13 @@ class DrainCloud:
         self._keep_free, self._program = keep_free, program
         #: The requests of servers, by number; and the numbers.
         self.requests: list[Request] = []
-        self._numbers: dict[Request, int] = {}
+        self._numbers: dict[Request, KindNumber] = {}
         roots = snapshot.roots()
         computes = [root for root in roots if COMPUTE_NODE in root.traits]
         #: The UUIDs of the roots of all hosts, in the order of their names.
         self.hosts = [root.uuid for root in computes or roots if self._is_host(root)]
         #: The numbers of strict requests by the host and the allocations.
-        self._strict: dict[object, int] = {}
+        self._strict: dict[object, KindNumber] = {}
         self._departures: dict[str, Departure] = {}
 
     @cached_property
@@ -222,7 +223,7 @@ class DrainCloud:
         is_gone = knowledge.states.get(consumer.uuid) in GONE
         return 'is on no host: a leaked allocation' if is_gone else ''
 
-    def strict(self, server: ServerMove) -> int:
+    def strict(self, server: ServerMove) -> KindNumber:
         """Return the number of a request that is certainly sufficient for a server."""
         if (requested := self.knowledge.requests.get(server.server)) is not None:
             return self.number(requested, server.source)
@@ -234,13 +235,13 @@ class DrainCloud:
             self._strict[key] = self.number(request, server.source)
         return self._strict[key]
 
-    def lax(self, server: ServerMove) -> int:
+    def lax(self, server: ServerMove) -> KindNumber:
         """Return the number of a request that is certainly necessary for a server."""
         knowledge = self.knowledge
         request = knowledge.least.get(server.server) or knowledge.requests.get(server.server)
         return self.number(request or requests.lax(self.snapshot, server.before), server.source)
 
-    def number(self, request: Request, root_uuid: str | None = None) -> int:
+    def number(self, request: Request, root_uuid: str | None = None) -> KindNumber:
         """Return the number of a request, of which equal ones have the same.
 
         :param root_uuid: a host, in whose cell the server stays
@@ -250,7 +251,7 @@ class DrainCloud:
             members = *request.root_member_of, frozenset({cell(name)})
             request = request._replace(root_member_of=members)
         if request not in self._numbers:
-            self._numbers[request] = len(self.requests)
+            self._numbers[request] = KindNumber(len(self.requests))
             self.requests.append(request)
         return self._numbers[request]
 

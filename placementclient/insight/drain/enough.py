@@ -3,7 +3,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.packing import Packing
-from placementclient.insight.drain.problem import build_problem, by_kind
+from placementclient.insight.drain.problem import ServersByKind, build_problem, by_kind
 from placementclient.insight.drain.proof import fill, pack
 from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -28,9 +28,6 @@ EFFORT, MOST_SEARCHED = 3.0, 1_000
 #: How many hosts are tried one by one.
 _TRIED = 5
 
-#: Servers by the number of their request.
-_Kinds = Mapping[int, Sequence[ServerMove]]
-
 
 def remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing) -> list[str]:
     """Return changes with which every server has a place, the simplest first, in words."""
@@ -42,7 +39,7 @@ def remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing) -> l
 class _RemedySearch:
     _cloud: DrainCloud
     _emptied: set[str]
-    _kinds: _Kinds
+    _kinds: ServersByKind
     _left: Sequence[ServerMove]
 
     def hosts(self) -> Iterator[str]:
@@ -55,7 +52,7 @@ class _RemedySearch:
         sentences: list[str] = []
         for servers in alike.values():
             root = Counter(server.source for server in servers).most_common(1)[0][0]
-            kinds: _Kinds = by_kind(servers, self._cloud.strict)
+            kinds: ServersByKind = by_kind(servers, self._cloud.strict)
             emptied = set(self._cloud.hosts)
             if len(alike) == 1:
                 # With the other hosts, fewer may be enough.
@@ -67,7 +64,7 @@ class _RemedySearch:
             sentences.append(f'{number}{hosts} like {self._name(root)}')
         yield ' and '.join(sentences)
 
-    def _spare(self, kinds: _Kinds, emptied: set[str], root: str, number: int) -> bool:
+    def _spare(self, kinds: ServersByKind, emptied: set[str], root: str, number: int) -> bool:
         """Return whether servers fit with so many empty hosts beside those not to be emptied."""
         return _fits(self._cloud, kinds, emptied, [root] * number)
 
@@ -126,7 +123,7 @@ class _RemedySearch:
 
 
 def _fits(
-    cloud: DrainCloud, kinds: _Kinds, emptied: Collection[str], spare: Sequence[str] = ()
+    cloud: DrainCloud, kinds: ServersByKind, emptied: Collection[str], spare: Sequence[str] = ()
 ) -> bool:
     """Return whether every server has a place; not if that takes too long to find out."""
     problem = build_problem(cloud, kinds, emptied, spare)

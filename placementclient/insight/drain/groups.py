@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from placementclient.insight.drain.numbers import HostNumber, KindNumber, Piece, ShapeNumber
 from placementclient.insight.drain.problem import Fit, Problem, TargetHost
 from placementclient.placing.shapes import HostOption, Shape
 
@@ -17,8 +18,6 @@ MAX_OPTIONS = 60
 #: The most patterns of one group.
 MAX_PATTERNS = 2_000
 
-#: The number of a kind, and that of an option of it.
-Piece = tuple[int, int]
 #: How many of each piece fill a host.
 Pattern = Mapping[Piece, int]
 Room = tuple[int, ...]
@@ -35,9 +34,9 @@ class Group:
     :param is_relaxed: there are too many options of some kind, so that only the sums count for it
     """
 
-    shape: int
+    shape: ShapeNumber
     room: Room
-    hosts: list[int] = field(default_factory=list)
+    hosts: list[HostNumber] = field(default_factory=list)
     options: dict[Piece, HostOption] = field(default_factory=dict)
     needs: dict[Piece, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     is_relaxed: bool = False
@@ -56,7 +55,8 @@ def group_hosts(problem: Problem) -> list[Group]:
     trim = cache(lambda shape, room: _trim(problem, kinds[shape], shape, room))
     names = sorted({name for kind in problem.servers for name in problem.requests[kind].limits})
     groups: dict[object, Group] = {}
-    for number, host in enumerate(problem.hosts):
+    for number in problem.host_numbers:
+        host = problem.hosts[number]
         room: Room = trim(host.shape, tuple(max(0, free) for free in host.room))
         room += tuple(problem.limits[name] - host.members.get(name, 0) for name in names)
         groups.setdefault((host.shape, room), Group(host.shape, room)).hosts.append(number)
@@ -106,7 +106,7 @@ def _fill_host(
 
 
 def add_options(
-    problem: Problem, group: Group, kind: int, fit: Fit, places: Mapping[str, int]
+    problem: Problem, group: Group, kind: KindNumber, fit: Fit, places: Mapping[str, int]
 ) -> None:
     """Add to a group of hosts each way to serve a kind of request there.
 
@@ -125,11 +125,14 @@ def add_options(
         # Too many to count separately: only the sums count, which is a weaker condition.
         options, group.is_relaxed = {None: fit.sums}, True
     for number, option in enumerate(options.values()):
-        group.options[kind, number] = option
-        group.needs[kind, number] = (*option.local, *limits)
+        piece = Piece(kind, number)
+        group.options[piece] = option
+        group.needs[piece] = (*option.local, *limits)
 
 
-def _trim(problem: Problem, kinds: Mapping[int, Fit], shape: int, room: Room) -> Room:
+def _trim(
+    problem: Problem, kinds: Mapping[KindNumber, Fit], shape: ShapeNumber, room: Room
+) -> Room:
     """Return no more of each room than the servers can take that another room allows.
 
     :param kinds: those that hosts of the shape can serve
@@ -148,7 +151,7 @@ def _trim(problem: Problem, kinds: Mapping[int, Fit], shape: int, room: Room) ->
     return tuple(bounded)
 
 
-def _has_room(problem: Problem, kind: int, fit: Fit, shape: int, room: Room) -> bool:
+def _has_room(problem: Problem, kind: KindNumber, fit: Fit, shape: ShapeNumber, room: Room) -> bool:
     """Return whether a host with some room certainly or perhaps has room for a server."""
     if fit.is_fixed:
         return all(room[at] >= amount for at, amount in fit.fixed.items())

@@ -97,7 +97,7 @@ def _count_homeless(
     """Return how many servers best fit leaves without a place, of each failure that has some."""
     servers = [server for servers in residents.values() for server in servers]
     packing = Packing(build_problem(cloud, by_kind(servers, cloud.strict), ()))
-    packing.rank(range(len(packing.problem.hosts)), packing.problem.servers)
+    packing.rank(packing.problem.host_numbers, packing.problem.servers)
     homeless = {}
     for lost in failures:
         servers = [server for host in lost for server in residents[host]]

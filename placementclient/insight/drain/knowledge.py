@@ -5,7 +5,6 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from msgspec import UNSET
 
@@ -44,7 +43,7 @@ _SUBJECTS = {'aggregates': 'availability zones', 'server_groups': 'server groups
 
 def learn(
     snapshot: Snapshot,
-    document: Any,
+    document: object,
     path: str,
     scheduling: Scheduling = _DEFAULT,
     images: Callable[[Sequence[Server]], Images] = lambda _: Images(),
@@ -89,14 +88,16 @@ def learn(
     return knowledge, [*reader.remarks(), *_missing(document)]
 
 
-def _read_migrations(lists: Mapping[str, Any], path: str) -> Mapping[str, ServerMigration] | None:
+def _read_migrations(
+    lists: Mapping[str, object], path: str
+) -> Mapping[str, ServerMigration] | None:
     """Return the migrations by the UUIDs of the consumers that hold their old hosts, if known."""
     if 'migrations' not in lists:
         return None
     return {entry.uuid: entry for entry in records.migrations(lists, path) if entry.uuid}
 
 
-def _missing(document: Any) -> list[str]:
+def _missing(document: object) -> list[str]:
     """Return sentences about the lists that a file lacks."""
     return [
         f'Not counted: {subject}, as there are no {name} in the file'

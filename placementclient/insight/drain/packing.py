@@ -9,14 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.numbers import HostNumber, KindNumber, ShapeNumber
 from placementclient.insight.drain.problem import Fit, Placed, Problem
 from placementclient.model.consumers import Allocations
 from placementclient.placing.shapes import HostOption
 
 #: The room of a class, the room of all classes in average hosts, and the host.
-_Rank = tuple[int, float, int]
+_Rank = tuple[int, float, HostNumber]
 #: The places of the servers of each kind.
-Places = dict[int, list[Placed]]
+Places = dict[KindNumber, list[Placed]]
 
 
 class Packing:
@@ -35,9 +36,9 @@ class Packing:
         self.bound = self.total
         #: The share of an average host that one unit is: of each class, of rooms of each shape.
         self._scale: dict[str, float] = {}
-        self._weights: dict[int, list[tuple[int, float]]] = {}
+        self._weights: dict[ShapeNumber, list[tuple[int, float]]] = {}
         #: The hosts of each shape and class, sorted by room; ``''``: the room of all classes.
-        self._ranks: dict[int, dict[str, list[_Rank]]] = {}
+        self._ranks: dict[ShapeNumber, dict[str, list[_Rank]]] = {}
 
     @property
     def total(self) -> int:
@@ -67,9 +68,9 @@ class Packing:
         servers, places = self.problem.servers, self.places
         return [server for kind in servers for server in servers[kind][len(places[kind]) :]]
 
-    def rank(self, hosts: Iterable[int], kinds: Iterable[int]) -> None:
+    def rank(self, hosts: Iterable[HostNumber], kinds: Iterable[KindNumber]) -> None:
         """Sort hosts by their room for some kinds of servers: :meth:`fill` uses these hosts."""
-        by_shape = defaultdict[int, list[int]](list)
+        by_shape = defaultdict[ShapeNumber, list[HostNumber]](list)
         for number in hosts:
             by_shape[self.problem.hosts[number].shape].append(number)
         self._scale = self._scaled(by_shape, kinds)
@@ -91,7 +92,7 @@ class Packing:
                 ranks.sort()
 
     def _scaled(
-        self, by_shape: Mapping[int, Iterable[int]], kinds: Iterable[int]
+        self, by_shape: Mapping[ShapeNumber, Iterable[HostNumber]], kinds: Iterable[KindNumber]
     ) -> dict[str, float]:
         """Return the share of an average host's room that one unit of each class is."""
         classes = {name for kind in kinds for name in self.problem.requests[kind].totals}
@@ -105,7 +106,7 @@ class Packing:
         return {name: counts[name] / sums[name] if sums[name] else 1.0 for name in classes}
 
     @contextmanager
-    def changing(self, hosts: Iterable[int]) -> Iterator[None]:
+    def changing(self, hosts: Iterable[HostNumber]) -> Iterator[None]:
         """Take hosts out of the ranking while the block changes their room."""
         numbers = list(hosts)
         for number in numbers:
@@ -116,7 +117,7 @@ class Packing:
             for ranks, rank in self._entries(number):
                 insort(ranks, rank)
 
-    def fill(self, counts: Mapping[int, int]) -> Places:
+    def fill(self, counts: Mapping[KindNumber, int]) -> Places:
         """Put servers on the ranked hosts, the largest first.
 
         :param counts: the number of servers of each kind
@@ -128,7 +129,7 @@ class Packing:
             places[kind] = self._fill(kind, counts[kind])
         return places
 
-    def attempt(self, counts: Mapping[int, int], excluded: Iterable[str]) -> Places:
+    def attempt(self, counts: Mapping[KindNumber, int], excluded: Iterable[str]) -> Places:
         """Return places for servers that keep their present ones; use no room.
 
         :param excluded: the UUIDs of hosts that receive none
@@ -141,12 +142,12 @@ class Packing:
                         self.place(kind, number, option, -1)
         return places
 
-    def _size(self, kind: int) -> float:
+    def _size(self, kind: KindNumber) -> float:
         """Return the size of a server as its share of an average host, over all classes."""
         totals = self.problem.requests[kind].totals
         return sum(n * self._scale.get(name, 0) for name, n in totals.items())
 
-    def _fill(self, kind: int, number: int) -> list[Placed]:
+    def _fill(self, kind: KindNumber, number: int) -> list[Placed]:
         placed: list[Placed] = []
         if not number:
             return placed
@@ -170,7 +171,7 @@ class Packing:
         return placed
 
     def _candidates(
-        self, kind: int, shape: int, fit: Fit
+        self, kind: KindNumber, shape: ShapeNumber, fit: Fit
     ) -> Iterator[tuple[int, _Rank, HostOption]]:
         """Yield the hosts of a shape with room for a server, the fullest first, each until full."""
         totals, lists = self.problem.shapes[shape].totals, self._ranks[shape]
@@ -196,7 +197,7 @@ class Packing:
                     continue
             place += 1
 
-    def _entries(self, number: int) -> Iterator[tuple[list[_Rank], _Rank]]:
+    def _entries(self, number: HostNumber) -> Iterator[tuple[list[_Rank], _Rank]]:
         """Return the entry of a host in each list of its shape, with its present room."""
         room, shape = self.room[number], self.problem.hosts[number].shape
         totals, score = self.problem.shapes[shape].totals, 0.0
@@ -206,7 +207,7 @@ class Packing:
         for name, ranks in self._ranks[shape].items():
             yield ranks, (room[totals[name]] if name else 0, score, number)
 
-    def option(self, kind: int, number: int) -> HostOption | None:
+    def option(self, kind: KindNumber, number: HostNumber) -> HostOption | None:
         """Return an option to serve a kind on a suitable host, with its present room."""
         problem = self.problem
         for name in problem.requests[kind].limits:
@@ -222,7 +223,9 @@ class Packing:
                 return None
         return fit.only
 
-    def place(self, kind: int, number: int, option: HostOption, servers: int = 1) -> None:
+    def place(
+        self, kind: KindNumber, number: HostNumber, option: HostOption, servers: int = 1
+    ) -> None:
         """Use the room of some servers on a host and on sharing providers; -1 frees it."""
         room = self.room[number]
         for at, amount in option.local:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.numbers import HostNumber, KindNumber, ShapeNumber
 from placementclient.model.consumers import Allocations
 from placementclient.model.nova import DISABLED
 from placementclient.placing.options import OptionSearch
@@ -20,6 +21,8 @@ from placementclient.placing.providers import HostProvider, is_sharing
 from placementclient.placing.requests import Pool, Request
 from placementclient.placing.shapes import HostOption, Pools, Shape
 
+#: Servers by the number of their kind.
+ServersByKind = Mapping[KindNumber, Sequence[ServerMove]]
 #: More than any host has.
 _UNLIMITED = 1 << 62
 
@@ -34,7 +37,7 @@ class TargetHost(NamedTuple):
     """
 
     uuid: str
-    shape: int
+    shape: ShapeNumber
     providers: tuple[str, ...]
     room: tuple[int, ...]
     members: Mapping[str, int]
@@ -52,7 +55,7 @@ class TargetHost(NamedTuple):
 class Placed(NamedTuple):
     """The place of a server: the number of its host, and the option there."""
 
-    host: int
+    host: HostNumber
     option: HostOption
 
 
@@ -86,53 +89,60 @@ class Problem:
     """
 
     requests: Sequence[Request]
-    servers: Mapping[int, Sequence[ServerMove]]
+    servers: ServersByKind
     shapes: Sequence[Shape]
     hosts: Sequence[TargetHost]
     pools: Pools
     limits: Mapping[str, int]
-    _fits: dict[tuple[int, int], Fit | None] = field(default_factory=dict)
+    _fits: dict[tuple[KindNumber, ShapeNumber], Fit | None] = field(default_factory=dict)
 
     @cached_property
-    def counts(self) -> Mapping[int, int]:
+    def counts(self) -> Mapping[KindNumber, int]:
         """The number of servers of each kind."""
         return {kind: len(servers) for kind, servers in self.servers.items()}
 
     @cached_property
-    def _numbers(self) -> Mapping[str, int]:
-        return {host.uuid: number for number, host in enumerate(self.hosts)}
+    def host_numbers(self) -> Sequence[HostNumber]:
+        """The numbers of all hosts, in their order."""
+        return [HostNumber(number) for number in range(len(self.hosts))]
 
-    def numbers(self, hosts: Iterable[str]) -> list[int]:
+    @cached_property
+    def _numbers(self) -> Mapping[str, HostNumber]:
+        return {self.hosts[number].uuid: number for number in self.host_numbers}
+
+    def numbers(self, hosts: Iterable[str]) -> list[HostNumber]:
         """Return the numbers of those of some hosts that may receive servers."""
         return [self._numbers[uuid] for uuid in hosts if uuid in self._numbers]
 
     @cached_property
-    def by_shape(self) -> Mapping[int, Sequence[int]]:
+    def by_shape(self) -> Mapping[ShapeNumber, Sequence[HostNumber]]:
         """The numbers of the hosts of each shape."""
-        numbers = defaultdict[int, list[int]](list)
-        for number, host in enumerate(self.hosts):
-            numbers[host.shape].append(number)
+        numbers = defaultdict[ShapeNumber, list[HostNumber]](list)
+        for number in self.host_numbers:
+            numbers[self.hosts[number].shape].append(number)
         return numbers
 
     @cached_property
-    def _by_aggregate(self) -> Mapping[str, Sequence[int]]:
-        shapes = defaultdict[str, list[int]](list)
+    def _by_aggregate(self) -> Mapping[str, Sequence[ShapeNumber]]:
+        shapes = defaultdict[str, list[ShapeNumber]](list)
         for shape in self.by_shape:
             for name in self.shapes[shape].bins[0].aggregates:
                 shapes[name].append(shape)
         return shapes
 
-    def fits(self, kind: int, shapes: Collection[int]) -> Iterator[tuple[int, Fit]]:
+    def fits(
+        self, kind: KindNumber, shapes: Collection[ShapeNumber]
+    ) -> Iterator[tuple[ShapeNumber, Fit]]:
         """Yield those of some shapes that can serve a kind, with the facts about it."""
         # Where each rack has an aggregate there are as many shapes as racks.
         members = self.requests[kind].root_member_of
         single = [name for names in members if len(names) == 1 for name in names]
-        few: list[Collection[int]] = [self._by_aggregate.get(name, ()) for name in single]
+        few: list[Collection[ShapeNumber]] = [self._by_aggregate.get(name, ()) for name in single]
         for shape in min((*few, shapes), key=len):
             if shape in shapes and (fit := self.fit(kind, shape)) is not None:
                 yield shape, fit
 
-    def fit(self, kind: int, shape: int) -> Fit | None:
+    def fit(self, kind: KindNumber, shape: ShapeNumber) -> Fit | None:
         """Return the facts about a kind on a shape; ``None`` if that cannot serve it."""
         key = kind, shape
         if key not in self._fits:
@@ -140,7 +150,7 @@ class Problem:
         return self._fits[key]
 
     def options(
-        self, kind: int, shape: int, room: Sequence[int], pools: Pools | None = None
+        self, kind: KindNumber, shape: ShapeNumber, room: Sequence[int], pools: Pools | None = None
     ) -> OptionSearch:
         """Return the search for options of a kind on a host of a suitable shape with some room.
 
@@ -151,7 +161,7 @@ class Problem:
         free = self.pools if pools is None else pools
         return OptionSearch(self.requests[kind], self.shapes[shape], fit.suitable, room, free)
 
-    def local(self, number: int, allocations: Allocations) -> Iterator[tuple[int, int]]:
+    def local(self, number: HostNumber, allocations: Allocations) -> Iterator[tuple[int, int]]:
         """Yield the amounts that allocations take of the rooms of a host."""
         host = self.hosts[number]
         shape = self.shapes[host.shape]
@@ -171,7 +181,7 @@ class Problem:
         ]
 
     def moves(
-        self, servers: Mapping[int, Sequence[ServerMove]], places: Mapping[int, Sequence[Placed]]
+        self, servers: ServersByKind, places: Mapping[KindNumber, Sequence[Placed]]
     ) -> Iterator[ServerMove]:
         """Yield the move of each server that has a place."""
         for kind, placed in places.items():
@@ -182,10 +192,10 @@ class Problem:
 
 
 def by_kind(
-    servers: Iterable[ServerMove], kind: Callable[[ServerMove], int]
-) -> dict[int, list[ServerMove]]:
+    servers: Iterable[ServerMove], kind: Callable[[ServerMove], KindNumber]
+) -> dict[KindNumber, list[ServerMove]]:
     """Return the servers in groups, by the index of their request."""
-    kinds = defaultdict[int, list[ServerMove]](list)
+    kinds = defaultdict[KindNumber, list[ServerMove]](list)
     for server in servers:
         kinds[kind(server)].append(server)
     return dict(kinds)
@@ -216,7 +226,7 @@ def _fit(request: Request, shape: Shape) -> Fit | None:
 
 def build_problem(
     cloud: DrainCloud,
-    servers: Mapping[int, Sequence[ServerMove]],
+    servers: ServersByKind,
     emptied: Collection[str],
     spare: Sequence[str] = (),
 ) -> Problem:
@@ -231,13 +241,13 @@ def build_problem(
     is_lax = any(request.is_lax for request in requests)
     pools = _free_shared(cloud, targets, servers if is_lax else {})
     providers = _view(cloud, requests, is_lax=is_lax)
-    numbers: dict[tuple[HostProvider, ...], int] = {}
+    numbers: dict[tuple[HostProvider, ...], ShapeNumber] = {}
     shapes: list[Shape] = []
     hosts = []
     for uuid, is_new in (*((uuid, False) for uuid in targets), *((uuid, True) for uuid in spare)):
         bins = tuple(providers(uuid, is_new))
         if bins not in numbers:
-            numbers[bins] = len(shapes)
+            numbers[bins] = ShapeNumber(len(shapes))
             shapes.append(Shape(bins))
         host = _host(cloud, uuid, is_new=is_new)
         room = tuple(shapes[numbers[bins]].sums(host.room, pools))
@@ -253,11 +263,11 @@ def _host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHost:
     consumers = cloud.snapshot.consumers_in(root_uuid) if groups else ()
     members = Counter(name for consumer in consumers for name in groups.get(consumer.uuid, ()))
     serving = tuple(state.uuid for state in cloud.topology.serving(root_uuid))
-    return TargetHost(root_uuid, 0, serving, room, members)
+    return TargetHost(root_uuid, ShapeNumber(0), serving, room, members)
 
 
 def _free_shared(
-    cloud: DrainCloud, targets: Iterable[str], leaving: Mapping[int, Sequence[ServerMove]]
+    cloud: DrainCloud, targets: Iterable[str], leaving: ServersByKind
 ) -> dict[Pool, int]:
     """Return the free amounts of sharing providers.
 

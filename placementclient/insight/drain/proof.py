@@ -7,17 +7,23 @@ group are distributed to its hosts. A group for which that fails gets the patter
 instead of the cuts.
 """
 
+from __future__ import annotations
+
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient.insight.drain import groups
-from placementclient.insight.drain.groups import Group, Pattern, Piece
+from placementclient.insight.drain.groups import Group, Pattern
+from placementclient.insight.drain.numbers import KindNumber, Piece, ShapeNumber
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.problem import Placed, Problem
 from placementclient.optimize import cpsat
 from placementclient.placing.requests import Pool
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 #: How long to search, in seconds.
 EFFORT = 60.0
@@ -53,13 +59,15 @@ def pack(problem: Problem, effort: float = EFFORT) -> Packing:
 def fill(problem: Problem) -> Packing:
     """Return the packing by best-fit decreasing."""
     packing = Packing(problem)
-    packing.rank(range(len(problem.hosts)), problem.servers)
+    packing.rank(problem.host_numbers, problem.servers)
     packing.places = packing.fill(problem.counts)
     return packing
 
 
 def _bound(
-    problem: Problem, possible: Collection[int], rooms: Sequence[tuple[int, Sequence[int], int]]
+    problem: Problem,
+    possible: Collection[KindNumber],
+    rooms: Sequence[tuple[ShapeNumber, Sequence[int], int]],
 ) -> int:
     """Return an upper bound by class for servers of possible kinds in so many rooms of a shape."""
     sizes = {kind: problem.requests[kind].totals for kind in possible}
@@ -96,7 +104,7 @@ def _most_in(free: int, sizes: Iterable[tuple[int, int]]) -> int:
     return count
 
 
-def _possible(problem: Problem) -> set[int]:
+def _possible(problem: Problem) -> set[KindNumber]:
     """Return the kinds that have a place if the hosts of a shape have the most room of any."""
     most = {
         shape: list(map(max, zip(*(problem.hosts[host].room for host in numbers), strict=True)))
@@ -127,11 +135,11 @@ class Proof:
         self._problem, self._groups = problem, alike
         #: The patterns of groups whose cuts are too loose, by number; ``None``: there are too many.
         self._patterns: dict[int, list[Pattern] | None] = {}
-        self._model: Any = None
+        self._model: cp_model.CpModel
         #: The number of servers of each piece of each group.
-        self._counts: list[dict[Piece, Any]] = []
+        self._counts: list[dict[Piece, cp_model.IntVar]] = []
         #: The patterns of each group that is filled by patterns, with their numbers of hosts.
-        self._repeats: dict[int, list[tuple[Pattern, Any]]] = {}
+        self._repeats: dict[int, list[tuple[Pattern, cp_model.IntVar]]] = {}
 
     def search(self, best: Packing, effort: float) -> Packing:
         """Pack groups until the servers of each group fit on its hosts.
@@ -159,13 +167,14 @@ class Proof:
         problem = self._problem
         self._model = cpsat.load('Where not every server has a place, how many have one').CpModel()
         self._counts, self._repeats = [], {}
-        by_kind, pools = defaultdict[int, list[Any]](list), defaultdict[Pool, list[Any]](list)
+        by_kind: dict[KindNumber, list[cp_model.IntVar]] = defaultdict(list)
+        pools: dict[Pool, list[cp_model.LinearExpr]] = defaultdict(list)
         for number, group in enumerate(self._groups):
             counts = {}
             for piece, option in group.options.items():
-                most = min(problem.counts[piece[0]], len(group.hosts) * group.most(piece))
+                most = min(problem.counts[piece.kind], len(group.hosts) * group.most(piece))
                 count = counts[piece] = self._model.new_int_var(0, most, '')
-                by_kind[piece[0]].append(count)
+                by_kind[piece.kind].append(count)
                 for pool, amount in option.shared:
                     pools[pool].append(amount * count)
             self._counts.append(counts)
@@ -174,13 +183,14 @@ class Proof:
                 self._follow(number, patterns)
         for kind, terms in by_kind.items():
             self._model.add(sum(terms) <= problem.counts[kind])
-        for pool, terms in pools.items():
-            self._model.add(sum(terms) <= max(0, problem.pools[pool]))
+        for pool, amounts in pools.items():
+            self._model.add(sum(amounts) <= max(0, problem.pools[pool]))
         self._model.maximize(sum(count for counts in self._counts for count in counts.values()))
 
-    def _fit(self, group: Group, counts: Mapping[Piece, Any]) -> None:
+    def _fit(self, group: Group, counts: Mapping[Piece, cp_model.IntVar]) -> None:
         """Limit the servers to the free amounts of the hosts, with a rounding cut for each size."""
-        hosts, by_room = len(group.hosts), defaultdict[int, list[tuple[int, Any]]](list)
+        hosts = len(group.hosts)
+        by_room: dict[int, list[tuple[int, cp_model.IntVar]]] = defaultdict(list)
         for piece, count in counts.items():
             for at, amount in group.needs[piece]:
                 if amount:
@@ -203,7 +213,7 @@ class Proof:
             most = sum(pattern[piece] * n for pattern, n in repeats if piece in pattern)
             self._model.add(count <= most)
 
-    def _shares(self, solver: Any) -> Iterator[_Share]:
+    def _shares(self, solver: cp_model.CpSolver) -> Iterator[_Share]:
         """Return the servers of each group that gets some."""
         for number, (group, counts) in enumerate(zip(self._groups, self._counts, strict=True)):
             pieces = {
@@ -231,7 +241,7 @@ class Proof:
             elif not self._spread(packing, share):
                 failed.append(share.number)
         missing = {kind: n - len(packing.places[kind]) for kind, n in problem.counts.items()}
-        packing.rank(range(len(problem.hosts)), problem.servers)
+        packing.rank(problem.host_numbers, problem.servers)
         for kind, placed in packing.fill(missing).items():
             packing.places[kind] += placed
         return packing, failed
@@ -241,7 +251,7 @@ class Proof:
         group, left = self._groups[share.number], dict(share.pieces)
         for at, pattern in zip(group.hosts, share.patterns or (), strict=False):
             for piece, most in pattern.items():
-                kind, option = piece[0], group.options[piece]
+                kind, option = piece.kind, group.options[piece]
                 # Another group may have drawn on a pool where this one was to.
                 free = [packing.pools[pool] // amount for pool, amount in option.shared]
                 count = max(0, min(most, left.get(piece, 0), *free))
@@ -252,7 +262,7 @@ class Proof:
 
     def _spread(self, packing: Packing, share: _Share) -> bool:
         """Put servers on the hosts of a group by best fit; return True if each has a place."""
-        counts = Counter[int]()
+        counts = Counter[KindNumber]()
         for (kind, _), number in share.pieces.items():
             counts[kind] += number
         packing.rank(self._groups[share.number].hosts, counts)

@@ -11,6 +11,7 @@ from msgspec import structs
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import PACE, Ledger, Pace, ServerMove, waves
+from placementclient.insight.drain.numbers import KindNumber
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainVerdict
 from placementclient.insight.drain.problem import build_problem, by_kind
@@ -122,9 +123,9 @@ class _RollingSearch:
         self._kinds = {server.server: cloud.strict(server) for server in occupants.servers}
         self._problem = build_problem(cloud, self._by_kind(occupants.servers), ())
         self._packing = Packing(self._problem)
-        self._packing.rank(range(len(self._problem.hosts)), self._problem.servers)
+        self._packing.rank(self._problem.host_numbers, self._problem.servers)
 
-    def _by_kind(self, servers: Iterable[ServerMove]) -> dict[int, list[ServerMove]]:
+    def _by_kind(self, servers: Iterable[ServerMove]) -> dict[KindNumber, list[ServerMove]]:
         return by_kind(servers, lambda server: self._kinds[server.server])
 
     def find_moves(self, batch: HostBatch, effort: float) -> tuple[list[ServerMove], list[str]]:
@@ -198,7 +199,7 @@ def _may_fit(
     effort: float,
 ) -> bool:
     """Return False if it is proved that servers without allocations have no place."""
-    kinds = defaultdict[int, list[ServerMove]](list)
+    kinds = defaultdict[KindNumber, list[ServerMove]](list)
     for server, request in zip(servers, requested, strict=True):
         kinds[cloud.number(request._replace(shared=()))].append(server)
     packing = pack(build_problem(cloud, kinds, emptied), effort)

@@ -5,10 +5,11 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from placementclient.insight.drain.groups import Group, Piece, add_options
+from placementclient.insight.drain.groups import Group, add_options
 from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.numbers import HostNumber, HostRoom, KindNumber, Piece
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.problem import Problem
 from placementclient.model.consumers import Allocations
@@ -25,11 +26,11 @@ class Resident(NamedTuple):
     :param local: the amounts that each takes of the rooms of the host
     """
 
-    host: int
-    kind: int | None
+    host: HostNumber
+    kind: KindNumber | None
     local: tuple[tuple[int, int], ...]
     shared: tuple[tuple[Pool, int], ...]
-    servers: Sequence[ServerMove]
+    servers: tuple[ServerMove, ...] = ()
 
 
 class Room:
@@ -45,7 +46,7 @@ class Room:
     def __init__(
         self,
         problem: Problem,
-        new: int,
+        new: KindNumber,
         number: int,
         chosen: Collection[str],
         offloaded: Iterable[ServerMove],
@@ -62,8 +63,8 @@ class Room:
     def _find_residents(self, offloaded: Iterable[ServerMove]) -> Iterator[Resident]:
         """Yield the servers that may move, alike ones together."""
         problem = self.problem
-        alike = defaultdict[Any, list[ServerMove]](list)
-        loads: list[tuple[int | None, Iterable[ServerMove]]] = [*problem.servers.items()]
+        alike = defaultdict[Resident, list[ServerMove]](list)
+        loads: list[tuple[KindNumber | None, Iterable[ServerMove]]] = [*problem.servers.items()]
         for kind, servers in (*loads, (None, offloaded)):
             groups = self.groups(kind)
             for server in servers:
@@ -72,9 +73,9 @@ class Room:
                     places = tuple((width + self._names.index(name), 1) for name in groups)
                     local = *sorted(problem.local(host, server.before)), *places
                     shared = tuple(sorted(problem.shared(server.before)))
-                    alike[host, kind, local, shared].append(server)
-        for (host, kind, local, shared), servers in alike.items():
-            yield Resident(host, kind, local, shared, servers)
+                    alike[Resident(host, kind, local, shared)].append(server)
+        for resident, servers in alike.items():
+            yield resident._replace(servers=tuple(servers))
 
     def count_fewest(self) -> int:
         """Return a lower bound for the moves: what each host needs, wherever the servers go."""
@@ -88,7 +89,7 @@ class Room:
                     fewest[total] = min(fewest.get(total, moves + leaving), moves + leaving)
         return fewest.get(self.number, 0)
 
-    def _find_stairs(self, number: int, residents: Iterable[Resident]) -> list[int]:
+    def _find_stairs(self, number: HostNumber, residents: Iterable[Resident]) -> list[int]:
         """Return how many servers have to leave a host before one new server fits, two and so on.
 
         The list ends where no number is enough. The numbers are lower bounds: where the servers go
@@ -112,13 +113,13 @@ class Room:
             stairs.append(fewest)
         return stairs
 
-    def groups(self, kind: int | None) -> Sequence[str]:
+    def groups(self, kind: KindNumber | None) -> Sequence[str]:
         """Return the server groups of a kind."""
         return () if kind is None else self.problem.requests[kind].limits
 
-    def _group_by_host(self) -> Mapping[int, Sequence[Resident]]:
+    def _group_by_host(self) -> Mapping[HostNumber, Sequence[Resident]]:
         """Return the servers that may move by the numbers of their hosts."""
-        on = defaultdict[int, list[Resident]](list)
+        on = defaultdict[HostNumber, list[Resident]](list)
         for resident in self.residents:
             on[resident.host].append(resident)
         return on
@@ -129,7 +130,8 @@ class Room:
         for resident in self.residents:
             pools.update({pool: n * len(resident.servers) for pool, n in resident.shared})
         emptied = replace(problem, pools=pools + Counter(problem.pools))
-        for number, host in enumerate(problem.hosts):
+        for number in problem.host_numbers:
+            host = problem.hosts[number]
             limits = (problem.limits[name] - host.members.get(name, 0) for name in self._names)
             room = [*host.room, *limits]
             most = list(room)
@@ -148,11 +150,11 @@ class Room:
         """Yield the residents that may move sooner or later, if those that can are gone."""
         packing, waiting = Packing(self.problem), self.residents
         while waiting:
-            targets = defaultdict[int | None, set[int]](set)
-            for number, (group, _) in enumerate(self.hosts):
-                for piece in group.options:
+            targets = defaultdict[KindNumber | None, set[HostNumber]](set)
+            for number in self.problem.host_numbers:
+                for piece in self.hosts[number][0].options:
                     if self.has_room(packing, number, piece):
-                        targets[piece[0]].add(number)
+                        targets[piece.kind].add(number)
             movable, others = list[Resident](), list[Resident]()
             for resident in waiting:
                 can_move = resident.kind is None or targets[resident.kind] - {resident.host}
@@ -164,40 +166,40 @@ class Room:
                     packing.occupy(server.source, server.before, groups, -1)
             waiting = others if movable else []
 
-    def needs(self, number: int, piece: Piece) -> Iterator[tuple[tuple[Any, Any], int]]:
+    def needs(self, number: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:
         """Yield the amounts that a piece takes of the rooms of a host and of sharing providers."""
         group = self.hosts[number][0]
         pooled = self.problem.shapes[group.shape].pooled
-        yield from (((number, at), n) for at, n in group.needs[piece] if at not in pooled)
+        yield from ((HostRoom(number, at), n) for at, n in group.needs[piece] if at not in pooled)
         yield from self.shared(number, piece)
 
-    def free(self, number: int | str, at: int | str) -> int:
+    def free(self, room: HostRoom | Pool) -> int:
         """Return the free amount of a room of a host, or of a class of a sharing provider."""
-        if isinstance(number, str) or isinstance(at, str):
-            return self.problem.pools[str(number), str(at)]
-        return self.hosts[number][1][at]
+        if isinstance(room, HostRoom):
+            return self.hosts[room.host][1][room.at]
+        return self.problem.pools[room]
 
-    def allocations(self, number: int, piece: Piece) -> Allocations:
+    def allocations(self, number: HostNumber, piece: Piece) -> Allocations:
         """Return the allocations of a piece on a host."""
         option = self.hosts[number][0].options[piece]
-        return self.problem.hosts[number].allocations(self.problem.requests[piece[0]], option)
+        return self.problem.hosts[number].allocations(self.problem.requests[piece.kind], option)
 
-    def shared(self, number: int, piece: Piece) -> Sequence[tuple[Pool, int]]:
+    def shared(self, number: HostNumber, piece: Piece) -> Sequence[tuple[Pool, int]]:
         """Return the amounts that a piece on a host takes of sharing providers."""
         # Amounts alone do not say which provider they are from.
         has_places = bool(self.hosts[number][0].options[piece].places)
         return self.problem.shared(self.allocations(number, piece)) if has_places else ()
 
-    def has_room(self, packing: Packing, number: int, piece: Piece) -> bool:
+    def has_room(self, packing: Packing, number: HostNumber, piece: Piece) -> bool:
         """Return whether a host has room for a piece while all that has not left is there."""
         members, room = packing.members[number], packing.room[number]
         return (
             all(room[at] >= n for at, n in self._local(number, piece))
             and all(packing.pools[pool] >= n for pool, n in self.shared(number, piece))
-            and all(members[name] < self.problem.limits[name] for name in self.groups(piece[0]))
+            and all(members[name] < self.problem.limits[name] for name in self.groups(piece.kind))
         )
 
-    def _local(self, number: int, piece: Piece) -> Iterator[tuple[int, int]]:
+    def _local(self, number: HostNumber, piece: Piece) -> Iterator[tuple[int, int]]:
         """Yield the amounts that a piece takes of the rooms of a host alone."""
         group = self.hosts[number][0]
         pooled = self.problem.shapes[group.shape].pooled

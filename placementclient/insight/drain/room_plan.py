@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Room for new servers of a flavor: the fewest moves that make it, or the proof that none do."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from placementclient.insight.drain.cloud import DrainCloud, Occupants
 from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.moves import PACE, Pace, ServerMove
 from placementclient.insight.drain.plan import DrainVerdict
-from placementclient.insight.drain.problem import build_problem, by_kind
+from placementclient.insight.drain.problem import ServersByKind, build_problem, by_kind
 from placementclient.insight.drain.proof import EFFORT, pack
 from placementclient.insight.drain.room import Room
 from placementclient.insight.drain.room_search import RoomResult, RoomSearch
@@ -67,7 +67,7 @@ def make_room(
     if not _has_amounts(cloud, new, occupants.offloaded):
         return RoomDecision(DrainVerdict.NO, packing.count)
 
-    def room(kinds: Mapping[int, Sequence[ServerMove]]) -> Room:
+    def room(kinds: ServersByKind) -> Room:
         problem = build_problem(cloud, {kind: (), **kinds}, ())
         return Room(problem, kind, new.number, chosen, occupants.offloaded)
 

@@ -6,18 +6,28 @@ fit. Only then an order is searched in which each server has room on both hosts 
 fewest moves without an order in mind are a lower bound.
 """
 
+from __future__ import annotations
+
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from placementclient.insight.drain.groups import Piece
 from placementclient.insight.drain.moves import Ledger, Pace, ServerMove, waves
+from placementclient.insight.drain.numbers import HostNumber, HostRoom, KindNumber, Piece
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.room import Resident, Room
 from placementclient.model.consumers import Allocations
 from placementclient.model.snapshots import Snapshot
 from placementclient.optimize import cpsat
+from placementclient.placing.requests import Pool
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+#: A kind of servers in one way on a host.
+HostPiece = tuple[HostNumber, Piece]
+T = TypeVar('T')
 
 #: The largest model, in variables.
 LARGEST = 200_000
@@ -34,8 +44,8 @@ class Rearrangement(NamedTuple):
     """
 
     leaving: Mapping[int, int]
-    coming: Mapping[tuple[int, Piece], int]
-    new: Mapping[tuple[int, Piece], int]
+    coming: Mapping[HostPiece, int]
+    new: Mapping[HostPiece, int]
 
 
 class RoomResult(NamedTuple):
@@ -58,10 +68,10 @@ class RoomSearch:
         self._room = room
         #: How many moves may still be tried in search for an order; below 0 there may be one.
         self._steps = MOST_STEPS
-        self._model: Any = None
-        self._leave: list[Any] = []
-        self._come: dict[tuple[int, Piece], Any] = {}
-        self._add: dict[tuple[int, Piece], Any] = {}
+        self._model: cp_model.CpModel
+        self._leave: list[cp_model.IntVar] = []
+        self._come: dict[HostPiece, cp_model.IntVar] = {}
+        self._add: dict[HostPiece, cp_model.IntVar] = {}
 
     def search(self, snapshot: Snapshot, pace: Pace, effort: float) -> RoomResult:
         """Return the fewest moves that have an order.
@@ -128,14 +138,15 @@ class RoomSearch:
         """Build the model."""
         reason = 'Where new servers have no room, the fewest moves'
         self._model = model = cpsat.load(reason).CpModel()
-        takes, frees = defaultdict[Any, list[Any]](list), defaultdict[Any, list[Any]](list)
-        by_kind = defaultdict[int, list[Any]](list)
+        takes: dict[HostRoom | Pool, list[cp_model.LinearExpr]] = defaultdict(list)
+        frees: dict[HostRoom | Pool, list[cp_model.LinearExpr]] = defaultdict(list)
+        by_kind: dict[KindNumber, list[cp_model.LinearExpr]] = defaultdict(list)
         self._leave, self._come, self._add = [], {}, {}
         for resident in self._room.residents:
             leave = model.new_int_var(0, len(resident.servers), '')
             self._leave.append(leave)
             for at, amount in resident.local:
-                frees[resident.host, at].append(amount * leave)
+                frees[HostRoom(resident.host, at)].append(amount * leave)
             for pool, amount in resident.shared:
                 frees[pool].append(amount * leave)
             if resident.kind is not None:
@@ -144,28 +155,31 @@ class RoomSearch:
             for key, amount in self._room.needs(number, piece):
                 takes[key].append(amount * variable)
         for (_, piece), variable in self._come.items():
-            by_kind[piece[0]].append(variable)
+            by_kind[piece.kind].append(variable)
         for terms in by_kind.values():
             model.add(sum(terms) == 0)
         for key, terms in takes.items():
-            self._limit(self._room.free(*key), terms, frees[key])
+            self._limit(self._room.free(key), terms, frees[key])
         model.add(sum(self._add.values()) == self._room.number)
 
-    def _arrivals(self) -> Iterator[tuple[int, Piece, Any]]:
+    def _arrivals(self) -> Iterator[tuple[HostNumber, Piece, cp_model.IntVar]]:
         """Yield the number of servers of each piece that come to each host, and of new ones."""
         problem, model = self._room.problem, self._model
-        for number, (group, _) in enumerate(self._room.hosts):
+        for number in problem.host_numbers:
+            group, _ = self._room.hosts[number]
             for piece in group.options:
-                if piece[0] in problem.servers:
-                    most = min(problem.counts[piece[0]], group.most(piece))
+                if piece.kind in problem.servers:
+                    most = min(problem.counts[piece.kind], group.most(piece))
                     self._come[number, piece] = model.new_int_var(0, most, '')
                     yield number, piece, self._come[number, piece]
-                if piece[0] == self._room.new and number in self._room.chosen:
+                if piece.kind == self._room.new and number in self._room.chosen:
                     most = min(self._room.number, group.most(piece))
                     self._add[number, piece] = model.new_int_var(0, most, '')
                     yield number, piece, self._add[number, piece]
 
-    def _limit(self, free: int, takes: Sequence[Any], frees: Sequence[Any]) -> None:
+    def _limit(
+        self, free: int, takes: Sequence[cp_model.LinearExpr], frees: Sequence[cp_model.LinearExpr]
+    ) -> None:
         """Limit what servers take to what is free and what others free."""
         if free >= 0:
             self._model.add(sum(takes) <= free + sum(frees))
@@ -175,10 +189,10 @@ class RoomSearch:
         self._model.add(sum(takes) <= free + sum(frees)).only_enforce_if(is_used)
         self._model.add(sum(takes) == 0).only_enforce_if(~is_used)
 
-    def _read(self, solver: Any) -> Rearrangement:
+    def _read(self, solver: cp_model.CpSolver) -> Rearrangement:
         """Return the solution."""
 
-        def positive(variables: Mapping[Any, Any]) -> dict[Any, int]:
+        def positive(variables: Mapping[T, cp_model.IntVar]) -> dict[T, int]:
             values = {key: int(solver.value(variable)) for key, variable in variables.items()}
             return {key: value for key, value in values.items() if value}
 
@@ -226,7 +240,10 @@ class RoomSearch:
 
     def _order(self, change: Rearrangement) -> list[ServerMove] | None:
         """Return the moves of a solution so that each has room when it begins."""
-        packing, waiting = Packing(self._room.problem), defaultdict[int, list[ServerMove]](list)
+        packing, waiting = (
+            Packing(self._room.problem),
+            defaultdict[KindNumber, list[ServerMove]](list),
+        )
         moves, self._steps = list[ServerMove](), MOST_STEPS
         for resident, server in self._leaving(change):
             if resident.kind is not None:
@@ -240,8 +257,8 @@ class RoomSearch:
     def _arrange(
         self,
         packing: Packing,
-        coming: Counter[tuple[int, Piece]],
-        waiting: Mapping[int, list[ServerMove]],
+        coming: Counter[HostPiece],
+        waiting: Mapping[KindNumber, list[ServerMove]],
     ) -> list[ServerMove] | None:
         """Return the moves that are left in an order; ``None``: there is none, or no more steps."""
         if not coming:
@@ -249,7 +266,7 @@ class RoomSearch:
         hosts = self._room.problem.hosts
         targets = Counter({hosts[number].uuid: n for (number, _), n in coming.items()})
         for key in [key for key in coming if self._room.has_room(packing, *key)]:
-            kind, uuid, after = key[1][0], hosts[key[0]].uuid, self._room.allocations(*key)
+            kind, uuid, after = key[1].kind, hosts[key[0]].uuid, self._room.allocations(*key)
             sources = {server.source: server for server in waiting[kind] if server.source != uuid}
             # First those off hosts to which others want to come.
             for server in sorted(sources.values(), key=lambda server: -targets[server.source]):

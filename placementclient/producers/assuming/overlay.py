@@ -154,7 +154,9 @@ def add_servers(
     problem = build_problem(drain, {number: ()}, ())
     packing = Packing(problem)
     servers: dict[str, Consumer] = {}
-    hosts = deque(n for n, host in enumerate(problem.hosts) if problem.fit(number, host.shape))
+    hosts = deque(
+        host for host in problem.host_numbers if problem.fit(number, problem.hosts[host].shape)
+    )
     while hosts and len(servers) < count:
         target = hosts.popleft()
         if option := packing.option(number, target):

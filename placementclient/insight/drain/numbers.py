@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers of kinds, hosts and shapes: indexes into the lists of a problem."""
+
+from typing import NamedTuple, NewType
+
+#: The index of a request among ``Problem.requests``. Servers of one kind have equal requests.
+KindNumber = NewType('KindNumber', int)
+#: The index of a host in ``Problem.hosts``.
+HostNumber = NewType('HostNumber', int)
+#: The index of a shape in ``Problem.shapes``: the providers of a host without their free amounts.
+ShapeNumber = NewType('ShapeNumber', int)
+
+
+class Piece(NamedTuple):
+    """A kind of servers that is served in one way.
+
+    :param option: the number of the way, among those on the hosts of a group
+    """
+
+    kind: KindNumber
+    option: int
+
+
+class HostRoom(NamedTuple):
+    """The free amount of a class on a provider of a host.
+
+    :param at: the index into the room of the host
+    """
+
+    host: HostNumber
+    at: int
