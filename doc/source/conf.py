@@ -11,6 +11,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 
 from placementclient.cli import command_help
+from placementclient.cli.entry_points import load_command
 
 #: Options of every command that prints: the page "Commands" describes them once.
 FORMATTING = [
@@ -75,7 +76,7 @@ class CommandStatuses(CommandGroup):
 
     def run(self):
         found = commandmanager.CommandManager(COMMANDS)
-        commands = [(name, found.find_command(name.split())[0]) for name in sorted(found.commands)]
+        commands = [(name, load_command(point)) for name, point in sorted(found)]
         rows = [
             f'   * - ``{name}``\n     - {int(status)}\n     - {text}'
             for name, command in commands

@@ -5,10 +5,18 @@ The program ``placement`` finds its commands here, and not among all that is ins
 multiple of the time of a command.
 """
 
+from __future__ import annotations
+
 import functools
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 from placementclient import DISTRIBUTION
+
+if TYPE_CHECKING:
+    from cliff.command import Command
+
+    from placementclient.cli.factories import CommandFactory
 
 #: The commands, for OpenStackClient too, and those that only the program has.
 COMMANDS = 'openstack.placement.v1'
@@ -19,3 +27,9 @@ PROGRAM = 'placementclient.program'
 def find(group: str) -> tuple[metadata.EntryPoint, ...]:
     """Return the entry points of this distribution in a group."""
     return tuple(metadata.distribution(DISTRIBUTION).entry_points.select(group=group))
+
+
+def load_command(point: metadata.EntryPoint) -> type[Command]:
+    """Return the class of the command whose factory an entry point names."""
+    factory: CommandFactory = point.load()
+    return factory.load()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from placementclient import DISTRIBUTION
 from placementclient.basis import errors
 from placementclient.basis.wording import without_credentials
+from placementclient.cli import factories
 from placementclient.client import endpoints, microversion
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _without_secrets(record: logging.LogRecord) -> bool:
 def _is_not_of_two_plugins(record: logging.LogRecord) -> bool:
     """Return False for cliff's warning that it has found a command of this package twice."""
     message = record.getMessage()
-    return not ('duplicate' in message and ' placementclient.commands.' in message)
+    return not ('duplicate' in message and f' {factories.__name__}:' in message)
 
 
 def check_direct(argv: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from io import TextIOWrapper
 from typing import Any
 
 from cliff import app, commandmanager
+from cliff.command import Command
 
 from placementclient import DISTRIBUTION
 from placementclient.basis import errors
@@ -76,10 +77,11 @@ class CommandManager(commandmanager.CommandManager):
         for point in entry_points.find(namespace):
             self.commands[point.name.replace('_', ' ')] = point
 
-    def find_command(self, argv: list[str]) -> tuple[Any, str, list[str]]:
+    def find_command(self, argv: list[str]) -> tuple[type[Command], str, list[str]]:
         """Find the command that the first words name; no more of them than any command has."""
-        command, name, arguments = super().find_command(argv[:LONGEST_NAME])
-        return command, name, [*arguments, *argv[LONGEST_NAME:]]
+        factory: Any  # cliff calls it a class
+        factory, name, arguments = super().find_command(argv[:LONGEST_NAME])
+        return factory.load(), name, [*arguments, *argv[LONGEST_NAME:]]
 
 
 class Shell(app.App):

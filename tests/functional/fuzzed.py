@@ -19,6 +19,7 @@ from placementclient.api import allocation, inventory, resource_class, resource_
 from placementclient.basis import errors
 from placementclient.basis.printable import printable
 from placementclient.cli import shell
+from placementclient.cli.entry_points import load_command
 from placementclient.client import http, microversion
 from placementclient.commands.inspection import metrics_server
 from placementclient.embedded import Direct
@@ -77,14 +78,14 @@ openstack resource provider set compute1 --name "\x1b[2J"
 
 def examples_of(point):
     """Return the arguments of command lines of a command, without its name."""
-    lines = (*point.load().examples, *MORE.get(point.name, ()))
+    lines = (*load_command(point).examples, *MORE.get(point.name, ()))
     return EXAMPLES.get(point.name) or [shlex.split(line) for line in lines]
 
 
 @st.composite
 def command_lines(draw, point):
     """An example of a command's help, in which something is something else."""
-    command = point.load()
+    command = load_command(point)
     parser = command(None, None).get_parser(name(point))
     options = [action for action in parser._actions if '--help' not in action.option_strings]
     words = list(draw(st.sampled_from(examples_of(point))))

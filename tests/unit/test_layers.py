@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     '__main__': {'cli'},
 }
 #: The parts of ``cli`` that OpenStackClient or a key press loads: they do without the others.
-HOOKS = ('cli.plugin', 'cli.command_help', 'cli.entry_points', 'cli.completion')
+HOOKS = ('cli.plugin', 'cli.command_help', 'cli.factories', 'cli.entry_points', 'cli.completion')
 #: The most folders in a chain, from the top of the table to its bottom.
 LONGEST_CHAIN = 9
 #: Folders and modules that must be testable without a service, and so usable on a file.

@@ -6,6 +6,7 @@ import inspect
 import pytest
 
 from placementclient.cli import command_help, shell
+from placementclient.cli.entry_points import load_command
 from tests.unit.commands.test_registry import every_command
 
 NAMES = [
@@ -106,7 +107,7 @@ def test_the_options_of_a_way_to_authenticate_are_in_its_help(capsys):
 
 @every_command
 def test_a_summary_is_that_of_the_command(point):
-    documentation = inspect.getdoc(point.load()) or ''
+    documentation = inspect.getdoc(load_command(point)) or ''
     summary = command_help.summaries()[point.name.replace('_', ' ')]
     assert summary == documentation.partition('\n')[0].rstrip('.'), 'see cli/summaries.txt'
 

@@ -5,6 +5,7 @@ import argparse
 
 import pytest
 
+from placementclient.cli.entry_points import load_command
 from placementclient.cli.help_formatter import HelpFormatter, reflow
 from tests.unit.commands.test_registry import every_command, parser_of
 
@@ -29,7 +30,7 @@ def test_the_help_of_a_command_fits_the_terminal(point, monkeypatch):
 
 @every_command
 def test_the_help_has_usage_sentence_examples_arguments_and_options_in_this_order(point):
-    command, lines = point.load(), parser_of(point).format_help().splitlines()
+    command, lines = load_command(point), parser_of(point).format_help().splitlines()
     assert lines[0].startswith('usage: ')
     sentence = lines[lines.index('') + 1]
     assert command.__doc__.startswith(sentence)

@@ -129,26 +129,27 @@ def test_the_overview_does_without_the_network_and_the_work():
 
 
 @pytest.mark.slow
-def test_openstackclient_loads_the_commands_without_their_work():
-    """It loads all commands at each start, whatever is to be run."""
+def test_openstackclient_loads_no_command_for_one_of_another_service():
+    """It loads the entry points of all commands at each start, whatever is to be run."""
     _, modules = loaded('server', 'list', '--help', program=RUN_OPENSTACK)
-    assert ours(modules) <= {
-        'api',
-        'basis',
-        'cli',
-        'client',
-        'commands',
-        'embedded',
-        'model',
-        'render',
-    }
-    program = {name for name in modules if name.startswith('placementclient.cli.')}
-    # Each parser of a command has its layout of help.
-    assert program <= {
-        'placementclient.cli.command_help',
-        'placementclient.cli.help_formatter',
+    assert commands(modules) == set()
+    assert ours(modules) <= {'basis', 'cli', 'client', 'embedded'}
+    assert 'msgspec' not in modules
+    assert {name for name in modules if name.startswith('placementclient.cli.')} == {
+        'placementclient.cli.factories',
         'placementclient.cli.plugin',
     }
+
+
+@pytest.mark.slow
+def test_openstackclient_loads_the_command_that_runs_and_no_other(url):
+    argv = ('resource', 'provider', 'list')
+    output, modules = loaded(
+        *argv, program=RUN_OPENSTACK, OS_AUTH_TYPE='none', OS_ENDPOINT=url, COLUMNS='200'
+    )
+    assert 'compute1' in output
+    assert commands(modules) <= LISTING
+    assert ours(modules) & OURS_NEVER == {'embedded'}
 
 
 def test_ctrl_c_is_no_traceback_however_early():

@@ -11,6 +11,7 @@ from importlib.metadata import distribution
 import pytest
 
 from placementclient.cli import shell
+from placementclient.cli.entry_points import load_command
 from placementclient.cli.plugin import parse_number
 from placementclient.client import endpoints
 from placementclient.commands.framework import base
@@ -37,7 +38,7 @@ every_command = pytest.mark.parametrize('point', POINTS, ids=name)
 
 
 def parser_of(point):
-    parser: argparse.ArgumentParser = point.load()(None, None).get_parser(name(point))
+    parser: argparse.ArgumentParser = load_command(point)(None, None).get_parser(name(point))
     return parser
 
 
@@ -52,14 +53,14 @@ def rows_of(command):
 
 @every_command
 def test_a_command_is_of_one_kind_with_the_others(point):
-    command = point.load()
+    command = load_command(point)
     assert issubclass(command, base.PlacementCommand)
     assert re.fullmatch('[A-Z][A-Za-z]+', command.__name__)
 
 
 @every_command
 def test_a_command_that_stands_for_an_endpoint_names_its_row(point):
-    command = point.load()
+    command = load_command(point)
     assert command.endpoint is None or rows_of(command)
     assert (command.endpoint is not None) == (name(point) in ARGUMENTS)
 
@@ -71,11 +72,11 @@ def bases_of(command):
 
 @every_command
 def test_at_most_three_classes_stand_between_a_command_and_osc_lib(point):
-    assert 1 <= len(bases_of(point.load())) <= 3
+    assert 1 <= len(bases_of(load_command(point))) <= 3
 
 
 def test_a_class_of_commands_has_several_and_is_none_itself():
-    commands = {point.load() for point in POINTS}
+    commands = {load_command(point) for point in POINTS}
     bases = Counter(kind for command in commands for kind in bases_of(command))
     assert min(bases.values()) >= 3
     assert commands.isdisjoint(bases)
@@ -86,13 +87,13 @@ SHARED = {endpoints.DELETE_INVENTORIES}
 
 
 def test_every_endpoint_has_a_command():
-    covered = set().union(*(rows_of(point.load()) for point in POINTS))
+    covered = set().union(*(rows_of(load_command(point)) for point in POINTS))
     assert covered | SHARED == set(endpoints.ALL)
 
 
 def test_a_command_and_its_endpoint_are_found_from_each_other():
     for point in POINTS:
-        command = point.load()
+        command = load_command(point)
         if command.endpoint is None:
             continue
         verb = command.endpoint.method, name(point).split()[-1]
@@ -111,7 +112,7 @@ def test_a_command_and_its_endpoint_are_found_from_each_other():
 
 @every_command
 def test_the_help_begins_with_what_the_command_does(point):
-    doc = point.load().__doc__
+    doc = load_command(point).__doc__
     first = doc.splitlines()[0]
     assert re.match(r'[A-Z][a-z]+ ', first)
     assert not NOT_IMPERATIVE.match(first)
@@ -121,7 +122,7 @@ def test_the_help_begins_with_what_the_command_does(point):
 
 @every_command
 def test_the_examples_parse_as_they_stand(point):
-    examples = point.load().examples
+    examples = load_command(point).examples
     assert examples
     for example in examples:
         parser_of(point).parse_args(shlex.split(example))
@@ -131,13 +132,13 @@ def test_the_examples_parse_as_they_stand(point):
 def test_every_option_has_a_help_text(point):
     for action in parser_of(point)._actions:
         assert action.help, action.option_strings
-    for option in point.load().options:
+    for option in load_command(point).options:
         assert re.search(r'[^.]\.$', option.help), option.flags
 
 
 @every_command
 def test_the_help_is_plain(point):
-    command = point.load()
+    command = load_command(point)
     text = inspect.cleandoc(command.__doc__)
     texts = [text, *(option.help for option in command.options)]
     assert [fault for text in texts for fault in faults(text)] == []
@@ -145,7 +146,7 @@ def test_the_help_is_plain(point):
 
 @every_command
 def test_an_option_with_a_number_says_its_unit_and_default(point):
-    for option in point.load().options:
+    for option in load_command(point).options:
         type_of, default = option.settings.get('type'), option.settings.get('default')
         if type_of in NUMBERS or (isinstance(default, int) and not isinstance(default, bool)):
             assert UNIT.search(f'{option.settings["metavar"]} {option.help}'), option.flags
@@ -155,6 +156,6 @@ def test_an_option_with_a_number_says_its_unit_and_default(point):
 @every_command
 def test_the_help_text_names_the_versions(point):
     help = ' '.join(parser_of(point).format_help().split())
-    for option in point.load().options:
+    for option in load_command(point).options:
         if option.since > endpoints.LOWEST and not option.replacement:
             assert f'from API version {option.since} on' in help

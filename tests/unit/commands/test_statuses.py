@@ -4,6 +4,7 @@
 import pytest
 
 from placementclient.basis.errors import ExitStatus
+from placementclient.cli.entry_points import load_command
 from placementclient.client import endpoints
 from placementclient.commands.framework import base, option
 from tests.programs import Result
@@ -17,7 +18,7 @@ COMMON_STATUSES = {ExitStatus.DONE, ExitStatus.ERROR, ExitStatus.USAGE}
 @every_command
 def test_the_help_names_all_exit_statuses(point):
     printed = ' '.join(parser_of(point).format_help().split())
-    statuses = point.load().statuses
+    statuses = load_command(point).statuses
     assert 'Exit status: 0 done 1 error: Placement refuses, a file is bad 2' in printed
     for status, text in statuses:
         assert status not in COMMON_STATUSES
@@ -26,7 +27,7 @@ def test_the_help_names_all_exit_statuses(point):
 
 @every_command
 def test_a_command_that_writes_declares_its_columns(point):
-    command = point.load()
+    command = load_command(point)
     is_write = option.YES in command.options or not (command.endpoint or endpoints.SHOW_API).is_read
     if is_write and issubclass(command, base.Lister | base.ShowOne):
         assert command.column_names
@@ -86,7 +87,7 @@ def test_two_hyphens_are_no_value(placement, tmp_path, option):
 @every_command
 def test_a_dry_run_tells_scripts_whether_it_is_needed(point):
     """But that of "inventory set" for one provider, which osc-placement has."""
-    command = point.load()
+    command = load_command(point)
     has_dry_run = any(choice is option.DRY_RUN for choice in command.options)
     assert has_dry_run == any('a dry run' in text for _, text in command.statuses)
     assert has_dry_run or not any('--dry-run' in choice.flags for choice in command.options)

@@ -7,6 +7,7 @@ from importlib.metadata import distribution
 import pytest
 
 from placementclient.cli import shell
+from placementclient.cli.entry_points import load_command
 from placementclient.client.microversion import LOWEST, Microversion
 from tests.programs import Result
 from tests.unit.commands.arguments import typed
@@ -116,7 +117,7 @@ def before(since):
 
 def registered():
     points = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMANDS)
-    return {point.name.replace('_', ' '): point.load() for point in points}
+    return {point.name.replace('_', ' '): load_command(point) for point in points}
 
 
 def message(what, version, since):
