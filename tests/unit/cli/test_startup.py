@@ -24,13 +24,15 @@ NEVER = {
 NETWORK = {'keystoneauth1', 'requests', 'urllib3', 'ssl', 'socket'}
 #: No commands, but their bases and their options.
 BASES = {
-    'base', 'changing', 'document', 'editing', 'filters', 'fitting', 'interruption', 'option',
-    'parser', 'placement_command', 'progress', 'selectors',
+    'base', 'change_command', 'document_command', 'filter_options', 'option', 'parser',
+    'placement_command', 'progress', 'provider_edits', 'selection_options', 'signals',
+    'table_width',
 }  # fmt: skip
 #: The modules of commands that ``resource provider list`` needs.
-LISTING = BASES - {'changing', 'document', 'editing', 'progress', 'selectors'} | {
-    'resource_provider'
-}
+LISTING = {
+    'base', 'filter_options', 'option', 'parser', 'placement_command', 'resource_provider',
+    'signals', 'table_width',
+}  # fmt: skip
 OURS_NEVER = {'planner', 'insight', 'runs', 'producers', 'embedded'}
 
 #: Runs the program and prints what is loaded at its end, on stderr, behind all that it says.
