@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from placementclient.basis.errors import PlacementError
 from placementclient.client import errors
 
 
@@ -17,38 +18,48 @@ def translated(session: Any = None) -> Iterator[None]:
     :raises errors.NoAnswer: if there is no connection, or it is not to be trusted, or breaks
     :raises errors.AuthenticationFailed: if Keystone refuses, or the catalog lacks the service
     """
+    try:
+        yield
+    except Exception as failure:
+        error = _translate(failure, session)
+        if error is None:
+            raise
+        raise error from failure
+
+
+def _translate(failure: Exception, session: Any) -> PlacementError | None:
+    """Return the error of this package for an exception of keystoneauth; None for any other."""
     from keystoneauth1 import exceptions
 
     from placementclient.client import decoding, unreachable
 
-    try:
-        yield
-    except exceptions.ConnectionError as failure:
-        raise unreachable.error(failure) from failure
-    except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
+    if isinstance(failure, exceptions.ConnectionError):
+        return unreachable.error(failure)
+    if isinstance(failure, exceptions.HttpServerError | exceptions.RequestTimeout):
         # Only Keystone's refusals are raised: the service's own answers raise nothing.
-        raise errors.Unreachable(f'No token: {unreachable.sentence(failure)}') from failure
-    except exceptions.CatalogException as failure:
-        raise errors.NoEndpoint(
+        return errors.Unreachable(f'No token: {unreachable.sentence(failure)}')
+    if isinstance(failure, exceptions.CatalogException):
+        return errors.NoEndpoint(
             f'{failure} With auth type none give --os-endpoint, with Keystone look at '
             '"openstack catalog show placement"'
-        ) from failure
-    except exceptions.HttpError as failure:
+        )
+    if isinstance(failure, exceptions.HttpError):
         sentence = f'{_refusal(session)}: {unreachable.sentence(failure)}'
         if isinstance(failure, exceptions.NotFound) and 'token' in str(failure):
             # Keystone's answer to a token that it does not know is no 401.
             sentence = f'Keystone does not accept the token: {decoding.REMEDY}'
-        raise errors.AuthenticationFailed(sentence) from failure
-    except exceptions.InvalidResponse as failure:
+        return errors.AuthenticationFailed(sentence)
+    if isinstance(failure, exceptions.InvalidResponse):
         # What answers is no Keystone.
-        raise errors.AuthenticationFailed(_unreadable(session, failure)) from failure
-    except exceptions.ClientException as failure:
+        return errors.AuthenticationFailed(_unreadable(session, failure))
+    if isinstance(failure, exceptions.ClientException):
         refusal = errors.AuthenticationFailed(unreachable.sentence(failure))
         refusal.url = unreachable.url(failure)
-        raise refusal from failure
-    except (LookupError, TypeError, AttributeError, ValueError) as failure:
+        return refusal
+    if isinstance(failure, LookupError | TypeError | AttributeError | ValueError):
         # keystoneauth takes the token as it comes, and URLs as they are.
-        raise errors.AuthenticationFailed(_unreadable(session, failure)) from failure
+        return errors.AuthenticationFailed(_unreadable(session, failure))
+    return None
 
 
 def _unreadable(session: Any, failure: Exception) -> str:

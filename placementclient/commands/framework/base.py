@@ -24,12 +24,12 @@ from placementclient.cli.help_formatter import OUTPUT
 from placementclient.commands.framework.placement_command import (
     PlacementCommand as PlacementCommand,
 )
-from placementclient.commands.framework.table_width import UNLIMITED, FittedFormatter
 
 if TYPE_CHECKING:
     from cliff.formatters.table import TableFormatter
 
     from placementclient.client.http import Client
+    from placementclient.commands.framework.table_width import FittedFormatter
     from placementclient.model.freshness import Read
     from placementclient.render.columns import Output as Output
 
@@ -127,6 +127,8 @@ class Lister(PlacementCommand, command.Lister):
     def _fit_to_terminal(self, formatter: TableFormatter) -> TableFormatter | FittedFormatter:
         """Return a formatter that hides columns of a wide table, unless ``--wide`` is given."""
         if self.args.wide:
+            from placementclient.commands.framework.table_width import UNLIMITED
+
             self.args.max_width = UNLIMITED
         return _fit_table(self, formatter, hides=not self.args.columns)
 
@@ -186,6 +188,8 @@ def _fit_table(
     """
     if command.args.max_width > 0 or command.args.fit_width:
         return formatter
+    from placementclient.commands.framework.table_width import FittedFormatter
+
     width = shutil.get_terminal_size().columns
     return FittedFormatter(formatter, width, command.log.warning, hides=hides)
 

@@ -8,7 +8,6 @@ from typing import NoReturn
 
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import excerpt, printable
-from placementclient.cli import command_help
 from placementclient.cli.help_formatter import HelpFormatter, summarize_usage
 
 #: How many characters of the words that a command refuses are shown.
@@ -41,14 +40,21 @@ def catch_mistakes(
     if program is not None:
         parser.allow_abbrev = False
         refuse, parsers = functools.partial(_refuse, parser), [parser, program]
-    # An error repeats unknown words as they were typed: maybe a name of another user.
-    vars(parser)['error'] = lambda message: refuse(
-        f'{excerpt(message, _SHOWN)}{printable(command_help.suggest_options(message, parsers))}'
-    )
+
+    def refuse_with_suggestion(message: str) -> NoReturn:
+        from placementclient.cli import command_help
+
+        # The message repeats unknown words as they were typed: maybe a name of another user.
+        suggestion = printable(command_help.suggest_options(message, parsers))
+        refuse(f'{excerpt(message, _SHOWN)}{suggestion}')
+
+    vars(parser)['error'] = refuse_with_suggestion
 
 
 def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     """Exit with the status of wrong usage, after the message and a line of usage."""
+    from placementclient.cli import command_help
+
     usage = summarize_usage(parser.prog, command_help.actions(parser))
     parser.exit(
         ExitStatus.USAGE,

@@ -31,7 +31,6 @@ from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.commands.framework.option import Option
 from placementclient.commands.framework.parser import catch_mistakes, lay_out_help
 from placementclient.commands.framework.signals import handle_signals
-from placementclient.render import failures
 
 if TYPE_CHECKING:
     from cliff.app import App
@@ -270,6 +269,8 @@ class PlacementCommand(command.Command):
 
     def log_failure(self, failure: PlacementError) -> None:
         """Log an error, with the names of providers and suggestions."""
+        from placementclient.render import failures
+
         named = failure
         if isinstance(failure, errors.HTTPError) and self.used_client:
             named = failure.with_names(self.used_client.names)
