@@ -135,7 +135,7 @@ Reader = Callable[[str], Any]
 def of_journal(plan=PLAN):
     """Return the journal of trees that were planned again, and left alone."""
     facts: list[dict[str, Any]] = [
-        {'journal': journals.FORMAT, 'version': journals.VERSION, 'plan': plans.identity(plan)}
+        {'journal': journals.FORMAT, 'version': journals.VERSION, 'plan': plans.plan_digest(plan)}
     ]
     for tree in plan.changes:
         facts += (
@@ -143,7 +143,7 @@ def of_journal(plan=PLAN):
             for fact in (
                 {'intent': {'operation': 'reshape'}},
                 {'outcome': 'done'},
-                {'plan': changes.record(tree)},
+                {'plan': changes.encode_change(tree)},
                 {'end': 'left alone', 'reason': 'ü'},
             )
         )
@@ -154,7 +154,7 @@ def of_journal(plan=PLAN):
 GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'snapshot': (disk.read_snapshot, [CLOUD.read_bytes()]),
     'plan': (storage.read_plan, [b''.join(plans.encode(PLAN))]),
-    'journal': (partial(engines.recorded, Client(None), PLAN), [of_journal()]),
+    'journal': (partial(engines.load_carrier, Client(None), PLAN), [of_journal()]),
     'specification': (storage.read_specified, [YAML.encode(), of_json(SPEC)]),
     'assignments': (storage.read_assignments, [ROWS.encode(), of_json([ROW])]),
     'document': (disk.read_document, [YAML.encode(), of_json(SPEC)]),

@@ -22,7 +22,7 @@ from placementclient.basis.errors import PlacementError
 from placementclient.changes import operations as ops
 from placementclient.changes.records import operations as records
 from placementclient.changes.records.journals import UNKNOWN
-from placementclient.changes.written_values import comparable
+from placementclient.changes.written_values import comparable_values
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
@@ -31,7 +31,7 @@ from placementclient.model.freshness import Read
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.reading.facets import CONTENT, Facets, with_facets
+from placementclient.reading.facets import CONTENT, Facets, read_facets
 
 if TYPE_CHECKING:
     from placementclient.changes.journal import Journal
@@ -57,7 +57,7 @@ class Applier:
         *,
         journal: Journal | None = None,
         tree_uuid: str = '',
-        record_of: Callable[[ops.Operation], Mapping[str, Any]] = records.record,
+        record_of: Callable[[ops.Operation], Mapping[str, Any]] = records.encode_brief,
         names: set[ops.Operation] | None = None,
         report: Callable[[ops.Operation, bool], None] | None = None,
     ) -> None:
@@ -73,9 +73,9 @@ class Applier:
         # How many operations of the transaction are done.
         self._joint_done = 0
         # The providers and consumers whose generations an earlier operation has moved.
-        self._moved: set[str] = set()
+        self._outdated: set[str] = set()
 
-    def run(self, operations: Iterable[ops.Operation]) -> None:
+    def apply(self, operations: Iterable[ops.Operation]) -> None:
         """Apply operations in order.
 
         :raises errors.ConcurrentUpdate: if another client has changed something since it was read
@@ -85,7 +85,7 @@ class Applier:
         for operation in operations:
             if isinstance(operation, ops.EnsureName) and operation in self._names:
                 continue
-            with self._noted(operation):
+            with self._recorded_in_journal(operation):
                 self._perform(operation)
 
     @property
@@ -110,35 +110,35 @@ class Applier:
                 yield
                 self._journal.sync()
         except PlacementError:
-            self._note('taken back', undone=self._joint_done)
+            self._note_outcome('taken back', undone=self._joint_done)
             raise
         finally:
             self._is_joint = False
 
     @contextlib.contextmanager
-    def _noted(self, operation: ops.Operation) -> Iterator[None]:
+    def _recorded_in_journal(self, operation: ops.Operation) -> Iterator[None]:
         if self._journal:
             intent = self._record_of(operation)
-            self._journal.intend(self._tree_uuid, intent, synced=not self._is_joint)
+            self._journal.write_intent(self._tree_uuid, intent, synced=not self._is_joint)
         try:
             yield
         except (errors.NoAnswer, KeyboardInterrupt) as lost:
             # Among them a 502: it is an answer, but not the service's.
             if self._report and getattr(lost, 'may_be_done', True):
                 self._report(operation, False)
-            self._note(f'{UNKNOWN}: {lost or "interrupted"}')
+            self._note_outcome(f'{UNKNOWN}: {lost or "interrupted"}')
             raise
         except PlacementError as refusal:
-            self._note(f'refused: {refusal}', undone=1)
+            self._note_outcome(f'refused: {refusal}', undone=1)
             raise
-        self._note('done')
+        self._note_outcome('done')
         self._joint_done += 1
         if self._report:
             self._report(operation, True)
 
-    def _note(self, outcome: str, *, undone: int = 0) -> None:
+    def _note_outcome(self, outcome: str, *, undone: int = 0) -> None:
         if self._journal:
-            self._journal.note(self._tree_uuid, outcome, self._client, undone=undone)
+            self._journal.write_outcome(self._tree_uuid, outcome, self._client, undone=undone)
 
     def _perform(self, operation: ops.Operation) -> None:
         match operation:
@@ -155,17 +155,17 @@ class Applier:
                 self._generations[uuid] = made.generation
                 self._roots.add(made.root_uuid)
             case ops.UpdateProvider():
-                self._update(operation)
+                self._update_provider(operation)
             case ops.DeleteProvider():
-                self._delete(operation)
+                self._delete_provider(operation)
             case ops.SetTraits() | ops.SetAggregates() | ops.SetInventories():
-                self._set(operation)
+                self._set_facet(operation)
             case ops.SetAllocations():
-                self._allocate(operation)
+                self._set_allocations(operation)
             case ops.Reshape():
-                self._reshape(operation)
+                self._send_reshape(operation)
 
-    def _update(self, operation: ops.UpdateProvider) -> None:
+    def _update_provider(self, operation: ops.UpdateProvider) -> None:
         self._check_position(operation.uuid, operation.before)
         name, parent = operation.after
         if parent is None:
@@ -178,14 +178,14 @@ class Applier:
             orphan=parent is None and operation.before[1] is not None,
         )
 
-    def _delete(self, operation: ops.DeleteProvider) -> None:
+    def _delete_provider(self, operation: ops.DeleteProvider) -> None:
         uuid, position = operation.uuid, (operation.name, operation.parent_provider_uuid)
-        with _existing(uuid):
-            if uuid in self._moved or uuid not in self._generations:
-                live = self._read(uuid, CONTENT).consistent().state
+        with _expect_existing(uuid):
+            if uuid in self._outdated or uuid not in self._generations:
+                live = self._read_facets(uuid, CONTENT).require_one_generation().state
                 expected = operation.inventories, operation.traits, operation.aggregates
                 if expected != (live.inventories, live.traits, live.aggregates):
-                    raise _changed(uuid)
+                    raise _make_conflict(uuid)
                 self._generations[uuid] = live.provider.generation
             generation = self._generations[uuid]
             # This moves the generation: clients that have read the provider before get a conflict.
@@ -193,28 +193,28 @@ class Applier:
         self._check_position(uuid, position, proved.generation)
         resource_provider.delete(self._client, uuid)
 
-    def _set(self, operation: ops.SetTraits | ops.SetAggregates | ops.SetInventories) -> None:
+    def _set_facet(self, operation: ops.SetTraits | ops.SetAggregates | ops.SetInventories) -> None:
         uuid = operation.provider_uuid
         facet, write, body = _WRITERS[type(operation)]
         is_guarded = facet != 'aggregates' or self._client.microversion >= aggregate.GUARDED
-        if uuid in self._moved or not is_guarded:
-            read = self._read(uuid, (facet,))
+        if uuid in self._outdated or not is_guarded:
+            read = self._read_facets(uuid, (facet,))
             if getattr(read.state, facet) != operation.before:
-                raise _changed(uuid)
-            self._moved_to(uuid, read.generations[facet])
+                raise _make_conflict(uuid)
+            self._learn_generation(uuid, read.generations[facet])
         generation = self._generations.get(uuid)
         written = write(self._client, uuid, body(operation.after), generation)
-        self._moved_to(uuid, written.generation)
+        self._learn_generation(uuid, written.generation)
 
-    def _moved_to(self, provider_uuid: str, generation: int | None) -> None:
-        self._moved.discard(provider_uuid)
+    def _learn_generation(self, provider_uuid: str, generation: int | None) -> None:
+        self._outdated.discard(provider_uuid)
         if generation is not None:
             self._generations[provider_uuid] = generation
 
-    def _read(self, uuid: str, facets: Collection[str]) -> Facets:
-        return with_facets(self._client, ProviderState(Provider(uuid, uuid, 0)), facets)
+    def _read_facets(self, uuid: str, facets: Collection[str]) -> Facets:
+        return read_facets(self._client, ProviderState(Provider(uuid, uuid, 0)), facets)
 
-    def _allocate(self, operation: ops.SetAllocations) -> None:
+    def _set_allocations(self, operation: ops.SetAllocations) -> None:
         pairs = list(zip(operation.before, operation.after, strict=True))
         # Before 1.38 a body leaves each type as it is stored.
         keeps_types = all(b.type == after.type or not after.allocations for b, after in pairs)
@@ -240,16 +240,16 @@ class Applier:
                     replace_all([consumer])
                 except errors.ConcurrentUpdate:
                     replace_all([replace(consumer, generation=0)])
-        self._allocated((*operation.before, *operation.after))
+        self._forget_generations((*operation.before, *operation.after))
 
-    def _reshape(self, operation: ops.Reshape) -> None:
+    def _send_reshape(self, operation: ops.Reshape) -> None:
         # At 1.37 for all: a body has one version, later ones cannot say that a consumer has no
         # type, and this one leaves every type as it is stored. An older service stores none.
         version = min(KEEPS_CONSUMER_TYPE, self._client.microversion)
         inventories = {
             change.provider_uuid: {
                 'resource_provider_generation': self._generations[change.provider_uuid],
-                'inventories': _fields(change.after),
+                'inventories': _inventories_body(change.after),
             }
             for change in operation.inventories
         }
@@ -257,49 +257,49 @@ class Applier:
         allocations = {item.uuid: allocation.body_of(item, version) for item in consumers}
         body = {'inventories': inventories, 'allocations': allocations}
         reshaper.submit(self._client, body, version=version)
-        self._moved.update(inventories)
-        self._allocated(consumers)
+        self._outdated.update(inventories)
+        self._forget_generations(consumers)
 
-    def _allocated(self, consumers: Iterable[Consumer]) -> None:
+    def _forget_generations(self, consumers: Iterable[Consumer]) -> None:
         """Note whose generations a request has moved; by how much is up to Placement."""
         for consumer in consumers:
-            self._moved.update((consumer.uuid, *consumer.allocations))
+            self._outdated.update((consumer.uuid, *consumer.allocations))
 
     def _check_position(
         self, uuid: str, position: tuple[str, str | None], generation: int | None = None
     ) -> None:
         """Check the name, parent and root of a provider, which no generation guards."""
-        with _existing(uuid):
+        with _expect_existing(uuid):
             provider = resource_provider.show(self._client, uuid).value
         is_same = (provider.name, provider.parent_provider_uuid) == position
         is_same &= provider.root_uuid in self._roots
         if not is_same or provider.generation != (generation or provider.generation):
-            raise _changed(uuid)
+            raise _make_conflict(uuid)
 
     def _generation_of(self, consumer: Consumer) -> int | None:
         """Return the generation of a consumer that has the expected allocations and owner."""
-        if consumer.uuid not in self._moved:
+        if consumer.uuid not in self._outdated:
             return consumer.generation
         live = allocation.show(self._client, consumer.uuid).value
-        if comparable(live) != comparable(consumer):
-            raise _changed(consumer.uuid)
+        if comparable_values(live) != comparable_values(consumer):
+            raise _make_conflict(consumer.uuid)
         return live.generation
 
 
-def _changed(uuid: str) -> errors.ConcurrentUpdate:
+def _make_conflict(uuid: str) -> errors.ConcurrentUpdate:
     return errors.ConcurrentUpdate(409, f'{uuid} was changed in between')
 
 
 @contextlib.contextmanager
-def _existing(uuid: str) -> Iterator[None]:
+def _expect_existing(uuid: str) -> Iterator[None]:
     """Turn a missing provider in this block into a conflict with another client."""
     try:
         yield
     except errors.NotFound:
-        raise _changed(uuid) from None
+        raise _make_conflict(uuid) from None
 
 
-def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
+def _inventories_body(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
     return {name: item.as_fields() for name, item in sorted(inventories.items())}
 
 
@@ -307,5 +307,5 @@ def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
 _WRITERS: Mapping[type[ops.Operation], tuple[str, Callable[..., Read[Any]], Callable[..., Any]]] = {
     ops.SetTraits: ('traits', trait.set_on_provider, sorted),
     ops.SetAggregates: ('aggregates', aggregate.set, sorted),
-    ops.SetInventories: ('inventories', inventory.set_all, _fields),
+    ops.SetInventories: ('inventories', inventory.set_all, _inventories_body),
 }

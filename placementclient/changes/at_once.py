@@ -6,11 +6,11 @@ from collections import defaultdict
 from dataclasses import replace
 
 from placementclient.basis.errors import Interrupted
-from placementclient.changes.carrier import Carrier, Precheck, Written
+from placementclient.changes.carrier import Carrier, Precheck, TreeAttempt
 from placementclient.changes.merge import merge
 from placementclient.changes.obstacles import LeftAlone
 from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import rows
+from placementclient.changes.summary import change_rows
 from placementclient.changes.tree_queue import Reporter, TreeQueue
 from placementclient.client import errors
 from placementclient.client.http import Client
@@ -34,13 +34,13 @@ def apply_at_once(
     """
     written = _WrittenRows()
     retried = (errors.ConcurrentUpdate,)
-    carrier = Carrier(client, plan, precheck=precheck, note=written.note, retried=retried)
+    carrier = Carrier(client, plan, precheck=precheck, note=written.note_attempt, retried=retried)
     carrier.start_from_plan()
     queue = TreeQueue(plan.changes, report=report)
-    with queue.ending():
+    with queue.stop_on_error():
         queue.run(functools.partial(carrier.carry_tree, backward=False), 1)
-    outcome = carrier.outcome(queue.outcome())
-    return replace(outcome, trees=[written.result(tree, outcome) for tree in outcome.trees])
+    outcome = carrier.mark_partial(queue.outcome())
+    return replace(outcome, trees=[written.add_rows(tree, outcome) for tree in outcome.trees])
 
 
 class _WrittenRows:
@@ -51,7 +51,7 @@ class _WrittenRows:
         #: The state before and after the request of a tree whose answer is lost.
         self._lost: dict[str, tuple[Snapshot, Snapshot]] = {}
 
-    def note(self, written: Written) -> None:
+    def note_attempt(self, written: TreeAttempt) -> None:
         """Remember what an attempt sent, and the state before it.
 
         The state shows later if a request without an answer was carried out.
@@ -59,13 +59,13 @@ class _WrittenRows:
         uuid = written.tree.root_provider_uuid
         if lost := self._lost.pop(uuid, None):
             merged = merge(*lost, written.live)
-            self._rows[uuid] += rows(*lost) if merged.is_done else ()
+            self._rows[uuid] += change_rows(*lost) if merged.is_done else ()
         after = simulate(written.live, written.operations)
-        self._rows[uuid] += rows(written.live, after)
+        self._rows[uuid] += change_rows(written.live, after)
         if written.lost:
             self._lost[uuid] = after, simulate(after, written.lost)
 
-    def result(self, tree: TreeResult, outcome: Outcome) -> TreeResult:
+    def add_rows(self, tree: TreeResult, outcome: Outcome) -> TreeResult:
         """Return the result of a tree with its rows."""
         uuid, error = tree.root_provider_uuid, tree.error
         if isinstance(error, LeftAlone):
@@ -76,5 +76,5 @@ class _WrittenRows:
         if isinstance(error, Interrupted):
             # There is no journal for another run to read.
             error = outcome.stopped
-        unknown = rows(*self._lost[uuid]) if uuid in self._lost else ()
+        unknown = change_rows(*self._lost[uuid]) if uuid in self._lost else ()
         return replace(tree, error=error, rows=self._rows[uuid], unknown=[*unknown])

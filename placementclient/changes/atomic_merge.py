@@ -19,7 +19,7 @@ def merge_at_once(
     An inventory that changes moves whole, so all its fields have to be as the change expects them.
     """
     kind = _AtomicRollback if is_back else _AtomicMerge
-    return kind(before, after, live, WrittenValues(None), is_back).merged()
+    return kind(before, after, live, WrittenValues(None), is_back).merge_all()
 
 
 class _AtomicMerge(Merge):
@@ -46,7 +46,7 @@ class _AtomicRollback(_AtomicMerge):
         """Return True if more would be used than there is, and than was planned."""
         if gains[state.uuid][name] > 0:
             # The request may add nothing to an inventory that was reviewed as overcommitted.
-            return self._amount_used(state.uuid, name, gains) > state.capacity(name)
+            return self._usage_afterwards(state.uuid, name, gains) > state.capacity(name)
         return super()._is_full(state, name, gains)
 
     def _refuse_inadmissible(self) -> None:
@@ -55,9 +55,9 @@ class _AtomicRollback(_AtomicMerge):
         for consumer in list(self.consumers.values()):
             refused = (
                 f'{state.name} does not admit {amount} {name} by its {", ".join(refusing)}'
-                for state, name, amount in self._set_amounts(consumer)
+                for state, name, amount in self._changed_amounts(consumer)
                 if (inventory := state.inventories.get(name))
                 and (refusing := inventory.units.refusing(amount))
             )
             if message := next(refused, None):
-                self._refuse(consumer, message)
+                self._refuse_consumer(consumer, message)

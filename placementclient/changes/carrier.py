@@ -12,20 +12,24 @@ from placementclient.basis.wording import listed
 from placementclient.changes import operations as ops
 from placementclient.changes import phases
 from placementclient.changes.applier import Applier
-from placementclient.changes.diff import operations_of
+from placementclient.changes.diff import list_operations
 from placementclient.changes.inspector import Inspector
 from placementclient.changes.merge import Merged
 from placementclient.changes.obstacles import (
     LeftAlone,
     Obstructed,
-    additions,
+    describe_obstacles,
+    find_additions,
     is_retained,
-    sentence,
 )
 from placementclient.changes.records import operations
-from placementclient.changes.tree_queue import OutcomeUnknown, result_of, unknown_outcomes
-from placementclient.changes.way_back import merge_back
-from placementclient.changes.written_values import repeated
+from placementclient.changes.tree_queue import (
+    OutcomeUnknown,
+    make_result,
+    outcomes_unknown_without_answer,
+)
+from placementclient.changes.way_back import merge_rollback
+from placementclient.changes.written_values import find_repeated_writes
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.findings import Finding
@@ -48,7 +52,7 @@ _REFUSALS = (errors.Conflict, errors.BadRequest, errors.NotFound, UnstableRead)
 Precheck = Callable[[Change], Change | None]
 
 
-class Written(NamedTuple):
+class TreeAttempt(NamedTuple):
     """The operations that were applied to a tree in one attempt.
 
     :param live: the state that they were decided on
@@ -90,7 +94,7 @@ class Carrier(Inspector):
         plan: Plan,
         *,
         precheck: Precheck = lambda tree: tree,
-        note: Callable[[Written], None] = lambda written: None,
+        note: Callable[[TreeAttempt], None] = lambda written: None,
         retried: tuple[type[PlacementError], ...] = _RETRIED,
     ) -> None:
         super().__init__(client, plan)
@@ -105,7 +109,7 @@ class Carrier(Inspector):
 
     def check(self, trees: Sequence[Change]) -> None:
         """Raise the errors that can be found before the journal is opened."""
-        self._check_allowed(map(operations_of, trees))
+        self._check_allowed(map(list_operations, trees))
 
     def start_from_plan(self) -> None:
         """Begin each tree with the state that its change was decided on, without reading again.
@@ -113,7 +117,7 @@ class Carrier(Inspector):
         Raises what :meth:`check` raises.
         """
         self._prepared = {
-            tree.root_provider_uuid: (tree.before, operations_of(tree))
+            tree.root_provider_uuid: (tree.before, list_operations(tree))
             for tree in self.plan.changes
         }
         self._check_allowed(operations for _, operations in self._prepared.values())
@@ -129,13 +133,13 @@ class Carrier(Inspector):
         Each time that the service refuses after a conflict, or does not answer, the tree is read
         again, which shows what is done.
         """
-        attempt = self._backward if backward else self._forward
-        result = self._retried(tree, lambda: attempt(tree))
+        attempt = self._roll_back_tree if backward else self._apply_tree
+        result = self._run_with_retries(tree, lambda: attempt(tree))
         done = self._done.get(tree.root_provider_uuid, ())
-        again = [f'others had taken back {write}' for write in repeated(done)]
+        again = [f'others had taken back {write}' for write in find_repeated_writes(done)]
         return replace(result, reason='; '.join(filter(None, [result.reason, *again])))
 
-    def outcome(self, outcome: Outcome) -> Outcome:
+    def mark_partial(self, outcome: Outcome) -> Outcome:
         """Return the outcome; it is partial if the run has changed an unfinished tree."""
         undone = (tree for tree in outcome.trees if not tree.is_done)
         changes = (op for tree in undone for op in self._done.get(tree.root_provider_uuid, ()))
@@ -148,18 +152,18 @@ class Carrier(Inspector):
         """Stop work on a tree, and leave the tree as it is; say what of it is done already."""
         remarks, uuid = [str(reason)], tree.root_provider_uuid
         try:
-            is_withdrawn = self._withdraw(tree)
+            is_withdrawn = self._withdraw_preparation(tree)
         except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
             remarks.append(f'what was prepared is still there: {obstacle}')
             is_withdrawn = False
-        done = [] if is_withdrawn and not self.journal.is_back else self._done_parts(tree)
+        done = [] if is_withdrawn and not self.journal.is_back else self._describe_done_parts(tree)
         ended = State.DONE_IN_PART if done else State.LEFT_ALONE
         if done:
             remarks.append(f'done: {listed(done, 5)}')
         message = '; '.join(remarks)
-        self.journal.end(uuid, ended, message)
+        self.journal.write_end(uuid, ended, message)
         state = ended if state is State.LEFT_ALONE else state
-        return replace(result_of(tree, state, reason), reason=message)
+        return replace(make_result(tree, state, reason), reason=message)
 
     # A subclass for plans with a recipe overrides the next two.
 
@@ -169,15 +173,15 @@ class Carrier(Inspector):
         :raises BadFile: if a tree was planned again otherwise than reviewed
         """
 
-    def read_rest(self, tree: Change) -> tuple[Snapshot, Sequence[ops.Operation]]:
+    def read_remaining(self, tree: Change) -> tuple[Snapshot, Sequence[ops.Operation]]:
         """Read a tree, and return the remaining operations of its change.
 
         :raises LeftAlone: if others are in the way
         """
-        live, merged = self.merged(self.current(tree))
+        live, merged = self.read_and_merge(self.latest_plan(tree))
         if not all(map(is_retained, merged.obstacles)):
             # Its parts are read one after the other: another run may have applied it meanwhile.
-            live, merged = self.merged(self.current(tree))
+            live, merged = self.read_and_merge(self.latest_plan(tree))
         if not all(map(is_retained, merged.obstacles)):
             raise Obstructed(merged.obstacles)
         self._retained[tree.root_provider_uuid] = merged.obstacles
@@ -198,39 +202,41 @@ class Carrier(Inspector):
         remarks = self._remarks.setdefault(tree.root_provider_uuid, [])
         remarks += [deviation.reason for deviation in deviations[:3]]
 
-    def _retreat(self, tree: Change, around: Change) -> None:
+    def _remove_preparation(self, tree: Change, around: Change) -> None:
         """Take back the traits, aggregates and new providers of an atomic change.
 
         :param around: the part of the change around its request
         """
-        live, merged = self.merged(around, backward=True)
+        live, merged = self.read_and_merge(around, backward=True)
         if merged.obstacles:
             raise Obstructed(merged.obstacles)
-        self._write(tree, live, merged.operations)
+        self._apply_operations(tree, live, merged.operations)
 
-    def _withdraw(self, tree: Change) -> bool:
+    def _withdraw_preparation(self, tree: Change) -> bool:
         """Delete the prepared providers of an atomic change; return whether that was all of it."""
-        current = self.current(tree)
+        current = self.latest_plan(tree)
         around = phases.preparation(current)
         if around is None or not self.is_begun(tree):
             return False
         if not self._is_untouched(ScopeReader(self.client, [current]), current):
             return False
-        self._retreat(tree, around)
+        self._remove_preparation(tree, around)
         self._done.pop(tree.root_provider_uuid, None)
         return True
 
-    def _done_parts(self, tree: Change) -> list[str]:
+    def _describe_done_parts(self, tree: Change) -> list[str]:
         """Return the parts of a change that are carried out, or may be, in words."""
-        sides = tree.before, self.current(tree).after
+        sides = tree.before, self.latest_plan(tree).after
         names = {state.uuid: state.name for side in sides for state in side.providers.values()}
         record, uuid = self.journal.record_for(tree.root_provider_uuid), tree.root_provider_uuid
-        done = [operations.sentence(request, names) for request in self.journal.done(uuid)]
+        done = [
+            operations.describe_done(request, names) for request in self.journal.done_requests(uuid)
+        ]
         if done and done[-1] and record.is_open:
             done[-1] += ' (perhaps)'
         return [*filter(None, done)]
 
-    def captured(self, tree: Change) -> Snapshot:
+    def capture_trees(self, tree: Change) -> Snapshot:
         """Return all trees that a change concerns, as they are now."""
         try:
             return capture(self.client, tree.concerned_roots)
@@ -243,7 +249,7 @@ class Carrier(Inspector):
         if record.begun or phases.preparation(current) is None:
             return False
         reader = ScopeReader(self.client, [current])
-        if phases.is_as_planned(current, reader.listed(current)):
+        if phases.is_unchanged_since_plan(current, reader.list_providers(current)):
             return True
         if record.ended != State.LEFT_ALONE:
             return False
@@ -252,46 +258,52 @@ class Carrier(Inspector):
 
     def _is_untouched(self, reader: ScopeReader, tree: Change) -> bool:
         facets = self.progress(tree).facets_of_status()
-        return phases.is_untouched(tree, self._read(reader, tree, facets))
+        return phases.is_untouched(tree, self._read_state(reader, tree, facets))
 
-    def _take_back(self, tree: Change) -> bool:
+    def _roll_back(self, tree: Change) -> bool:
         """Roll back a tree; return whether there was anything to roll back."""
-        current = self.current(tree)
+        current = self.latest_plan(tree)
         if self._is_never_applied(tree, current):
             return False
-        live, merged = self.merged(current, backward=True)
+        live, merged = self.read_and_merge(current, backward=True)
         record = self.journal.record_for(tree.root_provider_uuid)
         is_recorded = record.begun or record.ended not in (None, State.LEFT_ALONE)
         if not is_recorded and not merged.is_done:
             self._check_unrecorded(current)
-        if merged.is_whole:
-            self._reshape_back(tree, live, merged)
+        if merged.has_pending_request:
+            self._roll_back_reshape(tree, live, merged)
             return True
-        self._write(tree, live, merged.operations)
+        self._apply_operations(tree, live, merged.operations)
         if merged.obstacles:
             raise Obstructed(merged.obstacles)
         return bool(merged.operations)
 
-    def _reshape_back(self, tree: Change, live: Snapshot, merged: Merged) -> None:
+    def _roll_back_reshape(self, tree: Change, live: Snapshot, merged: Merged) -> None:
         """Take back an atomic change that is made, with what others have put on its targets."""
-        current = self.current(tree)
+        current = self.latest_plan(tree)
         planned = current.after.providers
         created = [change.uuid for change in current.created() if change.uuid in live.providers]
-        if added := [o for uuid in created for o in additions(planned[uuid], live.providers[uuid])]:
+        if added := [
+            o for uuid in created for o in find_additions(planned[uuid], live.providers[uuid])
+        ]:
             # The rollback would delete them with the provider.
             raise Obstructed(added)
         if merged.obstacles:
-            live = self.captured(current)
-            current, merged = merge_back(current, live)
+            live = self.capture_trees(current)
+            current, merged = merge_rollback(current, live)
         if merged.obstacles:
-            raise LeftAlone(f'there is no way back: {sentence(merged.obstacles)}. {_NO_WAY_BACK}')
+            raise LeftAlone(
+                f'there is no way back: {describe_obstacles(merged.obstacles)}. {_NO_WAY_BACK}'
+            )
         reshapes = [op for op in merged.operations if isinstance(op, ops.Reshape)]
-        self._write(tree, live, reshapes)
-        self.verify(phases.way_back(current))
+        self._apply_operations(tree, live, reshapes)
+        self.verify(phases.rollback_change(current))
         if around := phases.preparation(current):
-            self._retreat(tree, around)
+            self._remove_preparation(tree, around)
 
-    def _write(self, tree: Change, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
+    def _apply_operations(
+        self, tree: Change, live: Snapshot, operations: Sequence[ops.Operation]
+    ) -> None:
         """Apply operations, in one transaction if the service has transactions."""
         done, lost = self._done.setdefault(tree.root_provider_uuid, []), list[ops.Operation]()
         applier = Applier(
@@ -308,55 +320,55 @@ class Carrier(Inspector):
         count = len(done)
         try:
             # Not in the transaction: for an existing name, the service tries and fails.
-            applier.run(op for op in operations if isinstance(op, ops.EnsureName))
+            applier.apply(op for op in operations if isinstance(op, ops.EnsureName))
             with applier.joint():
-                applier.run(op for op in operations if not isinstance(op, ops.EnsureName))
+                applier.apply(op for op in operations if not isinstance(op, ops.EnsureName))
         except BaseException as failure:
             if applier.has_transaction:
                 # The service has rolled them back.
                 done[count:] = [op for op in done[count:] if isinstance(op, ops.EnsureName)]
             if isinstance(failure, errors.DuplicateName):
-                self._check_elsewhere(live, operations)
+                self._check_names_elsewhere(live, operations)
             if isinstance(failure, errors.BadRequest):
                 # Others may have deleted a custom trait since.
                 self._names.clear()
             raise
         finally:
-            self._note(Written(tree, live, done[count:], lost))
+            self._note(TreeAttempt(tree, live, done[count:], lost))
 
-    def _forward(self, tree: Change) -> TreeResult:
+    def _apply_tree(self, tree: Change) -> TreeResult:
         root_uuid = tree.root_provider_uuid
-        current = self.current(tree)
+        current = self.latest_plan(tree)
         # Once: a conflict shows later changes.
         prepared = self._prepared.pop(root_uuid, None)
         part = self._precheck(current)
         if part is None:
-            return self._result(tree, State.LEFT_ALONE)
+            return self._make_result(tree, State.LEFT_ALONE)
         if part is not current:
-            self.journal.revise(part)
-            prepared = prepared and (part.before, operations_of(part))
-        live, operations = prepared if prepared is not None else self.read_rest(tree)
-        self._write(tree, live, operations)
+            self.journal.write_new_plan(part)
+            prepared = prepared and (part.before, list_operations(part))
+        live, operations = prepared if prepared is not None else self.read_remaining(tree)
+        self._apply_operations(tree, live, operations)
         if retained := self._retained.pop(root_uuid, ()):
             raise Obstructed(retained)
-        self.verify(self.current(tree))
+        self.verify(self.latest_plan(tree))
         record = self.journal.record_for(root_uuid)
         is_ours = record.begun and record.ended is None
-        self.journal.end(root_uuid, State.APPLIED)
-        return self._result(tree, State.APPLIED if is_ours else State.ALREADY_APPLIED)
+        self.journal.write_end(root_uuid, State.APPLIED)
+        return self._make_result(tree, State.APPLIED if is_ours else State.ALREADY_APPLIED)
 
-    def _backward(self, tree: Change) -> TreeResult:
+    def _roll_back_tree(self, tree: Change) -> TreeResult:
         is_begun = self.is_begun(tree)
-        if not self._take_back(tree) and not is_begun:
-            return self._result(tree, State.ALREADY_BACK)
-        self.journal.end(tree.root_provider_uuid, State.ROLLED_BACK)
-        return self._result(tree, State.ROLLED_BACK)
+        if not self._roll_back(tree) and not is_begun:
+            return self._make_result(tree, State.ALREADY_BACK)
+        self.journal.write_end(tree.root_provider_uuid, State.ROLLED_BACK)
+        return self._make_result(tree, State.ROLLED_BACK)
 
-    def _result(self, tree: Change, state: State) -> TreeResult:
+    def _make_result(self, tree: Change, state: State) -> TreeResult:
         remarks = self._remarks.get(tree.root_provider_uuid, ())
-        return replace(result_of(tree, state), reason='; '.join(remarks))
+        return replace(make_result(tree, state), reason='; '.join(remarks))
 
-    def _retried(self, tree: Change, attempt: Callable[[], TreeResult]) -> TreeResult:
+    def _run_with_retries(self, tree: Change, attempt: Callable[[], TreeResult]) -> TreeResult:
         refusals: list[PlacementError] = []
 
         def attempted() -> TreeResult:
@@ -372,10 +384,10 @@ class Carrier(Inspector):
                 return self.leave_alone(tree, reason, State.FAILED)
 
         try:
-            with unknown_outcomes():
+            with outcomes_unknown_without_answer():
                 return attempts.retried(self.client, attempted, conflicts=self._retried_errors)
         except VerificationFailed as reason:
-            return result_of(tree, State.FAILED, reason)
+            return make_result(tree, State.FAILED, reason)
         except (*_REFUSALS, LeftAlone) as reason:
             is_ours = not isinstance(reason, (LeftAlone, *self._retried_errors))
             return self.leave_alone(tree, reason, State.FAILED if is_ours else State.LEFT_ALONE)
@@ -387,7 +399,7 @@ class Carrier(Inspector):
         live = ScopeReader(self.client, [tree]).read(tree, facets, is_begun=True)
         progress.check_unrecorded(live)
 
-    def _check_elsewhere(self, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
+    def _check_names_elsewhere(self, live: Snapshot, operations: Sequence[ops.Operation]) -> None:
         """Raise an error if a provider to create exists in another tree."""
         roots = {state.provider.root_uuid for state in live.providers.values()}
         for operation in operations:

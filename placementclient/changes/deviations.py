@@ -26,7 +26,7 @@ def find_changed_input(tree: Change, live: Snapshot) -> Iterator[Finding]:
     """Return changes of others to the input of an unapplied change."""
     for change in tree.providers:
         if not change.is_created and change.uuid not in live.providers:
-            yield _missing(tree, change, is_damage=False)
+            yield _missing_provider(tree, change, is_damage=False)
     for part in phases.moving_parts(tree, live):
         provider = live.providers.get(part.change.uuid)
         if provider and not part.change.is_created and part.live != part.before:
@@ -44,10 +44,10 @@ def find_deviations(tree: Change, live: Snapshot, *, is_strict: bool = False) ->
     for change in tree.providers:
         state = live.providers.get(change.uuid)
         if state is not None and change.after is not None:
-            yield from _of_position(tree, change, state)
-            yield from _of_names(tree, change, state)
+            yield from _compare_position(tree, change, state)
+            yield from _compare_names(tree, change, state)
     for consumer in tree.consumers:
-        yield from _of_consumer(tree, consumer, live)
+        yield from _compare_consumer(tree, consumer, live)
 
 
 def find_inventory_deviations(
@@ -63,17 +63,17 @@ def find_inventory_deviations(
             if state is not None:
                 yield _deviation(tree, 'exists', f'{change.name} still exists')
         elif state is not None:
-            yield from _of_provider(tree, change, state, change.uuid in local, is_strict)
+            yield from _compare_inventories(tree, change, state, change.uuid in local, is_strict)
         else:
             # It is damage only while the hosts exist: a host takes its children along.
-            yield _missing(tree, change, is_damage=change.is_created and is_whole)
+            yield _missing_provider(tree, change, is_damage=change.is_created and is_whole)
 
 
 def find_retained_traits(tree: Change, live: Snapshot) -> Iterator[Finding]:
     """Return the providers that are missing, or have a trait that the change removes."""
     for change in tree.providers:
         if change.uuid not in live.providers:
-            yield _missing(tree, change, is_damage=True)
+            yield _missing_provider(tree, change, is_damage=True)
         elif retained := sorted(change.lost_traits & live.providers[change.uuid].traits):
             yield _deviation(tree, 'trait', f'{change.name} has the trait {retained[0]}')
 
@@ -122,7 +122,9 @@ def _with_live_values(
     )
 
 
-def _of_position(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Finding]:
+def _compare_position(
+    tree: Change, change: ProviderChange, live: ProviderState
+) -> Iterator[Finding]:
     """Compare a name and a parent that the change sets."""
     sides = change.content_before.position, change.state.position, live.position
     for kind, was, expected, now in zip(('name', 'parent'), *sides, strict=True):
@@ -131,7 +133,7 @@ def _of_position(tree: Change, change: ProviderChange, live: ProviderState) -> I
             yield _deviation(tree, kind, message, is_damage=now == was)
 
 
-def _of_provider(
+def _compare_inventories(
     tree: Change, change: ProviderChange, live: ProviderState, is_local: bool, is_strict: bool
 ) -> Iterator[Finding]:
     for name in sorted({*live.inventories, *change.content_after.inventories}):
@@ -151,11 +153,11 @@ def _inventory_deviation(
 ) -> Finding:
     """Return the deviation from an inventory; ``planned`` has the words for the expected one."""
     inventory = f'the inventory of {part.resource_class} on {part.change.name}'
-    message = f'{inventory} is not {planned}: {_difference(part.live, expected)}'
+    message = f'{inventory} is not {planned}: {_describe_difference(part.live, expected)}'
     return _deviation(tree, 'inventory', message, is_damage=is_damage)
 
 
-def _difference(live: Inventory | None, planned: Inventory | None) -> str:
+def _describe_difference(live: Inventory | None, planned: Inventory | None) -> str:
     """Return the fields that differ, with both values."""
     if live is None or planned is None:
         return 'it is not there' if live is None else 'it should not be there'
@@ -167,12 +169,12 @@ def _difference(live: Inventory | None, planned: Inventory | None) -> str:
     )
 
 
-def _of_names(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Finding]:
+def _compare_names(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Finding]:
     """Compare traits and aggregates: those that the plan changes, and those of others.
 
     Nova sets and takes its own traits, whatever a plan was made on.
     """
-    for kind, names, before, after in phases.name_sets(change, live):
+    for kind, names, before, after in phases.named_sets(change, live):
         changed = before ^ after
         of_nova = {name for name in names ^ after if name.startswith(COMPUTE_PREFIX)}
         for name in sorted((names ^ after) - (of_nova - changed)):
@@ -180,11 +182,11 @@ def _of_names(tree: Change, change: ProviderChange, live: ProviderState) -> Iter
             yield _deviation(tree, kind, message, is_damage=name in changed)
 
 
-def _of_consumer(tree: Change, change: ConsumerChange, live: Snapshot) -> Iterator[Finding]:
+def _compare_consumer(tree: Change, change: ConsumerChange, live: Snapshot) -> Iterator[Finding]:
     consumer, desired = live.consumers.get(change.uuid), change.after.allocations
     allocations = consumer.allocations if consumer else {}
     if allocations != desired:
-        kind, message, is_damage = _of_allocations(tree, change, allocations, live)
+        kind, message, is_damage = _judge_allocations(tree, change, allocations, live)
         yield _deviation(tree, kind, f'consumer {change.uuid} {message}', is_damage=is_damage)
     if consumer and desired and not ConsumerChange(change.after, consumer).keeps_owner:
         message = f'consumer {change.uuid} has another project, user or type than before'
@@ -194,7 +196,7 @@ def _of_consumer(tree: Change, change: ConsumerChange, live: Snapshot) -> Iterat
         yield _deviation(tree, 'owner', message, is_damage=is_damage)
 
 
-def _of_allocations(
+def _judge_allocations(
     tree: Change, consumer: ConsumerChange, allocated: Allocations, live: Snapshot
 ) -> tuple[str, str, bool]:
     """Return the kind of a deviation, what is wrong, and whether it is damage."""
@@ -225,7 +227,7 @@ def _retains_moved_class(consumer: ConsumerChange, allocated: Allocations) -> bo
     )
 
 
-def _missing(tree: Change, change: ProviderChange, *, is_damage: bool) -> Finding:
+def _missing_provider(tree: Change, change: ProviderChange, *, is_damage: bool) -> Finding:
     return _deviation(tree, 'missing', f'{change.name} does not exist', is_damage=is_damage)
 
 

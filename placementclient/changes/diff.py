@@ -39,22 +39,22 @@ def diff(
         for change in operation.inventories
     }
     return (
-        *_names(before, after),
-        *tree.operations(),
-        *_traits_and_aggregates(before, after, keeps_traits=bool(transferred)),
+        *_create_names(before, after),
+        *tree.move_providers(),
+        *_set_traits_and_aggregates(before, after, keeps_traits=bool(transferred)),
         *transferred,
-        *(_lost_traits(before, after) if transferred else ()),
-        *tree.deletions(emptied),
+        *(_remove_traits(before, after) if transferred else ()),
+        *tree.delete_providers(emptied),
     )
 
 
-def operations_of(change: Change, *, backward: bool = False) -> tuple[ops.Operation, ...]:
+def list_operations(change: Change, *, backward: bool = False) -> tuple[ops.Operation, ...]:
     """Return the operations of a change, or of its rollback."""
     transfer = transfer_at_once if change.is_atomic else transfer_in_steps
     return diff(*change.sides(backward=backward), transfer)
 
 
-def _names(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
+def _create_names(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
     """Create the custom classes and traits that providers gain and that do not exist yet."""
     for kind, facet in ((ops.EnsureClass, 'inventories'), (ops.EnsureTrait, 'traits')):
         existing, desired = (
@@ -66,7 +66,7 @@ def _names(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
                 yield kind(name)
 
 
-def _traits_and_aggregates(
+def _set_traits_and_aggregates(
     before: Snapshot, after: Snapshot, *, keeps_traits: bool
 ) -> Iterator[ops.Operation]:
     """Set the traits and aggregates of providers."""
@@ -81,7 +81,7 @@ def _traits_and_aggregates(
             yield ops.SetAggregates(uuid, aggregates, state.aggregates)
 
 
-def _lost_traits(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
+def _remove_traits(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
     for uuid, state in after.providers.items():
         live = before.providers.get(uuid)
         if live is not None and not live.traits <= state.traits:
@@ -98,7 +98,7 @@ class _Positions:
         }
         self._holders = {position.name: uuid for uuid, position in self._now.items()}
 
-    def operations(self) -> Iterator[ops.Operation]:
+    def move_providers(self) -> Iterator[ops.Operation]:
         """Make and move providers, parents before their children; then rename, children first.
 
         So, wherever it is cut off, the names below a provider begin with its own as before.
@@ -108,21 +108,21 @@ class _Positions:
         tops = [s for s in states.values() if s.provider.parent_provider_uuid not in states]
         tops.sort(key=lambda state: state.name)
         ordered = [state.uuid for top in tops for state in self._after.tree(top.uuid)]
-        pending = [uuid for uuid in ordered if self._now.get(uuid) != self._desired(uuid)]
-        renamed = [uuid for uuid in reversed(pending) if self._stays(uuid)]
-        pending = [*(uuid for uuid in pending if not self._stays(uuid)), *renamed]
+        pending = [uuid for uuid in ordered if self._now.get(uuid) != self._desired_position(uuid)]
+        renamed = [uuid for uuid in reversed(pending) if self._has_desired_parent(uuid)]
+        pending = [*(uuid for uuid in pending if not self._has_desired_parent(uuid)), *renamed]
         while pending:
             waiting = []
             for uuid in pending:
                 if self._is_possible(uuid):
-                    yield self._move(uuid, self._desired(uuid))
+                    yield self._move(uuid, self._desired_position(uuid))
                 else:
                     waiting.append(uuid)
             if len(waiting) == len(pending):
-                yield self._freed_name(waiting)
+                yield self._free_name(waiting)
             pending = waiting
 
-    def deletions(self, emptied: Set[str]) -> Iterator[ops.Operation]:
+    def delete_providers(self, emptied: Set[str]) -> Iterator[ops.Operation]:
         """Delete the providers that go, children before their parents."""
         gone = [uuid for uuid in self._now if uuid not in self._after.providers]
         for uuid in sorted(gone, key=lambda uuid: (-self._depth(uuid), self._now[uuid].name)):
@@ -132,16 +132,16 @@ class _Positions:
                 uuid, *self._now[uuid], inventories, state.traits, state.aggregates
             )
 
-    def _desired(self, uuid: str) -> ops.Position:
+    def _desired_position(self, uuid: str) -> ops.Position:
         return ops.Position(*self._after.providers[uuid].position)
 
-    def _stays(self, uuid: str) -> bool:
+    def _has_desired_parent(self, uuid: str) -> bool:
         """Return True if a provider exists below its desired parent."""
-        live, desired = self._now.get(uuid), self._desired(uuid)
+        live, desired = self._now.get(uuid), self._desired_position(uuid)
         return live is not None and live.parent_provider_uuid == desired.parent_provider_uuid
 
     def _is_possible(self, uuid: str) -> bool:
-        name, parent = self._desired(uuid)
+        name, parent = self._desired_position(uuid)
         is_name_free = self._holders.get(name, uuid) == uuid
         # A snapshot may name a parent that it does not have.
         is_there = parent in self._now or parent not in self._after.providers
@@ -157,9 +157,9 @@ class _Positions:
             return ops.CreateProvider(uuid, *position)
         return ops.UpdateProvider(uuid, live, position)
 
-    def _freed_name(self, pending: Sequence[str]) -> ops.Operation:
+    def _free_name(self, pending: Sequence[str]) -> ops.Operation:
         """Rename a provider whose name another one needs: only names can block all of them."""
-        desired = ((self._desired(uuid).name, uuid) for uuid in pending)
+        desired = ((self._desired_position(uuid).name, uuid) for uuid in pending)
         holders = ((self._holders.get(name, uuid), uuid) for name, uuid in desired)
         holder = next(holder for holder, uuid in holders if holder != uuid)
         live = self._now[holder]

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from placementclient.api import attempts
 from placementclient.basis.errors import PlacementError
 from placementclient.changes.deviations import find_changed_input
-from placementclient.changes.journal import Journal, Record
+from placementclient.changes.journal import Journal, TreeRecord
 from placementclient.changes.merge import Merged
-from placementclient.changes.obstacles import Obstructed, sentence
+from placementclient.changes.obstacles import Obstructed, describe_obstacles
 from placementclient.changes.operations import Operation
 from placementclient.changes.progress import Progress, progress_of
 from placementclient.changes.records import operations
 from placementclient.changes.tree_merge import merge_change
-from placementclient.changes.tree_queue import unknown_outcomes
-from placementclient.changes.written_values import is_lost
+from placementclient.changes.tree_queue import outcomes_unknown_without_answer
+from placementclient.changes.written_values import is_request_lost
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.findings import Finding, Severity
@@ -27,7 +27,7 @@ from placementclient.reading.scope import ScopeFacets, ScopeReader
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TreeComparison:
     """A tree compared with its plan, before anything is written.
 
     :param is_there: whether the service has the tree; ``None``: the plan does not know
@@ -53,7 +53,7 @@ class Inspector:
         #: The states and operations of trees that were read and not begun, by their roots' UUIDs.
         self._prepared: dict[str, tuple[Snapshot, Sequence[Operation]]] = {}
 
-    def current(self, tree: Change) -> Change:
+    def latest_plan(self, tree: Change) -> Change:
         """Return a tree as it was planned last: in the plan, or again while it was applied."""
         return self.journal.record_for(tree.root_provider_uuid).plan or tree
 
@@ -66,12 +66,14 @@ class Inspector:
 
         :raises LeftAlone: if it was undone in part, and its change is atomic
         """
-        current = self.current(tree)
+        current = self.latest_plan(tree)
         progress = self.progress(current)
-        live = self._read(ScopeReader(self.client, [current]), current, progress.facets_of_status())
+        live = self._read_state(
+            ScopeReader(self.client, [current]), current, progress.facets_of_status()
+        )
         return progress.is_still_back(live) if backward else progress.is_still_applied(live)
 
-    def is_there(self, tree: Change, reader: ScopeReader) -> bool | None:
+    def has_tree(self, tree: Change, reader: ScopeReader) -> bool | None:
         """Return whether the service has a tree; ``None`` if the plan does not know."""
         providers = set(tree.before.providers)
         if self.is_begun(tree):
@@ -80,61 +82,65 @@ class Inspector:
         # The root of a tree that a reshape only adds to does not change.
         states = {*tree.before.providers, *tree.after.providers}
         providers.update(tree.roots.keys() - states)
-        return not providers.isdisjoint(reader.listed(tree)) if providers else None
+        return not providers.isdisjoint(reader.list_providers(tree)) if providers else None
 
-    def reader(self, trees: Sequence[Change]) -> ScopeReader:
+    def make_reader(self, trees: Sequence[Change]) -> ScopeReader:
         """Return a reader of trees, which reads them together if it can."""
-        return ScopeReader(self.client, map(self.current, trees))
+        return ScopeReader(self.client, map(self.latest_plan, trees))
 
-    def look(self, tree: Change, reader: ScopeReader, *, backward: bool) -> Look:
+    def compare_tree(self, tree: Change, reader: ScopeReader, *, backward: bool) -> TreeComparison:
         """Compare a tree with the plan, before anything is written."""
-        current, is_there = self.current(tree), None
+        current, is_there = self.latest_plan(tree), None
         try:
-            is_there = self.is_there(tree, reader)
+            is_there = self.has_tree(tree, reader)
             if backward:
                 progress = self.progress(current)
-                live = self._read(reader, current, progress.facets_of_status())
-                return Look(tree, is_there, progress.obstacle_to_rollback(live))
-            live, merged = self._merged(reader, current)
+                live = self._read_state(reader, current, progress.facets_of_status())
+                return TreeComparison(tree, is_there, progress.obstacle_to_rollback(live))
+            live, merged = self._read_and_merge_once(reader, current)
         except (errors.ConcurrentUpdate, errors.NotFound):
             # It changes just now: compare it again when its turn comes.
-            return Look(tree, is_there)
+            return TreeComparison(tree, is_there)
         if not merged.obstacles:
             self._prepared[tree.root_provider_uuid] = live, merged.operations
-            return Look(tree, is_there)
+            return TreeComparison(tree, is_there)
         obstacle = Obstructed(merged.obstacles)
-        return Look(tree, is_there, str(obstacle), None if obstacle.is_drift else obstacle)
+        return TreeComparison(
+            tree, is_there, str(obstacle), None if obstacle.is_drift else obstacle
+        )
 
     def status(self, tree: Change, reader: ScopeReader) -> TreeStatus:
-        current, record = self.current(tree), self.journal.record_for(tree.root_provider_uuid)
-        state, reason = self._status(reader, current)
+        current, record = self.latest_plan(tree), self.journal.record_for(tree.root_provider_uuid)
+        state, reason = self._live_status(reader, current)
         if state is Status.PENDING and record.ended == State.ROLLED_BACK:
             state = Status.ROLLED_BACK
         is_left_alone = False
         if record.is_undone and state is not Status.APPLIED:
-            state, reason = self._left_alone(current, record, state)
+            state, reason = self._status_of_left_alone(current, record, state)
             is_left_alone = state is Status.DIFFERS
         name = tree.root_provider_name
         return TreeStatus(tree.root_provider_uuid, name, state, reason, is_left_alone)
 
-    def deviations(self, tree: Change, reader: ScopeReader) -> Sequence[Finding]:
+    def find_deviations(self, tree: Change, reader: ScopeReader) -> Sequence[Finding]:
         """Return the deviations of a tree from the plan."""
-        current, records = self.current(tree), self.journal.records
+        current, records = self.latest_plan(tree), self.journal.records
         record = records.get(tree.root_provider_uuid)
         progress = self.progress(current)
-        live = self._read(reader, current, progress.facets_to_compare())
+        live = self._read_state(reader, current, progress.facets_to_compare())
         if not progress.has_happened(live):
             pending = _report_unapplied(tree.root_provider_name, record, bool(records))
             return [pending, *find_changed_input(current, live)]
         is_applied = record is not None and record.ended == State.APPLIED
         return progress.deviations(live, is_applied=is_applied)
 
-    def merged(self, tree: Change, *, backward: bool = False) -> tuple[Snapshot, Merged]:
+    def read_and_merge(self, tree: Change, *, backward: bool = False) -> tuple[Snapshot, Merged]:
         """Read a tree; return its state, and the remaining operations of one direction."""
-        with unknown_outcomes():
+        with outcomes_unknown_without_answer():
 
             def attempt() -> tuple[Snapshot, Merged]:
-                return self._merged(ScopeReader(self.client, [tree]), tree, backward=backward)
+                return self._read_and_merge_once(
+                    ScopeReader(self.client, [tree]), tree, backward=backward
+                )
 
             return attempts.retried(self.client, attempt)
 
@@ -142,18 +148,18 @@ class Inspector:
         """Return the progress of a tree as it was planned last."""
         return progress_of(tree, functools.partial(self._merge, tree))
 
-    def _read(self, reader: ScopeReader, tree: Change, facets: ScopeFacets) -> Snapshot:
+    def _read_state(self, reader: ScopeReader, tree: Change, facets: ScopeFacets) -> Snapshot:
         begun = self.is_begun(tree)
         return attempts.retried(self.client, lambda: reader.read(tree, facets, is_begun=begun))
 
-    def _merged(
+    def _read_and_merge_once(
         self, reader: ScopeReader, tree: Change, *, backward: bool = False
     ) -> tuple[Snapshot, Merged]:
         begun = self.is_begun(tree) or backward
         facets = self.progress(tree).facets_to_merge(is_begun=begun)
         live = reader.read(tree, facets, is_begun=begun)
         merged = self._merge(tree, live, backward)
-        if not begun and not merged.is_whole and not merged.is_done:
+        if not begun and not merged.has_pending_request and not merged.is_done:
             # Another run has made a part: what was left out then decides.
             reader = ScopeReader(self.client, [tree])
             facets = self.progress(tree).facets_to_merge(is_begun=True)
@@ -164,25 +170,27 @@ class Inspector:
     def _merge(self, tree: Change, live: Snapshot, backward: bool) -> Merged:
         record = self.journal.record_for(tree.root_provider_uuid)
         try:
-            sent = None if record.sent is None else [*map(operations.parsed, record.sent)]
+            sent = None if record.sent is None else [*map(operations.decode_whole, record.sent)]
         except (LookupError, ValueError) as reason:
             raise PlacementError(f'The journal of the plan is damaged: {reason}') from None
-        if sent and record.is_open and is_lost(sent[-1], live):
+        if sent and record.is_open and is_request_lost(sent[-1], live):
             sent.pop()
-            self.journal.note_lost(tree.root_provider_uuid)
+            self.journal.write_lost_intent(tree.root_provider_uuid)
         return merge_change(tree, live, sent, backward=backward)
 
-    def _status(self, reader: ScopeReader, tree: Change) -> tuple[Status, str]:
+    def _live_status(self, reader: ScopeReader, tree: Change) -> tuple[Status, str]:
         progress = self.progress(tree)
-        if progress.is_listed_as_planned(reader.listed(tree)):
+        if progress.is_listed_as_planned(reader.list_providers(tree)):
             return Status.PENDING, ''
-        return progress.status(self._read(reader, tree, progress.facets_of_status()))
+        return progress.status(self._read_state(reader, tree, progress.facets_of_status()))
 
-    def _left_alone(self, tree: Change, record: Record, status: Status) -> tuple[Status, str]:
+    def _status_of_left_alone(
+        self, tree: Change, record: TreeRecord, status: Status
+    ) -> tuple[Status, str]:
         """Return the status of a tree that was left alone, and the reason if it still holds."""
         try:
-            _, merged = self._merged(ScopeReader(self.client, [tree]), tree)
-            obstacle = sentence(merged.obstacles)
+            _, merged = self._read_and_merge_once(ScopeReader(self.client, [tree]), tree)
+            obstacle = describe_obstacles(merged.obstacles)
         except errors.ConcurrentUpdate as reason:
             obstacle = str(reason)
         then = f'{record.ended} at {record.ended_at}: {record.reason}'
@@ -196,7 +204,7 @@ class Inspector:
         )
 
 
-def _report_unapplied(name: str, record: Record | None, has_journal: bool) -> Finding:
+def _report_unapplied(name: str, record: TreeRecord | None, has_journal: bool) -> Finding:
     """Return the deviation of a tree that is as before the plan.
 
     It is an error if the journal says that the tree was applied. It is information if the tree is

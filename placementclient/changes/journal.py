@@ -41,7 +41,7 @@ class JournalFailed(errors.BadFile):
 
 
 @dataclass(slots=True)
-class Record:
+class TreeRecord:
     """The entries of a journal about a tree.
 
     :param ended: the last end that is noted: ``applied``, ``rolled back``, ``left alone``,
@@ -101,7 +101,7 @@ class Journal:
     def __init__(
         self,
         lines: JournalFile | None,
-        records: dict[str, Record],
+        records: dict[str, TreeRecord],
         beginning: bytes = b'',
         *,
         backward: bool = False,
@@ -109,37 +109,37 @@ class Journal:
         self.lines, self.records, self._beginning = lines, records, beginning
         self.is_back = backward
 
-    def record_for(self, root_provider_uuid: str) -> Record:
+    def record_for(self, root_provider_uuid: str) -> TreeRecord:
         """Return the record of a tree: an empty one if no line is about it."""
-        return self.records.get(root_provider_uuid) or Record()
+        return self.records.get(root_provider_uuid) or TreeRecord()
 
-    def done(self, root_provider_uuid: str) -> Sequence[Mapping[str, Any]]:
+    def done_requests(self, root_provider_uuid: str) -> Sequence[Mapping[str, Any]]:
         """Return the requests for a tree that are carried out, or may be, in this direction."""
         record = self.record_for(root_provider_uuid)
         return record.done if record.is_back is self.is_back else ()
 
-    def begin(self) -> None:
+    def write_beginning(self) -> None:
         """Write the first line, unless it exists. A new journal has no file before that."""
         beginning, self._beginning = self._beginning, b''
         if beginning and self.lines:
             self.lines.append(beginning, synced=True)
             system.sync_folder(os.path.dirname(self.lines.path))
 
-    def intend(
+    def write_intent(
         self, root_provider_uuid: str, intent: Mapping[str, Any], *, synced: bool = True
     ) -> None:
         """Write the intent to send a request, which must not be sent if that fails.
 
         :param synced: whether it is on the disk on return; otherwise after :meth:`sync`
         """
-        self._write(root_provider_uuid, synced=synced, intent=intent)
+        self._write_entry(root_provider_uuid, synced=synced, intent=intent)
 
     def sync(self) -> None:
         """Flush all entries to the disk."""
         if self.lines:
             self.lines.append(b'', synced=True)
 
-    def note(
+    def write_outcome(
         self, root_provider_uuid: str, outcome: str, client: Client, *, undone: int = 0
     ) -> None:
         """Write the outcome of the last intent, with the IDs of this thread's last request.
@@ -147,26 +147,28 @@ class Journal:
         :param undone: how many of the last intents were not carried out
         """
         ids = {name: getattr(client, name) for name in ('request_id', 'global_request_id')}
-        self._write(root_provider_uuid, synced=False, outcome=outcome, undone=undone, **ids)
+        self._write_entry(root_provider_uuid, synced=False, outcome=outcome, undone=undone, **ids)
 
-    def note_lost(self, root_provider_uuid: str) -> None:
+    def write_lost_intent(self, root_provider_uuid: str) -> None:
         """Write that the last intent was not carried out, as the service shows."""
-        self._write(root_provider_uuid, synced=False, outcome='not carried out', undone=1)
+        self._write_entry(root_provider_uuid, synced=False, outcome='not carried out', undone=1)
 
-    def revise(self, change: Change) -> None:
+    def write_new_plan(self, change: Change) -> None:
         """Write a new plan of a tree; on return it is on the disk."""
-        self._write(change.root_provider_uuid, plan=changes.record(change))
+        self._write_entry(change.root_provider_uuid, plan=changes.encode_change(change))
 
-    def end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
+    def write_end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
         """Write the result of a tree."""
-        self._write(root_provider_uuid, end=ended, reason=reason)
+        self._write_entry(root_provider_uuid, end=ended, reason=reason)
 
-    def _write(self, root_provider_uuid: str, *, synced: bool = True, **fields: Any) -> None:
-        self.begin()
-        entry = JournalEntry(at=_now(), tree=root_provider_uuid, back=self.is_back, **fields)
+    def _write_entry(self, root_provider_uuid: str, *, synced: bool = True, **fields: Any) -> None:
+        self.write_beginning()
+        entry = JournalEntry(
+            at=_current_time(), tree=root_provider_uuid, back=self.is_back, **fields
+        )
         if self.lines:
             self.lines.append(journals.encode(entry), synced=synced)
-        _learn(self.records, entry)
+        _learn_entry(self.records, entry)
 
 
 class JournalFile:
@@ -179,7 +181,7 @@ class JournalFile:
         self._written = self._synced = 0
         self._failure: JournalFailed | None = None
 
-    def content(self) -> bytes:
+    def read_content(self) -> bytes:
         return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
 
     def append(self, content: bytes, *, synced: bool = False) -> None:
@@ -187,13 +189,13 @@ class JournalFile:
 
         :raises JournalFailed: if that is impossible, and ever after
         """
-        with self._writing, self._working():
+        with self._writing, self._stop_after_failure():
             _write_all(self._descriptor, content)
             self._written += 1
             written = self._written
         if not synced:
             return
-        with self._syncing, self._working():
+        with self._syncing, self._stop_after_failure():
             # One sync brings the lines of all threads to the disk that were written during the last
             # sync.
             if self._synced < written:
@@ -204,7 +206,7 @@ class JournalFile:
                 self._synced = written
 
     @contextlib.contextmanager
-    def _working(self) -> Iterator[None]:
+    def _stop_after_failure(self) -> Iterator[None]:
         # Nothing is written after a failure: it would continue a line that is not complete.
         if self._failure is not None:
             raise self._failure
@@ -218,7 +220,7 @@ class JournalFile:
 
 
 @contextlib.contextmanager
-def opened(path: str, identity: str, *, backward: bool = False) -> Iterator[Journal]:
+def open_journal(path: str, identity: str, *, backward: bool = False) -> Iterator[Journal]:
     """Open or create the journal of a plan, and lock it.
 
     :param identity: of the plan
@@ -232,9 +234,9 @@ def opened(path: str, identity: str, *, backward: bool = False) -> Iterator[Jour
         with system.explained(path):
             if not _has_locked(descriptor, path):
                 raise JournalLocked(path, system.lock_holder(descriptor))
-            journal = _begun(JournalFile(path, descriptor), identity, backward)
+            journal = _start_journal(JournalFile(path, descriptor), identity, backward)
         yield journal
-        journal.begin()
+        journal.write_beginning()
     finally:
         with contextlib.suppress(OSError):
             _remove_empty(path, descriptor)
@@ -249,7 +251,7 @@ def _has_locked(descriptor: int, path: str) -> bool:
     return False
 
 
-def read(path: str, identity: str) -> dict[str, Record]:
+def read_records(path: str, identity: str) -> dict[str, TreeRecord]:
     """Return the records of the trees in the journal of a plan; none without a journal.
 
     :raises errors.BadFile: if it belongs to another plan or cannot be read
@@ -257,22 +259,22 @@ def read(path: str, identity: str) -> dict[str, Record]:
     if not os.path.lexists(path):
         return {}
     content = system.read_private(path)
-    return _learned(_checked(path, content, identity).entries)
+    return _collect_records(_decode_own(path, content, identity).entries)
 
 
-def _begun(lines: JournalFile, identity: str, backward: bool) -> Journal:
-    content = lines.content()
-    entries, is_torn = _checked(lines.path, content, identity)
+def _start_journal(lines: JournalFile, identity: str, backward: bool) -> Journal:
+    content = lines.read_content()
+    entries, is_torn = _decode_own(lines.path, content, identity)
     beginning = b''
     if not entries:
-        first = JournalEntry(journal=FORMAT, version=VERSION, at=_now(), plan=identity)
+        first = JournalEntry(journal=FORMAT, version=VERSION, at=_current_time(), plan=identity)
         beginning = journals.encode(first)
     elif is_torn:
-        beginning = journals.encode(JournalEntry(at=_now(), resumed=True))
+        beginning = journals.encode(JournalEntry(at=_current_time(), resumed=True))
     if content and not content.endswith(b'\n'):
         # Nothing is taken away of a line that is not whole: it is ended, and passed over.
         beginning = b'\n' + beginning
-    return Journal(lines, _learned(entries), beginning, backward=backward)
+    return Journal(lines, _collect_records(entries), beginning, backward=backward)
 
 
 def _remove_empty(path: str, descriptor: int) -> None:
@@ -283,7 +285,7 @@ def _remove_empty(path: str, descriptor: int) -> None:
         os.unlink(path)
 
 
-def _checked(path: str, content: bytes, identity: str) -> journals.JournalContent:
+def _decode_own(path: str, content: bytes, identity: str) -> journals.JournalContent:
     """Return the lines, if they are about the plan."""
     decoded = journals.decode(content, path)
     if decoded.entries and decoded.entries[0].plan != identity:
@@ -295,17 +297,17 @@ def _checked(path: str, content: bytes, identity: str) -> journals.JournalConten
     return decoded
 
 
-def _learned(entries: Iterable[JournalEntry]) -> dict[str, Record]:
-    records: dict[str, Record] = {}
+def _collect_records(entries: Iterable[JournalEntry]) -> dict[str, TreeRecord]:
+    records: dict[str, TreeRecord] = {}
     for entry in entries:
-        _learn(records, entry)
+        _learn_entry(records, entry)
     return records
 
 
-def _learn(records: dict[str, Record], entry: JournalEntry) -> None:
+def _learn_entry(records: dict[str, TreeRecord], entry: JournalEntry) -> None:
     if entry.tree is None:
         return
-    record = records.setdefault(entry.tree, Record())
+    record = records.setdefault(entry.tree, TreeRecord())
     if entry.intent is not None:
         record.learn_intent(entry.intent, entry.back)
     elif entry.outcome is not None:
@@ -314,12 +316,12 @@ def _learn(records: dict[str, Record], entry: JournalEntry) -> None:
             if entry.undone and requests:
                 del requests[-entry.undone :]
     elif entry.plan is not None and not isinstance(entry.plan, str):
-        record.plan = changes.change(entry.plan)
+        record.plan = changes.decode_change(entry.plan)
     elif entry.end is not None:
         record.learn_end(entry)
 
 
-def _now() -> str:
+def _current_time() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec='milliseconds')
 
 

@@ -14,11 +14,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from placementclient.changes.diff import Transfer, diff
-from placementclient.changes.obstacles import additions, obstacle, retained
+from placementclient.changes.obstacles import find_additions, obstacle, retained_consumer
 from placementclient.changes.operations import Operation, merge_names
-from placementclient.changes.summary import shown
+from placementclient.changes.summary import format_value
 from placementclient.changes.transfers import transfer_in_steps
-from placementclient.changes.written_values import WrittenValues, comparable
+from placementclient.changes.written_values import WrittenValues, comparable_values
 from placementclient.model.consumers import Allocations, Consumer, gained
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
@@ -33,12 +33,12 @@ class Merged:
 
     :param operations: those that are still to be made, as far as nothing is in the way
     :param obstacles: the parts that another client has changed, which stay as they are
-    :param is_whole: whether all inventories and allocations are still to move in one request
+    :param has_pending_request: whether the one request of an atomic change is still to be sent
     """
 
     operations: tuple[Operation, ...]
     obstacles: tuple[Finding, ...] = ()
-    is_whole: bool = False
+    has_pending_request: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -66,7 +66,7 @@ def merge(
         another client had deleted before the change was applied, and makes no provider again that
         another client had deleted, unless a consumer or a child needs it
     """
-    return Merge(before, after, live, WrittenValues(sent), is_back).merged()
+    return Merge(before, after, live, WrittenValues(sent), is_back).merge_all()
 
 
 class Merge:
@@ -89,9 +89,9 @@ class Merge:
         self.states = dict(live.providers)
         self.consumers = dict(live.consumers)
         self.obstacles: list[Finding] = []
-        self._planned_for = _gains((), after.consumers.values())
+        self._planned_for = _sum_gains((), after.consumers.values())
 
-    def merged(self) -> Merged:
+    def merge_all(self) -> Merged:
         """Return the remaining operations, and the obstacles."""
         self.merge_providers()
         self.merge_consumers()
@@ -132,15 +132,20 @@ class Merge:
         if live is not None:
             change = change.with_owner_of(live)
         before, after = change.before, change.after
-        was, desired, now = comparable(before), comparable(after), comparable(live)
-        if was == desired or now == desired or self._is_ended(uuid, now):
+        was, desired, now = (
+            comparable_values(before),
+            comparable_values(after),
+            comparable_values(live),
+        )
+        if was == desired or now == desired or self._was_ended_by_others(uuid, now):
             return
         is_written = now in self._written.consumers.get(uuid, ())
         if self._is_forward and not is_written and change.is_outdated_release(live):
-            self.obstacles.append(retained(uuid))
+            self.obstacles.append(retained_consumer(uuid))
         elif now != was and not is_written:
-            values = f'{shown(now[0])}, neither {shown(was[0])} nor {shown(desired[0])}'
-            self._note_consumer(uuid, f'allocations is {values}')
+            live_part, *planned = (format_value(side[0]) for side in (now, was, desired))
+            message = f'allocations is {live_part}, neither {" nor ".join(planned)}'
+            self._note_consumer_obstacle(uuid, message)
         elif not after.allocations:
             del self.consumers[uuid]
         else:
@@ -156,7 +161,7 @@ class Merge:
             if state.uuid in deleted and state.uuid not in parents:
                 del self.states[state.uuid]
 
-    def _is_ended(self, uuid: str, now: tuple[Allocations, object]) -> bool:
+    def _was_ended_by_others(self, uuid: str, now: tuple[Allocations, object]) -> bool:
         """Return True if others had ended a consumer before the change was made."""
         return self._is_back and not now[0] and uuid not in self._written.consumers
 
@@ -172,19 +177,19 @@ class Merge:
 
     def _refuse_inadmissible(self) -> None:
         """Refuse allocations for which there is no room any more, though there was when planned."""
-        gains = self._gains()
+        gains = self._usage_gains()
         for consumer in list(self.consumers.values()):
             live = self._live.consumers.get(consumer.uuid)
             full = (
                 f'{state.name} has no room for its {name} any more'
-                for state, name, amount in self._set_amounts(consumer)
+                for state, name, amount in self._changed_amounts(consumer)
                 if amount > (live.amount(state.uuid, name) if live else 0)
                 and self._is_full(state, name, gains)
             )
             if message := next(full, None):
-                self._refuse(consumer, message)
+                self._refuse_consumer(consumer, message)
 
-    def _set_amounts(self, consumer: Consumer) -> Iterator[tuple[ProviderState, str, int]]:
+    def _changed_amounts(self, consumer: Consumer) -> Iterator[tuple[ProviderState, str, int]]:
         """Return the allocations that the change sets for a consumer: provider, class, amount."""
         if consumer is self._live.consumers.get(consumer.uuid):
             return
@@ -193,20 +198,20 @@ class Merge:
                 for name, amount in resources.items():
                     yield state, name, amount
 
-    def _refuse(self, consumer: Consumer, message: str) -> None:
+    def _refuse_consumer(self, consumer: Consumer, message: str) -> None:
         """Leave a consumer as it is."""
         uuid = consumer.uuid
-        self._note_consumer(uuid, message)
+        self._note_consumer_obstacle(uuid, message)
         if uuid in self._live.consumers:
             self.consumers[uuid] = self._live.consumers[uuid]
         else:
             del self.consumers[uuid]
 
-    def _gains(self) -> Mapping[str, Counter[str]]:
+    def _usage_gains(self) -> Mapping[str, Counter[str]]:
         """Return how much more is used of each provider and class once the change is made."""
-        return _gains(self._live.consumers.values(), self.consumers.values())
+        return _sum_gains(self._live.consumers.values(), self.consumers.values())
 
-    def _amount_used(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
+    def _usage_afterwards(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
         live = self._live.providers.get(uuid)
         return gains[uuid][name] + (live.used(name) if live else 0)
 
@@ -216,7 +221,7 @@ class Merge:
         planned = self._after.providers.get(state.uuid)
         used = self._planned_usage(state.uuid, name)
         reviewed = used if planned is None or planned.capacity(name) < used else 0
-        return self._amount_used(state.uuid, name, gains) > max(state.capacity(name), reviewed)
+        return self._usage_afterwards(state.uuid, name, gains) > max(state.capacity(name), reviewed)
 
     def _planned_usage(self, uuid: str, name: str) -> int:
         """Return how much of a class of a provider is used after the change, as it was planned."""
@@ -231,7 +236,7 @@ class Merge:
         blocked = len(self.obstacles)
         self._merge_provider(before, replace(before, inventories={}), live)
         is_written_position = live.position in self._written.positions.get(live.uuid, ())
-        self.obstacles += additions(before, live, is_written_position=is_written_position)
+        self.obstacles += find_additions(before, live, is_written_position=is_written_position)
         if len(self.obstacles) == blocked:
             del self.states[before.uuid]
 
@@ -270,7 +275,11 @@ class Merge:
             sides = (state.inventories.get(name) for state in (before, after, live))
             was, desired, now = sides
             # Without the temporary room of an inventory that does not change otherwise.
-            now = self._written.without(live.uuid, name, now) if now not in (was, desired) else now
+            now = (
+                self._written.without_writes(live.uuid, name, now)
+                if now not in (was, desired)
+                else now
+            )
             if now in (was, desired):
                 merged = desired
             elif was == desired:
@@ -305,10 +314,10 @@ class Merge:
             holder = taken.get(state.name, uuid)
             other = self.states.get(holder)
             is_taken = holder != uuid and other is not None and other.name == state.name
-            if is_taken and not self._stays(uuid):
+            if is_taken and not self._is_unchanged(uuid):
                 self._leave_provider(state, f'{state.name} exists, with the UUID {holder}')
 
-    def _stays(self, uuid: str) -> bool:
+    def _is_unchanged(self, uuid: str) -> bool:
         """Return True if a provider is left as it is."""
         return self.states.get(uuid) == self._live.providers.get(uuid)
 
@@ -324,11 +333,11 @@ class Merge:
         """Refuse the consumers and children of a provider that is not made."""
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
-            if state.provider.parent_provider_uuid in missing and not self._stays(uuid):
+            if state.provider.parent_provider_uuid in missing and not self._is_unchanged(uuid):
                 self._leave_provider(state, f'{state.name}: its parent is not made')
         for uuid, consumer in list(self.consumers.items()):
             if consumer != self._live.consumers.get(uuid) and missing & consumer.allocations.keys():
-                self._refuse(consumer, 'its provider is not made')
+                self._refuse_consumer(consumer, 'its provider is not made')
 
     def _keep_used_providers(self) -> None:
         """Refuse to delete a provider that others use, or that others have put children below."""
@@ -347,7 +356,7 @@ class Merge:
 
     def _keep_used_inventories(self) -> None:
         """Refuse to shrink an inventory below a usage that has grown since the plan."""
-        gains = self._gains()
+        gains = self._usage_gains()
         for uuid, state in self.states.items():
             live = self._live.providers.get(uuid)
             if live is None or uuid not in self._after.providers:
@@ -356,7 +365,7 @@ class Merge:
             for name, was in live.inventories.items():
                 room = state.capacity(name)
                 if room < was.capacity and self._is_full(state, name, gains):
-                    used = f'{self._amount_used(uuid, name, gains)} used'
+                    used = f'{self._usage_afterwards(uuid, name, gains)} used'
                     self._note_obstacle(state, name, was.capacity, room, used)
                     retained[name] = was
             if retained != state.inventories:
@@ -366,15 +375,15 @@ class Merge:
         self, state: ProviderState, part: str, before: Any, after: Any, live: Any
     ) -> None:
         """Note a live value that is on neither side of the change."""
-        values = f'{shown(live)}, neither {shown(before)} nor {shown(after)}'
+        values = f'{format_value(live)}, neither {format_value(before)} nor {format_value(after)}'
         self.obstacles.append(obstacle(state.name, f'{state.name}: {part} is {values}'))
 
-    def _note_consumer(self, consumer_uuid: str, message: str) -> None:
+    def _note_consumer_obstacle(self, consumer_uuid: str, message: str) -> None:
         name = f'consumer {consumer_uuid}'
         self.obstacles.append(obstacle(name, f'{name}: {message}'))
 
 
-def _gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping[str, Counter[str]]:
+def _sum_gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping[str, Counter[str]]:
     """Return how much more consumers hold together, by provider and class."""
     changes = [
         *((consumer.allocations, {}) for consumer in before),

@@ -23,7 +23,7 @@ def obstacle(name: str, message: str, *, is_drift: bool = False) -> Finding:
     return Finding('obstacle', name, reason=message, severity=severity)
 
 
-def retained(consumer_uuid: str) -> Finding:
+def retained_consumer(consumer_uuid: str) -> Finding:
     """Return the finding that a consumer which has changed since keeps what it has."""
     name = f'consumer {consumer_uuid}'
     return Finding(
@@ -39,7 +39,7 @@ def is_retained(obstacle: Finding) -> bool:
     return obstacle.kind == _RETAINED
 
 
-def additions(
+def find_additions(
     planned: ProviderState, live: ProviderState, *, is_written_position: bool = False
 ) -> Iterator[Finding]:
     """Return everything that others have added to a provider that the change deletes.
@@ -63,7 +63,7 @@ def additions(
             yield obstacle(planned.name, f'{planned.name} has {label}: {", ".join(sorted(values))}')
 
 
-def sentence(obstacles: Sequence[Finding]) -> str:
+def describe_obstacles(obstacles: Sequence[Finding]) -> str:
     """Return the first obstacles in words."""
     return first([obstacle.reason for obstacle in obstacles])
 
@@ -76,6 +76,6 @@ class Obstructed(LeftAlone):
     """Another client has changed parts of the change since the plan."""
 
     def __init__(self, obstacles: Sequence[Finding]) -> None:
-        super().__init__(sentence(obstacles))
+        super().__init__(describe_obstacles(obstacles))
         #: Whether apply may plan again, as a new plan may take all obstacles into account.
         self.is_drift = not any(obstacle.is_error for obstacle in obstacles)

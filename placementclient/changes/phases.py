@@ -106,7 +106,7 @@ def has_happened(tree: Change, live: Snapshot) -> bool:
         names & (after - before) or (before - after) - names
         for change in tree.providers
         if (state := live.providers.get(change.uuid))
-        for _, names, before, after in name_sets(change, state)
+        for _, names, before, after in named_sets(change, state)
     )
 
 
@@ -115,7 +115,7 @@ def is_empty(live: Snapshot, provider_uuid: str) -> bool:
     return not live.providers[provider_uuid].inventories and not live.consumers_on(provider_uuid)
 
 
-def name_sets(
+def named_sets(
     change: ProviderChange, live: ProviderState
 ) -> Iterator[tuple[str, frozenset[str], frozenset[str], frozenset[str]]]:
     """Return the traits, then the aggregates of a provider: live, before and after."""
@@ -124,7 +124,7 @@ def name_sets(
     yield 'aggregate', live.aggregates, before.aggregates, after.aggregates
 
 
-def is_as_planned(tree: Change, listed: Mapping[str, Provider]) -> bool:
+def is_unchanged_since_plan(tree: Change, listed: Mapping[str, Provider]) -> bool:
     """Return whether no generation has moved since the plan; freed allocations move none."""
     names = {provider.name for provider in listed.values()}
     for change in tree.providers:
@@ -154,7 +154,7 @@ def preparation(tree: Change) -> Change | None:
     return replace(tree, before=before, after=after, is_atomic=False)
 
 
-def way_back(tree: Change) -> Change:
+def rollback_change(tree: Change) -> Change:
     """Return the way back of an atomic change, on which new providers stay, without inventories."""
     states = tree.after.providers
     emptied = {uuid: structs.replace(state, inventories={}) for uuid, state in states.items()}

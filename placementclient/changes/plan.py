@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from placementclient.changes.diff import diff
 from placementclient.changes.simulation import simulate
-from placementclient.changes.transfers import successions
+from placementclient.changes.transfers import find_successors
 from placementclient.model.connected import connected
 from placementclient.model.plans import (
     Change,
@@ -19,16 +19,16 @@ from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def plan_of(command: str, before: Snapshot, after: Snapshot) -> Plan:
+def make_plan(command: str, before: Snapshot, after: Snapshot) -> Plan:
     """Return a plan with the changes from one snapshot to another.
 
     :param command: the command that it is made by, without the program
     """
     # With the roots and usages that follow from the rest.
     after = simulate(before, diff(before, after))
-    parts = list(_parts(before, after))
+    parts = list(_group_trees(before, after))
     owners = {uuid: part for part in parts for uuid in part.changed}
-    sets = (_change(before, after, part, owners) for part in parts)
+    sets = (_make_change(before, after, part, owners) for part in parts)
     trees = sorted(sets, key=lambda tree: (tree.root_provider_name, tree.root_provider_uuid))
     return Plan(tuple(trees), command, origin=before.origin)
 
@@ -42,9 +42,9 @@ class _JoinedTrees(NamedTuple):
     consumer_uuids: Sequence[str]
 
 
-def _parts(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
+def _group_trees(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
     pairs = {pair.uuid: pair for pair in changed_consumers(before, after)}
-    roots = dict(_concerned(before, after, pairs))
+    roots = dict(_find_concerned_roots(before, after, pairs))
     for keys in connected(roots):
         consumers = [uuid for kind, uuid, _ in keys if kind == 'consumer']
         yield _JoinedTrees(
@@ -55,13 +55,13 @@ def _parts(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
         )
 
 
-def _concerned(
+def _find_concerned_roots(
     before: Snapshot, after: Snapshot, pairs: Mapping[str, ConsumerChange]
 ) -> Iterator[tuple[tuple[str, str, str], Sequence[str]]]:
     """Return each provider, consumer and name that changes, with the roots of its trees."""
 
     def roots_of(uuids: Iterable[str]) -> list[str]:
-        states = {uuid: _either(uuid, before, after) for uuid in uuids}
+        states = {uuid: _find_states(uuid, before, after) for uuid in uuids}
         roots = {state.provider.root_uuid for sides in states.values() for state in sides}
         return sorted(roots.union(uuid for uuid, sides in states.items() if not sides))
 
@@ -70,11 +70,11 @@ def _concerned(
     for uuid, pair in pairs.items():
         changing = {provider_uuid for provider_uuid, _, gain in pair.gains() if gain}
         # Placement judges all that it holds: those that refuse it get temporary inventory.
-        changing.update(_refusing(before, pair))
+        changing.update(_find_refusing_providers(before, pair))
         # Only its owner changes: any of its trees will do.
         roots = roots_of(changing or pair.provider_uuids)
         yield ('consumer', uuid, ''), roots if changing else roots[:1]
-    names = set(successions(before, after))
+    names = set(find_successors(before, after))
     for uuid, state in after.providers.items():
         holder = before.named(state.name)
         if holder is not None and holder.uuid != uuid:
@@ -83,7 +83,7 @@ def _concerned(
         yield ('name', old, new), roots_of([old, new])
 
 
-def _refusing(snapshot: Snapshot, pair: ConsumerChange) -> Iterator[str]:
+def _find_refusing_providers(snapshot: Snapshot, pair: ConsumerChange) -> Iterator[str]:
     """Return the providers whose units do not admit what a consumer keeps there."""
     for uuid, resources in pair.after.allocations.items():
         state = snapshot.providers.get(uuid)
@@ -93,17 +93,17 @@ def _refusing(snapshot: Snapshot, pair: ConsumerChange) -> Iterator[str]:
                 yield uuid
 
 
-def _either(uuid: str, *sides: Snapshot) -> list[ProviderState]:
+def _find_states(uuid: str, *sides: Snapshot) -> list[ProviderState]:
     return [side.providers[uuid] for side in sides if uuid in side.providers]
 
 
-def _change(
+def _make_change(
     before: Snapshot, after: Snapshot, part: _JoinedTrees, owners: Mapping[str, _JoinedTrees]
 ) -> Change:
-    surroundings = _with_ancestors(before, after, [*part.changed, *part.used])
+    surroundings = _add_ancestors(before, after, [*part.changed, *part.used])
     # Each provider that changes is in one change.
     uuids = [uuid for uuid in surroundings if owners.get(uuid, part) is part]
-    sides = _excerpt(before, part, uuids), _excerpt(after, part, uuids)
+    sides = _cut_snapshot(before, part, uuids), _cut_snapshot(after, part, uuids)
     warnings = shortfalls(*(side.providers for side in sides))
     names = {state.uuid: state.name for side in reversed(sides) for state in side.roots()}
     roots = [root for root in part.roots if root in names] or part.roots
@@ -111,19 +111,19 @@ def _change(
     return Change({root: names.get(root, root)}, *sides, warnings=tuple(warnings))
 
 
-def _excerpt(snapshot: Snapshot, part: _JoinedTrees, uuids: Iterable[str]) -> Snapshot:
+def _cut_snapshot(snapshot: Snapshot, part: _JoinedTrees, uuids: Iterable[str]) -> Snapshot:
     states = (snapshot.providers.get(uuid) for uuid in uuids)
     consumers = (snapshot.consumers.get(uuid) for uuid in part.consumer_uuids)
     return Snapshot(filter(None, states), filter(None, consumers))
 
 
-def _with_ancestors(before: Snapshot, after: Snapshot, uuids: Iterable[str]) -> list[str]:
+def _add_ancestors(before: Snapshot, after: Snapshot, uuids: Iterable[str]) -> list[str]:
     """Return providers and their ancestors on both sides."""
     pending, surroundings = list(uuids), dict[str, None]()
     while pending:
         uuid = pending.pop()
         if uuid not in surroundings:
             surroundings[uuid] = None
-            parents = (s.provider.parent_provider_uuid for s in _either(uuid, before, after))
+            parents = (s.provider.parent_provider_uuid for s in _find_states(uuid, before, after))
             pending += filter(None, parents)
     return list(surroundings)

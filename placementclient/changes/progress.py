@@ -20,7 +20,7 @@ from placementclient.changes.deviations import (
     with_values_of_others,
 )
 from placementclient.changes.merge import Merged
-from placementclient.changes.obstacles import LeftAlone, Obstructed, sentence
+from placementclient.changes.obstacles import LeftAlone, Obstructed, describe_obstacles
 from placementclient.changes.phases import Phase
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.outcomes import Status
@@ -93,7 +93,7 @@ class Progress:
         if forward.is_done or self.merge(live, True).is_done:
             return (Status.APPLIED if forward.is_done else Status.PENDING), ''
         made_in_part = 'it is made in part: apply completes it, rollback takes it back'
-        return Status.DIFFERS, sentence(forward.obstacles) or made_in_part
+        return Status.DIFFERS, describe_obstacles(forward.obstacles) or made_in_part
 
     def has_happened(self, live: Snapshot) -> bool:
         """Return whether the change is made, wholly or in part, despite later changes."""
@@ -112,7 +112,7 @@ class Progress:
 
     def obstacle_to_rollback(self, live: Snapshot) -> str:
         """Return the reason why a rollback cannot start from a state; empty if it can."""
-        return sentence(self.merge(live, True).obstacles)
+        return describe_obstacles(self.merge(live, True).obstacles)
 
     def check_unrecorded(self, live: Snapshot) -> None:
         """Check that the change explains a state, although no journal says that it was applied.
@@ -180,7 +180,7 @@ class _AtomicProgress(Progress):
         return bool(change.consumers or any(item.changed_classes for item in change.providers))
 
     def is_listed_as_planned(self, listed: Mapping[str, Provider]) -> bool:
-        return phases.is_as_planned(self.change, listed)
+        return phases.is_unchanged_since_plan(self.change, listed)
 
     def status(self, live: Snapshot) -> tuple[Status, str]:
         change, phase = self.change, phases.phase_of(self.change, live)

@@ -24,13 +24,13 @@ def simulate(snapshot: Snapshot, operations: Iterable[ops.Operation]) -> Snapsho
         if after is not before
     )
     return Snapshot(
-        (_finished(state, states, gains[state.uuid]) for state in states.values()),
+        (_complete_state(state, states, gains[state.uuid]) for state in states.values()),
         (consumer for consumer in consumers.values() if consumer.allocations),
         snapshot.origin,
     )
 
 
-def _finished(
+def _complete_state(
     state: ProviderState, states: Mapping[str, ProviderState], gains: Counter[str]
 ) -> ProviderState:
     """Return a provider with its root and its usages."""

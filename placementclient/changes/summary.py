@@ -21,26 +21,26 @@ from placementclient.model.providers import Provider, temporary_name
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def summary(changes: Iterable[Change]) -> str:
+def summarize(changes: Iterable[Change]) -> str:
     """Count the providers and consumers that change, in a sentence without its full stop."""
     providers, kinds = Counter[str](), Counter[str]()
     for tree in changes:
-        providers.update(filter(None, map(_verb, tree.providers)))
-        kinds.update(map(_kind, tree.consumers))
+        providers.update(filter(None, map(_provider_verb, tree.providers)))
+        kinds.update(map(_consumer_verb, tree.consumers))
     return (
         f'{counted(providers["create"], "provider")} to create, '
         f'{providers["change"]} to change, {providers["delete"]} to delete'
-        f'{_consumers(kinds)}'
+        f'{_count_consumers(kinds)}'
     )
 
 
-def _verb(change: ProviderChange) -> str:
+def _provider_verb(change: ProviderChange) -> str:
     if change.before is None:
         return 'create'
     return 'delete' if change.after is None else 'change' if change.is_changed else ''
 
 
-def _consumers(kinds: Counter[str]) -> str:
+def _count_consumers(kinds: Counter[str]) -> str:
     clause, mark = '', '; '
     for verb in ('move', 'change', 'add', 'free'):
         if number := kinds[verb]:
@@ -49,7 +49,7 @@ def _consumers(kinds: Counter[str]) -> str:
     return clause
 
 
-def _kind(change: ConsumerChange) -> str:
+def _consumer_verb(change: ConsumerChange) -> str:
     """Return ``change`` if only amounts differ, else what happens to the units of all classes.
 
     That is ``add`` if no class loses any, ``free`` if none gains any, else ``move``.
@@ -70,7 +70,7 @@ def _kind(change: ConsumerChange) -> str:
 _EMPTY = ProviderState(Provider('', '', 0))
 
 
-def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
+def change_rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
     """Return a row for each part of a change: providers in tree order, then consumers."""
     names = {
         state.uuid: state.name for side in (before, after) for state in side.providers.values()
@@ -81,27 +81,27 @@ def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
             names[uuid] = temporary_name(names[uuid], uuid)
     walked = [state for side in (after, before) for state in side.walked()]
     for uuid in dict.fromkeys(state.uuid for state in walked):
-        yield from _of_provider(before.providers.get(uuid), after.providers.get(uuid), names)
+        yield from _provider_rows(before.providers.get(uuid), after.providers.get(uuid), names)
     for pair in changed_consumers(before, after):
-        yield from _of_consumer(pair, names)
+        yield from _consumer_rows(pair, names)
 
 
-def _of_consumer(pair: ConsumerChange, names: Mapping[str, str]) -> Iterator[ChangeRow]:
+def _consumer_rows(pair: ConsumerChange, names: Mapping[str, str]) -> Iterator[ChangeRow]:
     name = f'consumer {pair.uuid}'
-    was, desired = _differing(pair.before.allocations, pair.after.allocations, names)
+    was, desired = _differing_allocations(pair.before.allocations, pair.after.allocations, names)
     if was != desired:
         yield ChangeRow(name, 'allocations', was or None, desired or None)
     if not pair.keeps_owner and pair.before.allocations and pair.after.allocations:
-        yield ChangeRow(name, 'owner', _owner(pair.before), _owner(pair.after))
+        yield ChangeRow(name, 'owner', _owner_fields(pair.before), _owner_fields(pair.after))
 
 
-def _of_provider(
+def _provider_rows(
     before: ProviderState | None, after: ProviderState | None, names: Mapping[str, str]
 ) -> Iterator[ChangeRow]:
     state = after or before
     assert state is not None
     name = names[state.uuid]
-    parents = [_parent(state, names) for state in (before, after)]
+    parents = [_parent_name(state, names) for state in (before, after)]
     if before is None:
         yield ChangeRow(name, 'create', None, {'parent': parents[1]})
     elif after is None:
@@ -113,17 +113,19 @@ def _of_provider(
             yield ChangeRow(name, 'parent', *parents)
     was, desired = before or _EMPTY, after or _EMPTY
     for kind in sorted({*was.inventories, *desired.inventories}):
-        yield from _of_class(name, kind, was.inventories.get(kind), desired.inventories.get(kind))
-    yield from _of_names(name, 'traits', was.traits, desired.traits)
-    yield from _of_names(name, 'aggregates', was.aggregates, desired.aggregates)
+        yield from _inventory_rows(
+            name, kind, was.inventories.get(kind), desired.inventories.get(kind)
+        )
+    yield from _name_rows(name, 'traits', was.traits, desired.traits)
+    yield from _name_rows(name, 'aggregates', was.aggregates, desired.aggregates)
 
 
-def _parent(state: ProviderState | None, names: Mapping[str, str]) -> str | None:
+def _parent_name(state: ProviderState | None, names: Mapping[str, str]) -> str | None:
     parent = state.provider.parent_provider_uuid if state else None
     return names.get(parent, parent) if parent else None
 
 
-def _of_names(
+def _name_rows(
     provider: str, kind: str, before: frozenset[str], after: frozenset[str]
 ) -> Iterator[ChangeRow]:
     if before != after:
@@ -132,7 +134,7 @@ def _of_names(
         )
 
 
-def _of_class(
+def _inventory_rows(
     provider: str, name: str, before: Inventory | None, after: Inventory | None
 ) -> Iterator[ChangeRow]:
     if before is None or after is None:
@@ -158,7 +160,7 @@ def chosen_fields(inventory: Inventory) -> dict[str, int | float]:
     }
 
 
-def _differing(
+def _differing_allocations(
     before: Allocations, after: Allocations, names: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the allocations that differ, by the names of providers."""
@@ -171,7 +173,7 @@ def _differing(
     return first, second
 
 
-def _owner(consumer: Consumer) -> dict[str, str | None]:
+def _owner_fields(consumer: Consumer) -> dict[str, str | None]:
     return {
         'project_id': consumer.project_id,
         'user_id': consumer.user_id,
@@ -179,12 +181,14 @@ def _owner(consumer: Consumer) -> dict[str, str | None]:
     }
 
 
-def row_sentence(row: ChangeRow) -> str:
+def describe_row(row: ChangeRow) -> str:
     """Return a clause about a remaining part of a change."""
-    return f'{row.object}: {row.change} is {shown(row.before)}, not {shown(row.after)}'
+    return (
+        f'{row.object}: {row.change} is {format_value(row.before)}, not {format_value(row.after)}'
+    )
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Return a value as text for a sentence."""
     if isinstance(value, Inventory):
         return ', '.join(f'{field} {amount}' for field, amount in chosen_fields(value).items())

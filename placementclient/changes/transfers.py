@@ -41,47 +41,51 @@ def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     As few as possible share a request: only where neither order would do.
     """
     pairs = list(changed_consumers(before, after))
-    room = _TransferRoom(before, after, pairs)
-    groups = _groups(room, pairs, successions(before, after))
+    room = _InventoryTransfer(before, after, pairs)
+    groups = _group_providers(room, pairs, find_successors(before, after))
     reshaped = [group for group in groups if room.is_exchange(group)]
     moving = {pair.uuid: pair for group in reshaped for pair in group.pairs}
     alone = [pair for pair in pairs if pair.uuid not in moving]
     together = {uuid for group in reshaped for uuid in group.provider_uuids}
     releases = [pair for pair in alone if pair.is_release]
     rest = [pair for pair in alone if not pair.is_release]
-    reshaped = room.ordered(releases, reshaped, rest)
-    between = room.between(pairs, together)
-    yield from _inventories(room.before, between, room.gone | together)
-    yield from _allocations(releases)
+    reshaped = room.order_groups(releases, reshaped, rest)
+    between = room.temporary_inventories(pairs, together)
+    yield from _set_inventories(room.before, between, room.gone | together)
+    yield from _set_allocations(releases)
     for group in reshaped:
-        yield _reshape(room.before, between, group)
-    yield from _allocations([*rest, *_with_new_owners(moving.values())])
-    yield from _inventories(between, room.after, room.gone)
+        yield _make_reshape(room.before, between, group)
+    yield from _set_allocations([*rest, *_owner_changes(moving.values())])
+    yield from _set_inventories(between, room.after, room.gone)
 
 
 def transfer_at_once(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     """Return one operation that changes the inventories and allocations, and those of owners."""
     pairs = list(changed_consumers(before, after))
-    room = _TransferRoom(before, after, pairs)
+    room = _InventoryTransfer(before, after, pairs)
     changed = {uuid for uuid, inventories in room.after.items() if inventories != room.before[uuid]}
     if changed or any(pair.moves for pair in pairs):
-        yield _reshape(room.before, room.after, _ProviderGroup(changed, pairs))
-    yield from _allocations(_with_new_owners(pairs))
+        yield _make_reshape(room.before, room.after, _ProviderGroup(changed, pairs))
+    yield from _set_allocations(_owner_changes(pairs))
 
 
-def _with_new_owners(pairs: Iterable[ConsumerChange]) -> list[ConsumerChange]:
+def _owner_changes(pairs: Iterable[ConsumerChange]) -> list[ConsumerChange]:
     """Return the new owners and types of reshaped consumers, which the reshape does not set."""
-    return [ConsumerChange(_granted(pair), pair.after) for pair in pairs if not pair.keeps_owner]
+    return [
+        ConsumerChange(_with_new_allocations(pair), pair.after)
+        for pair in pairs
+        if not pair.keeps_owner
+    ]
 
 
-class _TransferRoom:
+class _InventoryTransfer:
     """The inventories that change, and the temporary ones while allocations are written."""
 
     def __init__(self, before: Snapshot, after: Snapshot, pairs: Iterable[ConsumerChange]) -> None:
         self.gone = before.providers.keys() - after.providers.keys()
         uuids = [*before.providers, *(after.providers.keys() - before.providers.keys())]
-        self.before = {uuid: _of(before, uuid) for uuid in uuids}
-        self.after = {uuid: _of(after, uuid) for uuid in uuids}
+        self.before = {uuid: _inventories_of(before, uuid) for uuid in uuids}
+        self.after = {uuid: _inventories_of(after, uuid) for uuid in uuids}
         #: The usage after all requests that are ordered so far, and the highest at any moment.
         self._used = {uuid: Counter(state.usages) for uuid, state in before.providers.items()}
         self._peak: dict[str, Counter[str]] = {}
@@ -89,7 +93,7 @@ class _TransferRoom:
             (uuid, name) for pair in pairs for uuid, name, gain in pair.gains() if gain > 0
         }
 
-    def ordered(
+    def order_groups(
         self,
         releases: Iterable[ConsumerChange],
         groups: Sequence[_ProviderGroup],
@@ -101,7 +105,7 @@ class _TransferRoom:
         :param rest: come after all groups, in any order
         """
         for pair in releases:
-            self._use([pair])
+            self._count_usage([pair])
         self._peak = {uuid: used.copy() for uuid, used in self._used.items()}
         pending, result = deque(groups), list[_ProviderGroup]()
         waiting = 0
@@ -112,23 +116,23 @@ class _TransferRoom:
                 pending.append(group)
                 continue
             waiting = 0
-            self._use(group.pairs)
+            self._count_usage(group.pairs)
             result.append(group)
         for pair in rest:
-            self._use([pair], is_last=True)
+            self._count_usage([pair], is_last=True)
         return result
 
     def _has_room(self, group: _ProviderGroup) -> bool:
         """Return whether the providers that stay as they are have room for the consumers now."""
         return all(
             self._used.get(uuid, Counter[str]())[name] + gain <= self.after[uuid][name].capacity
-            for (uuid, name), gain in _net_gains(group.pairs).items()
+            for (uuid, name), gain in _sum_net_gains(group.pairs).items()
             if gain > 0 and uuid not in group.provider_uuids and name in self.after.get(uuid, {})
         )
 
-    def _use(self, pairs: Sequence[ConsumerChange], *, is_last: bool = False) -> None:
+    def _count_usage(self, pairs: Sequence[ConsumerChange], *, is_last: bool = False) -> None:
         """Count the consumers of one request; of the last ones, in any order, only the gains."""
-        for (uuid, name), gain in _net_gains(pairs).items():
+        for (uuid, name), gain in _sum_net_gains(pairs).items():
             if gain < 0 and is_last:
                 continue
             used = self._used.setdefault(uuid, Counter())
@@ -143,12 +147,12 @@ class _TransferRoom:
         """
         uuids = group.provider_uuids
         is_tied = group.pairs or len(uuids) > 1
-        comes = any(_grows(self.before[uuid], self.after[uuid]) for uuid in uuids)
+        comes = any(_grants_more(self.before[uuid], self.after[uuid]) for uuid in uuids)
         gained = any(gain > 0 for pair in group.pairs for _, _, gain in pair.gains())
-        goes = any(_grows(self.after[uuid], self.before[uuid]) for uuid in uuids)
+        goes = any(_grants_more(self.after[uuid], self.before[uuid]) for uuid in uuids)
         return bool(is_tied and goes and (comes or gained))
 
-    def between(
+    def temporary_inventories(
         self, pairs: Sequence[ConsumerChange], together: Set[str]
     ) -> dict[str, Inventories]:
         """Return the inventories of all providers while allocations are written.
@@ -159,7 +163,7 @@ class _TransferRoom:
         touched = {uuid for pair in pairs for uuid in pair.provider_uuids}
         result: dict[str, Inventories] = {}
         for uuid, after in self.after.items():
-            grows = _grows(self.before[uuid], after)
+            grows = _grants_more(self.before[uuid], after)
             is_last = uuid in together or uuid not in touched or grows
             result[uuid] = after if is_last else self.before[uuid]
         for pair in pairs:
@@ -181,7 +185,7 @@ class _TransferRoom:
         return inventory.admits(amount) and (is_enough or (uuid, name) not in self._gained)
 
 
-def _net_gains(pairs: Iterable[ConsumerChange]) -> Counter[tuple[str, str]]:
+def _sum_net_gains(pairs: Iterable[ConsumerChange]) -> Counter[tuple[str, str]]:
     """Return how much more some consumers hold together, by provider and class."""
     gains = Counter[tuple[str, str]]()
     for pair in pairs:
@@ -190,12 +194,12 @@ def _net_gains(pairs: Iterable[ConsumerChange]) -> Counter[tuple[str, str]]:
     return gains
 
 
-def _of(snapshot: Snapshot, uuid: str) -> Inventories:
+def _inventories_of(snapshot: Snapshot, uuid: str) -> Inventories:
     state = snapshot.providers.get(uuid)
     return state.inventories if state else {}
 
 
-def _grows(before: Inventories, after: Inventories) -> bool:
+def _grants_more(before: Inventories, after: Inventories) -> bool:
     """Return True if Placement may grant an allocation afterwards that it refuses before."""
     return any(
         name not in before or not before[name].covers(inventory)
@@ -203,7 +207,7 @@ def _grows(before: Inventories, after: Inventories) -> bool:
     )
 
 
-def successions(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
+def find_successors(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
     """Return each deleted provider, with the one that then gets its name."""
     for uuid, state in before.providers.items():
         heir = after.named(original(state.name, uuid))
@@ -211,8 +215,10 @@ def successions(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
             yield uuid, heir.uuid
 
 
-def _groups(
-    room: _TransferRoom, pairs: Sequence[ConsumerChange], successions: Iterable[tuple[str, str]]
+def _group_providers(
+    room: _InventoryTransfer,
+    pairs: Sequence[ConsumerChange],
+    successions: Iterable[tuple[str, str]],
 ) -> Iterator[_ProviderGroup]:
     """Return the providers whose inventories change, grouped by common consumers and names."""
     ties: dict[str, list[int]] = {
@@ -226,7 +232,7 @@ def _groups(
         yield _ProviderGroup(set(group), [pairs[n] for n in numbers if n < len(pairs)])
 
 
-def _inventories(
+def _set_inventories(
     before: Mapping[str, Inventories], after: Mapping[str, Inventories], without: Set[str]
 ) -> Iterator[Operation]:
     for uuid, desired in after.items():
@@ -234,21 +240,21 @@ def _inventories(
             yield SetInventories(uuid, before[uuid], desired)
 
 
-def _reshape(
+def _make_reshape(
     before: Mapping[str, Inventories], after: Mapping[str, Inventories], group: _ProviderGroup
 ) -> Operation:
     inventories = (
         SetInventories(uuid, before[uuid], after[uuid]) for uuid in sorted(group.provider_uuids)
     )
     consumers = (
-        ConsumerChange(pair.before, _granted(pair))
+        ConsumerChange(pair.before, _with_new_allocations(pair))
         for pair in sorted(group.pairs, key=lambda pair: pair.uuid)
         if pair.moves
     )
     return Reshape(tuple(inventories), tuple(consumers))
 
 
-def _allocations(pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
+def _set_allocations(pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
     """Write consumers many at a time; those that get a type apart, as a body has one version."""
 
     def sets_type(pair: ConsumerChange) -> bool:
@@ -261,6 +267,6 @@ def _allocations(pairs: Sequence[ConsumerChange]) -> Iterator[Operation]:
             yield SetAllocations(tuple(before), tuple(after))
 
 
-def _granted(pair: ConsumerChange) -> Consumer:
+def _with_new_allocations(pair: ConsumerChange) -> Consumer:
     """Return a consumer once it has its new allocations and still its old owner and type."""
     return replace(pair.before, allocations=pair.after.allocations)

@@ -35,20 +35,26 @@ def merge_change(
     :param backward: of the way back
     """
     around = preparation(change)
-    if around is None or _is_moved(change, live, backward):
+    if around is None or _is_request_done(change, live, backward):
         part = around or change
         return merge(*part.sides(backward=backward), live, sent, is_back=backward)
     merged = merge_at_once(*change.sides(backward=backward), live, is_back=backward)
-    drifts = _newcomers(change, live, backward=True) if backward else _preconditions(change, live)
+    drifts = (
+        _find_newcomers(change, live, backward=True)
+        if backward
+        else _find_broken_preconditions(change, live)
+    )
     obstacles = sorted(drifts, key=lambda drift: not drift.is_error) or merged.obstacles
-    return Merged(() if obstacles else merged.operations, tuple(obstacles[:1]), is_whole=True)
+    return Merged(
+        () if obstacles else merged.operations, tuple(obstacles[:1]), has_pending_request=True
+    )
 
 
-def _is_moved(change: Change, live: Snapshot, backward: bool) -> bool:
+def _is_request_done(change: Change, live: Snapshot, backward: bool) -> bool:
     return is_moved_back(change, live) if backward else phase_of(change, live) is Phase.AFTER
 
 
-def _preconditions(tree: Change, live: Snapshot) -> Iterator[Finding]:
+def _find_broken_preconditions(tree: Change, live: Snapshot) -> Iterator[Finding]:
     """Return the relevant changes of others since the plan."""
     by_name = {state.name: state.uuid for state in live.providers.values()}
     for change in tree.providers:
@@ -73,12 +79,12 @@ def _preconditions(tree: Change, live: Snapshot) -> Iterator[Finding]:
             yield obstacle(change.name, f'{change.name} exists already, below another parent')
         elif not is_empty(live, change.uuid):
             yield obstacle(change.name, f'{change.name} exists already, and is not empty')
-        yield from _places(tree, change, live)
-    yield from _newcomers(tree, live)
-    yield from _consumers(tree, live)
+        yield from _find_moved_providers(tree, change, live)
+    yield from _find_newcomers(tree, live)
+    yield from _find_changed_consumers(tree, live)
 
 
-def _newcomers(tree: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Finding]:
+def _find_newcomers(tree: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Finding]:
     """Return the consumers that hold a class that moves away, of which the plan knows nothing."""
     planned = {consumer.uuid for consumer in tree.consumers}.union(tree.residents)
     staying = Counter[tuple[str, str, str]]()
@@ -92,7 +98,7 @@ def _newcomers(tree: Change, live: Snapshot, *, backward: bool = False) -> Itera
             for name in () if consumer.uuid in planned else moving.intersection(allocated):
                 if staying[consumer.uuid, change.name, name] != allocated[name]:
                     message = f'holds {name} on {change.name} that it did not'
-                    yield _of_consumer(consumer.uuid, message)
+                    yield _consumer_obstacle(consumer.uuid, message)
 
 
 def _shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
@@ -107,7 +113,9 @@ def _shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
     }
 
 
-def _places(tree: Change, change: ProviderChange, live: Snapshot) -> Iterator[Finding]:
+def _find_moved_providers(
+    tree: Change, change: ProviderChange, live: Snapshot
+) -> Iterator[Finding]:
     """Return a provider that is, or would be made, in another tree than planned."""
     state, root_uuid = live.providers.get(change.uuid), change.root_provider_uuid
     if state is not None and state.provider.root_uuid != root_uuid:
@@ -127,7 +135,7 @@ def _places(tree: Change, change: ProviderChange, live: Snapshot) -> Iterator[Fi
         )
 
 
-def _consumers(tree: Change, live: Snapshot) -> Iterator[Finding]:
+def _find_changed_consumers(tree: Change, live: Snapshot) -> Iterator[Finding]:
     """Return the consumers that hold something else than they did."""
     for consumer in tree.consumers:
         current, planned = live.consumers.get(consumer.uuid), consumer.before.allocations
@@ -142,8 +150,8 @@ def _consumers(tree: Change, live: Snapshot) -> Iterator[Finding]:
         name = next(names, None)
         place = f' on {name}' if name else ''
         message = f'has other allocations{place} than when the plan was made'
-        yield _of_consumer(consumer.uuid, message)
+        yield _consumer_obstacle(consumer.uuid, message)
 
 
-def _of_consumer(uuid: str, message: str) -> Finding:
+def _consumer_obstacle(uuid: str, message: str) -> Finding:
     return obstacle(f'consumer {uuid}', f'consumer {uuid} {message}', is_drift=True)

@@ -67,12 +67,12 @@ class TreeQueue:
         self._results: dict[str, TreeResult] = {}
         self._stopped: PlacementError | None = None
 
-    def startable(self) -> list[Change]:
+    def startable_trees(self) -> list[Change]:
         """Return the trees without a result that may start."""
         pending = [tree for uuid, tree in self.trees.items() if uuid not in self._results]
         return pending if self._is_backward else pending[: self._startable]
 
-    def end(self, result: TreeResult) -> None:
+    def end_tree(self, result: TreeResult) -> None:
         """Record the result of a tree."""
         self._results[result.root_provider_uuid] = result
         if result.is_undone:
@@ -80,7 +80,7 @@ class TreeQueue:
         self._report(result)
 
     @contextlib.contextmanager
-    def ending(self) -> Iterator[None]:
+    def stop_on_error(self) -> Iterator[None]:
         """Let an exception in this block end the run, except :class:`OtherService`."""
         try:
             yield
@@ -89,7 +89,7 @@ class TreeQueue:
         except KeyboardInterrupt:
             self._stopped = Interrupted('Interrupted')
         except Exception as reason:
-            self._stopped = _as_ours(reason)
+            self._stopped = _as_placement_error(reason)
 
     def run(self, run_tree: Callable[[Change], TreeResult], workers: int) -> None:
         """Run all trees until the run must stop."""
@@ -119,7 +119,10 @@ class TreeQueue:
     def outcome(self) -> Outcome:
         """Return the results of all trees, in the order of the plan."""
         return Outcome(
-            [self._results.get(uuid) or self._unended(tree) for uuid, tree in self.trees.items()],
+            [
+                self._results.get(uuid) or self._result_without_end(tree)
+                for uuid, tree in self.trees.items()
+            ],
             self._stopped,
         )
 
@@ -134,24 +137,24 @@ class TreeQueue:
             try:
                 result = future.result()
             except Exception as failure:
-                reason = _as_ours(failure)
+                reason = _as_placement_error(failure)
                 if isinstance(reason, (*_FATAL, Unexpected)):
                     self._stopped = self._stopped or reason
-                result = result_of(tree, State.FAILED, reason)
+                result = make_result(tree, State.FAILED, reason)
             if result.state is State.ALREADY_BACK:
                 self._startable += 1
-            self.end(result)
+            self.end_tree(result)
 
-    def _unended(self, tree: Change) -> TreeResult:
+    def _result_without_end(self, tree: Change) -> TreeResult:
         if tree.root_provider_uuid in self._begun:
-            return result_of(
+            return make_result(
                 tree, State.FAILED, Interrupted('interrupted: the next run reads it back')
             )
-        return result_of(tree, State.NOT_STARTED)
+        return make_result(tree, State.NOT_STARTED)
 
 
 @contextlib.contextmanager
-def unknown_outcomes() -> Iterator[None]:
+def outcomes_unknown_without_answer() -> Iterator[None]:
     """Raise :class:`OutcomeUnknown` for all answers that leave the outcome of a request unknown."""
     try:
         yield
@@ -159,11 +162,11 @@ def unknown_outcomes() -> Iterator[None]:
         raise OutcomeUnknown(reason) from reason
 
 
-def result_of(tree: Change, state: State, error: PlacementError | None = None) -> TreeResult:
+def make_result(tree: Change, state: State, error: PlacementError | None = None) -> TreeResult:
     return TreeResult(
         tree.root_provider_uuid, tree.root_provider_name, state, str(error or ''), error
     )
 
 
-def _as_ours(reason: Exception) -> PlacementError:
+def _as_placement_error(reason: Exception) -> PlacementError:
     return reason if isinstance(reason, PlacementError) else Unexpected(reason)

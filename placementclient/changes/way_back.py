@@ -17,7 +17,7 @@ from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 
 
-def merge_back(change: Change, live: Snapshot) -> tuple[Change, Merged]:
+def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, Merged]:
     """Return a change as it is to be taken back now, and the operations that do it.
 
     Consumers that came to a target since go back to its source, those that left stay away, and a
@@ -25,15 +25,15 @@ def merge_back(change: Change, live: Snapshot) -> tuple[Change, Merged]:
 
     :param live: all trees of the change, with all that their consumers hold
     """
-    trip = _ReturnTrip(change, live)
-    returned = replace(change, before=trip.destination(), after=trip.start())
+    trip = _Rollback(change, live)
+    returned = replace(change, before=trip.state_before_change(), after=trip.state_after_change())
     if trip.obstacles:
         return returned, Merged((), tuple(trip.obstacles))
     sides = returned.after, returned.before
     return returned, merge_at_once(*sides, live, is_back=True)
 
 
-class _ReturnTrip:
+class _Rollback:
     def __init__(self, change: Change, live: Snapshot) -> None:
         self._change, self._live = change, live
         self._uuids = {provider.name: provider.uuid for provider in change.providers}
@@ -46,23 +46,23 @@ class _ReturnTrip:
             self._sources.setdefault(target, {})[source] = None
         self.obstacles: list[Finding] = []
         self._returning = [
-            (consumer, self._returned(consumer))
-            for uuid in self._users()
+            (consumer, self._return_consumer(consumer))
+            for uuid in self._find_users()
             if (consumer := live.consumers.get(uuid)) and not self._is_as_planned(consumer)
         ]
 
-    def start(self) -> Snapshot:
+    def state_after_change(self) -> Snapshot:
         """Return the state after the change, with what others have made of it."""
-        return self._side(self._change.after, (now for now, _ in self._returning))
+        return self._adapt_side(self._change.after, (now for now, _ in self._returning))
 
-    def destination(self) -> Snapshot:
+    def state_before_change(self) -> Snapshot:
         """Return the state before the change, with the consumers that go back too."""
-        return self._side(self._change.before, (back for _, back in self._returning))
+        return self._adapt_side(self._change.before, (back for _, back in self._returning))
 
-    def _side(self, side: Snapshot, others: Iterable[Consumer]) -> Snapshot:
+    def _adapt_side(self, side: Snapshot, others: Iterable[Consumer]) -> Snapshot:
         consumers = side.consumers | {consumer.uuid: consumer for consumer in others}
         states = (
-            structs.replace(state, inventories=self._inventories(uuid, state.inventories))
+            structs.replace(state, inventories=self._adapt_inventories(uuid, state.inventories))
             for uuid, state in side.providers.items()
         )
         return Snapshot(
@@ -70,7 +70,7 @@ class _ReturnTrip:
             (c for c in consumers.values() if c.uuid in self._live.consumers and c.allocations),
         )
 
-    def _inventories(self, uuid: str, side: Inventories) -> Inventories:
+    def _adapt_inventories(self, uuid: str, side: Inventories) -> Inventories:
         """Return one side of a provider; a sharing one keeps what others have changed."""
         change = self._providers[uuid]
         live = self._live.providers.get(uuid)
@@ -78,11 +78,11 @@ class _ReturnTrip:
             return side
         planned = change.content_after.inventories
         return {
-            name: _shifted(inventory, planned.get(name), live.inventories.get(name))
+            name: _shift_total(inventory, planned.get(name), live.inventories.get(name))
             for name, inventory in side.items()
         }
 
-    def _users(self) -> list[str]:
+    def _find_users(self) -> list[str]:
         """Return the consumers of the change, and those that use an inventory that it moved."""
         users = {user.uuid: None for user in self._change.after.consumers.values()}
         for provider_uuid, name in self._sources:
@@ -95,29 +95,31 @@ class _ReturnTrip:
         planned = self._change.after.consumers.get(consumer.uuid)
         return planned is not None and planned.allocations == consumer.allocations
 
-    def _returned(self, consumer: Consumer) -> Consumer:
+    def _return_consumer(self, consumer: Consumer) -> Consumer:
         """Return a consumer that has come or changed since, as it is on the way back."""
         allocations: dict[str, Counter[str]] = {}
         for provider_uuid, resources in consumer.allocations.items():
             for name, amount in resources.items():
-                for (uuid, returned), part in self._parts(consumer, provider_uuid, name, amount):
+                for (uuid, returned), part in self._return_amount(
+                    consumer, provider_uuid, name, amount
+                ):
                     allocations.setdefault(uuid, Counter())[returned] += part
         return structs.replace(
             consumer, allocations={uuid: dict(amounts) for uuid, amounts in allocations.items()}
         )
 
-    def _parts(
+    def _return_amount(
         self, consumer: Consumer, provider_uuid: str, name: str, amount: int
     ) -> Iterator[tuple[tuple[str, str], int]]:
         """Return where an amount of a consumer goes back to, or stays."""
         key = provider_uuid, name
-        rows = self._rows(consumer.uuid, key)
+        rows = self._planned_amounts(consumer.uuid, key)
         if sum(rows.values()) == amount:
             # With additions, which came from nowhere.
             yield from ((source, part) for source, part in rows.items() if source)
             return
         moved = {source: part for source, part in rows.items() if source and source != key}
-        stays = self._stays(provider_uuid, name)
+        stays = self._keeps_class(provider_uuid, name)
         if stays and not moved:
             yield key, amount
             return
@@ -130,7 +132,9 @@ class _ReturnTrip:
         if back < amount:
             yield key, amount - back
 
-    def _rows(self, consumer_uuid: str, key: tuple[str, str]) -> Counter[tuple[str, str] | None]:
+    def _planned_amounts(
+        self, consumer_uuid: str, key: tuple[str, str]
+    ) -> Counter[tuple[str, str] | None]:
         """Return by origin what the plan gave a consumer of an inventory; ``None``: an addition."""
         amounts = Counter[tuple[str, str] | None]()
         for row in self._change.reasons:
@@ -140,7 +144,7 @@ class _ReturnTrip:
                 amounts[(origin, row.resource_class) if origin else None] += row.amount
         return amounts
 
-    def _stays(self, provider_uuid: str, name: str) -> bool:
+    def _keeps_class(self, provider_uuid: str, name: str) -> bool:
         """Return whether a provider keeps inventory of a class on the way back."""
         change = self._providers.get(provider_uuid)
         is_local = change is not None and change.root_provider_uuid in self._change.roots
@@ -161,7 +165,7 @@ class _ReturnTrip:
         self.obstacles.append(obstacle(f'consumer {consumer.uuid}', message))
 
 
-def _shifted(side: Inventory, planned: Inventory | None, live: Inventory | None) -> Inventory:
+def _shift_total(side: Inventory, planned: Inventory | None, live: Inventory | None) -> Inventory:
     """Return an inventory with the total that it has by the changes of others since."""
     if planned is None or live is None or planned == live:
         return side

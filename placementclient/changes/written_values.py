@@ -26,9 +26,9 @@ class WrittenValues:
         self.providers: set[str] = set()
         self.is_complete = operations is not None
         for operation in operations or ():
-            self._learn(operation)
+            self._learn_operation(operation)
 
-    def _learn(self, operation: ops.Operation) -> None:
+    def _learn_operation(self, operation: ops.Operation) -> None:
         match operation:
             case ops.CreateProvider():
                 position = operation.name, operation.parent_provider_uuid
@@ -43,12 +43,12 @@ class WrittenValues:
                 self._learn_inventories(operation)
             case ops.SetAllocations():
                 for consumer in operation.after:
-                    self.consumers[consumer.uuid].append(comparable(consumer))
+                    self.consumers[consumer.uuid].append(comparable_values(consumer))
             case ops.Reshape():
                 for change in operation.inventories:
                     self._learn_inventories(change)
                 for moved in operation.consumers:
-                    self.consumers[moved.uuid].append(comparable(moved.after))
+                    self.consumers[moved.uuid].append(comparable_values(moved.after))
 
     def _learn_inventories(self, change: ops.SetInventories) -> None:
         self.providers.add(change.provider_uuid)
@@ -57,7 +57,7 @@ class WrittenValues:
             if step[0] != step[1]:
                 self._steps[change.provider_uuid, name].append(step)
 
-    def without(self, uuid: str, name: str, live: Inventory | None) -> Inventory | None:
+    def without_writes(self, uuid: str, name: str, live: Inventory | None) -> Inventory | None:
         """Return an inventory as it would be if none of the operations had been sent.
 
         The other fields of an inventory that an operation wrote may be of others: they stay.
@@ -68,28 +68,28 @@ class WrittenValues:
         return live
 
 
-def is_lost(operation: ops.Operation, live: Snapshot) -> bool:
+def is_request_lost(operation: ops.Operation, live: Snapshot) -> bool:
     """Return whether a request was not carried out: one of its consumers is as it was before."""
     return isinstance(operation, ops.SetAllocations) and any(
         consumer.allocations
-        and comparable(live.consumers.get(consumer.uuid)) == comparable(consumer)
+        and comparable_values(live.consumers.get(consumer.uuid)) == comparable_values(consumer)
         for consumer in operation.before
     )
 
 
-def repeated(operations: Iterable[ops.Operation]) -> Iterator[str]:
+def find_repeated_writes(operations: Iterable[ops.Operation]) -> Iterator[str]:
     """Return the writes that were sent again because another client had undone them.
 
     :param operations: those of one run, in one direction, in the order in which they were made
     """
     written: set[tuple[str, object]] = set()
     for operation in operations:
-        writes = dict.fromkeys(_writes(operation))
+        writes = dict.fromkeys(_list_writes(operation))
         yield from (text for text, value in writes if (text, value) in written)
         written.update(writes)
 
 
-def _writes(operation: ops.Operation) -> Iterator[tuple[str, object]]:
+def _list_writes(operation: ops.Operation) -> Iterator[tuple[str, object]]:
     """Return the parts that an operation changes, with their new values."""
     match operation:
         case ops.CreateProvider(uuid, name):
@@ -118,10 +118,10 @@ def _inventory_writes(change: ops.SetInventories) -> Iterator[tuple[str, object]
 
 
 def _consumer_write(consumer: Consumer) -> tuple[str, object]:
-    return f'the allocations of {consumer.uuid}', str(comparable(consumer))
+    return f'the allocations of {consumer.uuid}', str(comparable_values(consumer))
 
 
-def comparable(consumer: Consumer | None) -> tuple[Allocations, object]:
+def comparable_values(consumer: Consumer | None) -> tuple[Allocations, object]:
     """Return the values of a consumer that count; nothing if it has no allocations."""
     if consumer is None or not consumer.allocations:
         return {}, None

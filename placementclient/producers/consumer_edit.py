@@ -13,9 +13,9 @@ from placementclient.model.providers import Provider
 from placementclient.model.shortfalls import refusal
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.producer import StateProducer
-from placementclient.reading.capture import origin_of
-from placementclient.reading.facets import with_facets
-from placementclient.reading.listing import whole_trees
+from placementclient.reading.capture import make_origin
+from placementclient.reading.facets import read_facets
+from placementclient.reading.listing import list_tree_providers
 
 
 class ConsumerEdit(StateProducer):
@@ -37,15 +37,15 @@ class ConsumerEdit(StateProducer):
 
     def read(self) -> Snapshot:
         """Read the consumer and the providers on which it changes, with those above them."""
-        origin = origin_of(self.client)
+        origin = make_origin(self.client)
         consumer = allocation.show(self.client, self._uuid).value
         members: dict[str, Provider] = {}
         states = {}
         for uuid in changed_providers(consumer, self._edit(consumer)):
             if uuid not in members:
-                members |= {item.uuid: item for item in whole_trees(self.client, uuid)}
+                members |= {item.uuid: item for item in list_tree_providers(self.client, uuid)}
             if uuid in members:
-                states[uuid] = with_facets(self.client, ProviderState(members[uuid])).state
+                states[uuid] = read_facets(self.client, ProviderState(members[uuid])).state
         others = {uuid: ProviderState(provider) for uuid, provider in members.items()}
         return Snapshot((others | states).values(), (consumer,), origin)
 

@@ -20,7 +20,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import DeclaredProvider
 from placementclient.producers.declarations import all_of
 from placementclient.producers.producer import StateProducer
-from placementclient.reading.capture import capture_any
+from placementclient.reading.capture import capture_named
 
 
 class Declaring(StateProducer):
@@ -55,7 +55,7 @@ class Declaring(StateProducer):
             if (reference := getattr(declaration, key))
             for provider in resource_provider.list(self.client, **{key: reference})
         }
-        return capture_any(self.client, list(existing))
+        return capture_named(self.client, list(existing))
 
     def desired(self, live: Snapshot) -> Snapshot:
         after = declared(live, self._declarations, prune=self._prune, previous=self._previous)

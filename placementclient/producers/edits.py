@@ -20,8 +20,8 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.edited import Edit
 from placementclient.producers.names import remedy
 from placementclient.producers.producer import StateProducer
-from placementclient.reading.capture import origin_of
-from placementclient.reading.facets import with_facets
+from placementclient.reading.capture import make_origin
+from placementclient.reading.facets import read_facets
 
 
 class Edits(StateProducer):
@@ -79,12 +79,12 @@ class Edits(StateProducer):
         for uuid in self._selected:
             before, state = self._before.providers[uuid], after.providers[uuid]
             if any(state.capacity(name) < before.capacity(name) for name in before.inventories):
-                shrunk[uuid] = with_facets(self.client, before, {'usages'} - self._facets).state
+                shrunk[uuid] = read_facets(self.client, before, {'usages'} - self._facets).state
         if messages := [lack.message for lack in shortfalls(shrunk, after.providers)]:
             yield f'{first(messages)}. Nothing goes there until enough of it has left'
 
     def _read(self) -> Snapshot:
-        origin = origin_of(self.client)
+        origin = make_origin(self.client)
         name = self._selection.with_class
         facets = self._facets | ({'inventories'} if name else set())
         states = {}
@@ -109,7 +109,7 @@ class Edits(StateProducer):
 
     def _state(self, provider: Provider, facets: Collection[str]) -> ProviderState:
         """Read some facets of a provider, with the generation of the one that changes."""
-        state, generations, _ = with_facets(self.client, ProviderState(provider), facets)
+        state, generations, _ = read_facets(self.client, ProviderState(provider), facets)
         generation = generations[self._edit.facet]
         if generation is None:
             return state

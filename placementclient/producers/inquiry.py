@@ -88,7 +88,7 @@ def service_index(
     traits = sorted(set[str]().union(*map(_traits, requests)))
     having = {name: matching(Filter(required=(name,))) for name in traits}
     members = {name: matching(Filter(member_of=(name,))) for name in _split(joined)}
-    sharing = tree_reader.sharing(client)
+    sharing = tree_reader.read_sharing(client)
     having[SHARING_TRAIT] = set(sharing.providers)
     providers = {item.uuid: item for item in resource_provider.list(client)}
 

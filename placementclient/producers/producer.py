@@ -3,7 +3,7 @@
 
 from abc import ABC, abstractmethod
 
-from placementclient.changes.plan import plan_of
+from placementclient.changes.plan import make_plan
 from placementclient.client.http import Client
 from placementclient.model.findings import Finding
 from placementclient.model.plans import Change, Plan
@@ -53,4 +53,4 @@ class StateProducer(Producer):
 
     def plan(self) -> Plan:
         live = self.read()
-        return plan_of(self.command, live, self.desired(live))
+        return make_plan(self.command, live, self.desired(live))

@@ -166,7 +166,7 @@ class Purging(StateProducer):
 
 def _topology(client: Client) -> Topology:
     """Read all providers, and those that serve each tree from another one."""
-    sharing = tree_reader.sharing(client)
+    sharing = tree_reader.read_sharing(client)
     states = (
         ProviderState(
             provider,

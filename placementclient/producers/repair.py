@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from placementclient.api import resource_provider
 from placementclient.basis import errors
-from placementclient.changes.summary import rows
+from placementclient.changes.summary import change_rows
 from placementclient.client.http import Client
 from placementclient.insight.evidence import CHANGED, UNKNOWN, Verdict, advised
 from placementclient.model.consumers import Consumer
@@ -20,7 +20,7 @@ from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserv
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.producer import StateProducer
 from placementclient.producers.proof import SILENT, Proof
-from placementclient.reading.capture import capture_any
+from placementclient.reading.capture import capture_named
 
 #: A server that has changed so shortly before a snapshot may be new: listing takes its time, and
 #: the clocks of two machines differ.
@@ -59,7 +59,7 @@ class Repairing(StateProducer):
         uuids = {uuid for repair in self._repairs.values() for uuid in _providers(repair)}
         listed = resource_provider.list(self.client) if uuids else []
         trees = {provider.root_uuid for provider in listed if provider.uuid in uuids}
-        return capture_any(self.client, sorted(trees), workers=4)
+        return capture_named(self.client, sorted(trees), workers=4)
 
     def desired(self, live: Snapshot) -> Snapshot:
         after, reasons = repaired(live, self._repairs)
@@ -86,7 +86,7 @@ class Repairing(StateProducer):
         by_part = {
             (row.object, row.change): result
             for tree, result in zip(changes, results, strict=False)
-            for row in rows(tree.before, tree.after)
+            for row in change_rows(tree.before, tree.after)
         }
         return {
             number: self._end(number, by_part.get(part), part) or otherwise

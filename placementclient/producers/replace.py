@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placementclient.api import inventory, resource_provider
 from placementclient.basis import errors
 from placementclient.basis.wording import first
-from placementclient.changes.diff import operations_of
+from placementclient.changes.diff import list_operations
 from placementclient.changes.operations import SetInventories
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
@@ -224,7 +224,7 @@ def _passing(plan: Plan) -> Iterator[str]:
     """Return the providers that get temporary inventories."""
     for tree in plan.changes:
         changes = {change.uuid: change for change in tree.providers}
-        for operation in operations_of(tree):
+        for operation in list_operations(tree):
             if isinstance(operation, SetInventories):
                 change = changes[operation.provider_uuid]
                 if operation.before != change.content_before.inventories:

@@ -13,7 +13,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import Spec
 from placementclient.planner import planner
 from placementclient.producers.producer import Producer
-from placementclient.reading.capture import capture, capture_any
+from placementclient.reading.capture import capture, capture_named
 
 
 class Reshaping(Producer):
@@ -45,7 +45,7 @@ class Reshaping(Producer):
         else:
             roots_listed = ((root.uuid, root.name) for root in listing.roots())
             chosen = {uuid for uuid, name in roots_listed if conditions.selects(uuid, name, None)}
-        return capture_any(self.client, [*chosen, *_named_elsewhere(self._spec, chosen, listing)])
+        return capture_named(self.client, [*chosen, *_named_elsewhere(self._spec, chosen, listing)])
 
     def plan(self) -> Plan:
         live = self.read()

@@ -12,7 +12,7 @@ from placementclient.basis.wording import listed
 from placementclient.changes.at_once import apply_at_once
 from placementclient.changes.diff import diff
 from placementclient.changes.merge import merge
-from placementclient.changes.obstacles import additions
+from placementclient.changes.obstacles import find_additions
 from placementclient.changes.simulation import simulate
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
@@ -22,7 +22,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.servers import Server
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import StateProducer
-from placementclient.reading.capture import capture_any
+from placementclient.reading.capture import capture_named
 
 #: Trees, and consumers, that are read at a time, to see what is there.
 WORKERS = 4
@@ -85,7 +85,7 @@ class Restoring(StateProducer):
         else:
             _check_complete(part)
             trees = _existing(self._listed.values(), part, self._missing)
-        live = capture_any(self.client, sorted(trees), workers=WORKERS)
+        live = capture_named(self.client, sorted(trees), workers=WORKERS)
         if self._listed.keys() <= live.providers.keys():
             return live
         unseen = part.consumers.keys() - live.consumers.keys()
@@ -273,4 +273,4 @@ def _added(snapshot: Snapshot, live: Snapshot) -> Iterator[str]:
     """Return the providers that have more than in the snapshot."""
     for uuid, state in snapshot.providers.items():
         if restored := live.providers.get(uuid):
-            yield from (obstacle.subject for obstacle in additions(state, restored))
+            yield from (obstacle.subject for obstacle in find_additions(state, restored))

@@ -20,7 +20,7 @@ from placementclient.model.servers import HostAggregate
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
 from placementclient.producers.producer import StateProducer
-from placementclient.reading.capture import origin_of
+from placementclient.reading.capture import make_origin
 
 #: Hosts of which the aggregates are read at a time.
 _WORKERS = 4
@@ -81,7 +81,7 @@ class Sync(StateProducer):
 
 def _members(client: Client, aggregates: Iterable[HostAggregate]) -> Snapshot:
     """Return all roots, the aggregates of Nova that they are in, and whether they share."""
-    origin = origin_of(client)
+    origin = make_origin(client)
     providers = resource_provider.list(client)
     roots = {p.uuid: ProviderState(p) for p in providers if p.uuid == p.root_uuid}
     for provider in resource_provider.list(client, matching=SHARING):

@@ -23,8 +23,8 @@ from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, Holding, Resources
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Origin, ProviderState, Snapshot, SnapshotReader
-from placementclient.reading.facets import ALLOCATIONS, FACETS, with_facets
-from placementclient.reading.listing import check, members, whole_trees
+from placementclient.reading.facets import ALLOCATIONS, FACETS, read_facets
+from placementclient.reading.listing import check_trees, list_tree_members, list_tree_providers
 
 #: From here on the listing of a provider's allocations has the consumers' generations.
 SINCE = GUARDS_CONSUMERS
@@ -71,17 +71,17 @@ def capture(
     """
     client.require('a snapshot', SINCE)
     # Before the reading, during which the token may expire.
-    origin = origin_of(client)
+    origin = make_origin(client)
     if client.snapshot_reader is not None:
-        snapshot = _at_once(client, client.snapshot_reader, trees)
+        snapshot = _capture_from_tables(client, client.snapshot_reader, trees)
         if progress:
             for root in snapshot.roots():
                 progress(root.name)
     else:
-        every = members(client, trees).values()
+        every = list_tree_members(client, trees).values()
         if expect:
             expect(len(every))
-        snapshot = _by_requests(client, every, workers, progress)
+        snapshot = _capture_by_requests(client, every, workers, progress)
         if snapshot.unsteady and not keep_going:
             raise UnstableRead(snapshot.unsteady_names(), ATTEMPTS)
     # One may have gone while it was read.
@@ -90,13 +90,13 @@ def capture(
     return snapshot
 
 
-def origin_of(client: Client) -> Origin:
+def make_origin(client: Client) -> Origin:
     """Return the origin of a snapshot that is read now: the service and the time."""
     begun = datetime.datetime.now(datetime.UTC)
     return Origin(begun.isoformat(timespec='seconds'), client.service, program())
 
 
-def _by_requests(
+def _capture_by_requests(
     client: Client,
     every: Iterable[Sequence[Provider]],
     workers: int,
@@ -104,19 +104,19 @@ def _by_requests(
 ) -> Snapshot:
     reader = _CaptureReader(client)
     captured: list[Snapshot] = []
-    for tree in parallel(reader.tree, every, workers):
+    for tree in parallel(reader.read_tree, every, workers):
         captured.append(tree)
         if progress and tree.providers:
-            progress(_root(tree).name)
+            progress(_find_root(tree).name)
     attempts = 1
-    while contradicting := _contradicting(captured, reader):
+    while contradicting := _find_contradicting_trees(captured, reader):
         if attempts == ATTEMPTS:
-            reader.unsteady.update(_root(captured[index]).uuid for index in contradicting)
+            reader.unsteady.update(_find_root(captured[index]).uuid for index in contradicting)
             break
         attempts += 1
         for index in contradicting:
             providers = captured[index].providers.values()
-            captured[index] = reader.tree([state.provider for state in providers])
+            captured[index] = reader.read_tree([state.provider for state in providers])
     # On a consumer of both, the answer of a steady tree wins.
     captured.sort(key=lambda tree: reader.unsteady.isdisjoint(tree.providers))
     states = [state for tree in captured for state in tree.providers.values()]
@@ -124,26 +124,26 @@ def _by_requests(
     return Snapshot(states, consumers, None, reader.unsteady.intersection(s.uuid for s in states))
 
 
-def _root(tree: Snapshot) -> ProviderState:
+def _find_root(tree: Snapshot) -> ProviderState:
     return next(s for s in tree.providers.values() if s.provider.parent_provider_uuid is None)
 
 
-def _at_once(client: Client, reader: SnapshotReader, trees: Sequence[str]) -> Snapshot:
+def _capture_from_tables(client: Client, reader: SnapshotReader, trees: Sequence[str]) -> Snapshot:
     """Read trees from tables, after a request that shows that the policy allows reading."""
-    roots = list(members(client, trees)) if trees else None
+    roots = list(list_tree_members(client, trees)) if trees else None
     if roots is None:
         resource_provider.list(client, uuid=_NOBODY)
     snapshot = reader.snapshot(roots, types=client.microversion >= TYPED)
-    check((state.provider for state in snapshot.providers.values()), 'The database has')
+    check_trees((state.provider for state in snapshot.providers.values()), 'The database has')
     return snapshot
 
 
-def capture_any(client: Client, trees: Sequence[str], *, workers: int = 1) -> Snapshot:
+def capture_named(client: Client, trees: Sequence[str], *, workers: int = 1) -> Snapshot:
     """Read whole trees as :func:`capture` does; an empty snapshot without names."""
     return capture(client, trees, workers=workers) if trees else Snapshot((), ())
 
 
-class _Moved(Exception):
+class _TreeChanged(Exception):
     """A tree has changed while it was read."""
 
 
@@ -159,7 +159,7 @@ class _CaptureReader:
         self._turns = [threading.Lock() for _ in range(61)]
         self._interned: dict[object, object] = {}
 
-    def tree(self, members: Sequence[Provider]) -> Snapshot:
+    def read_tree(self, members: Sequence[Provider]) -> Snapshot:
         """Read a tree until it held still; without providers, if it does not exist any more.
 
         One that never does is as it was read last, and in :attr:`unsteady`.
@@ -173,15 +173,15 @@ class _CaptureReader:
             if attempt:
                 # With jitter, so that a writer with a rhythm is not met each time.
                 time.sleep(0 if is_last else random.uniform(0, 0.05 * 2**attempt))  # noqa: S311
-                members = whole_trees(self._client, any_provider)
+                members = list_tree_providers(self._client, any_provider)
                 if not members:
                     return Snapshot((), ())
             try:
-                tree = self._read(members, any_provider, is_steady=not is_last)
-            except (_Moved, errors.NotFound):
+                tree = self._read_once(members, any_provider, is_steady=not is_last)
+            except (_TreeChanged, errors.NotFound):
                 continue
             if is_last:
-                self.unsteady.add(_root(tree).uuid)
+                self.unsteady.add(_find_root(tree).uuid)
                 return tree
             unlisted = {uuid: left for uuid in tree.providers if (left := tree.unlisted(uuid))}
             # Used but listed nowhere: freed just between the two answers, or an allocation whose
@@ -191,7 +191,9 @@ class _CaptureReader:
             hidden = unlisted
         raise UnstableRead([name], ATTEMPTS)
 
-    def _read(self, members: Sequence[Provider], any_provider: str, *, is_steady: bool) -> Snapshot:
+    def _read_once(
+        self, members: Sequence[Provider], any_provider: str, *, is_steady: bool
+    ) -> Snapshot:
         """Read a tree once.
 
         :param is_steady: whether all answers have to be of one moment
@@ -199,20 +201,20 @@ class _CaptureReader:
         states: list[ProviderState] = []
         holders: dict[str, dict[str, Holding]] = {}
         for provider in members:
-            state, holdings = self._provider(provider, is_steady)
+            state, holdings = self._read_provider(provider, is_steady)
             states.append(state)
             for holding in holdings:
                 holders.setdefault(holding.consumer_uuid, {})[provider.uuid] = holding
         if not is_steady:
-            shown = (_lean(allocation.show(self._client, uuid).value) for uuid in holders)
+            shown = (_intern_texts(allocation.show(self._client, uuid).value) for uuid in holders)
             return Snapshot(states, (consumer for consumer in shown if consumer.allocations))
         member_uuids = {provider.uuid for provider in members}
         consumers = [
-            self._consumer(uuid, member_uuids, holdings) for uuid, holdings in holders.items()
+            self._read_consumer(uuid, member_uuids, holdings) for uuid, holdings in holders.items()
         ]
-        return Snapshot(self._current(members, states, any_provider), consumers)
+        return Snapshot(self._check_moment(members, states, any_provider), consumers)
 
-    def _current(
+    def _check_moment(
         self, members: Sequence[Provider], states: Sequence[ProviderState], any_provider: str
     ) -> Sequence[ProviderState]:
         """Return all of a tree, if there was a moment at which it was like that."""
@@ -221,54 +223,62 @@ class _CaptureReader:
             for provider, state in zip(members, states, strict=True)
         ):
             return states
-        closing = {provider.uuid: provider for provider in whole_trees(self._client, any_provider)}
+        closing = {
+            provider.uuid: provider for provider in list_tree_providers(self._client, any_provider)
+        }
         if {uuid: provider.generation for uuid, provider in closing.items()} != {
             state.uuid: state.provider.generation for state in states
         }:
-            raise _Moved
+            raise _TreeChanged
         # A new parent moves no generation, so what was listed first may be out of date.
         return [replace(state, provider=closing[state.uuid]) for state in states]
 
-    def _provider(
+    def _read_provider(
         self, provider: Provider, is_steady: bool
     ) -> tuple[ProviderState, Sequence[Holding]]:
-        facets = with_facets(self._client, ProviderState(provider), (*FACETS, ALLOCATIONS))
+        facets = read_facets(self._client, ProviderState(provider), (*FACETS, ALLOCATIONS))
         try:
-            state = (facets.consistent() if is_steady else facets).state
+            state = (facets.require_one_generation() if is_steady else facets).state
         except errors.ConcurrentUpdate:
-            raise _Moved from None
+            raise _TreeChanged from None
         inventories = state.inventories.items()
         lean = replace(
             state,
-            inventories={sys.intern(name): self._shared(value) for name, value in inventories},
-            traits=self._shared(state.traits),
-            aggregates=self._shared(state.aggregates),
+            inventories={sys.intern(name): self._share_value(value) for name, value in inventories},
+            traits=self._share_value(state.traits),
+            aggregates=self._share_value(state.aggregates),
         )
         return lean, facets.holdings
 
-    def _shared(self, value: T) -> T:
+    def _share_value(self, value: T) -> T:
         """Return one object for equal values: the hosts of a cloud are alike."""
         return self._interned.setdefault(value, value)  # type: ignore[return-value]
 
-    def _consumer(self, uuid: str, members: set[str], holdings: Mapping[str, Holding]) -> Consumer:
+    def _read_consumer(
+        self, uuid: str, members: set[str], holdings: Mapping[str, Holding]
+    ) -> Consumer:
         """Return a consumer whose own answer agrees with the answers of the providers."""
         with self._turns[hash(uuid) % len(self._turns)]:
             consumer = self.consumers.get(uuid)
-            if consumer is None or not _agrees(consumer, members, holdings):
-                consumer = self.consumers[uuid] = _lean(allocation.show(self._client, uuid).value)
-                if not _agrees(consumer, members, holdings):
-                    raise _Moved
+            if consumer is None or not _agrees_with_providers(consumer, members, holdings):
+                consumer = self.consumers[uuid] = _intern_texts(
+                    allocation.show(self._client, uuid).value
+                )
+                if not _agrees_with_providers(consumer, members, holdings):
+                    raise _TreeChanged
             return consumer
 
 
-def _agrees(consumer: Consumer, members: set[str], holdings: Mapping[str, Holding]) -> bool:
+def _agrees_with_providers(
+    consumer: Consumer, members: set[str], holdings: Mapping[str, Holding]
+) -> bool:
     here = {uuid: part for uuid, part in consumer.allocations.items() if uuid in members}
     return here == {uuid: holding.resources for uuid, holding in holdings.items()} and all(
         holding.consumer_generation == consumer.generation for holding in holdings.values()
     )
 
 
-def _lean(consumer: Consumer) -> Consumer:
+def _intern_texts(consumer: Consumer) -> Consumer:
     """Return a consumer whose repeated texts share memory."""
     return replace(
         consumer,
@@ -279,7 +289,7 @@ def _lean(consumer: Consumer) -> Consumer:
     )
 
 
-def _contradicting(captured: Sequence[Snapshot], reader: _CaptureReader) -> list[int]:
+def _find_contradicting_trees(captured: Sequence[Snapshot], reader: _CaptureReader) -> list[int]:
     """Return the indexes of steady trees that disagree on a consumer, as it moved meanwhile."""
     owner = {uuid: index for index, tree in enumerate(captured) for uuid in tree.providers}
     steady = {i for i, tree in enumerate(captured) if reader.unsteady.isdisjoint(tree.providers)}

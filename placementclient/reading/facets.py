@@ -37,7 +37,7 @@ class Facets(NamedTuple):
     generations: Mapping[str, int | None]
     holdings: Sequence[Holding] = ()
 
-    def consistent(self) -> Facets:
+    def require_one_generation(self) -> Facets:
         """Return the facets with the one generation that all answers have.
 
         :raises errors.ConcurrentUpdate: if they differ
@@ -51,7 +51,7 @@ class Facets(NamedTuple):
         return self._replace(state=replace(self.state, provider=provider))
 
 
-def with_facets(client: Client, state: ProviderState, facets: Collection[str] = FACETS) -> Facets:
+def read_facets(client: Client, state: ProviderState, facets: Collection[str] = FACETS) -> Facets:
     """Read some facets of a provider: of :data:`FACETS`, and :data:`ALLOCATIONS`.
 
     The other facets stay as ``state`` has them.
@@ -89,17 +89,17 @@ def read_states(
     current, holdings = list[ProviderState](), dict[str, Sequence[Holding]]()
     for state in states:
         try:
-            facets = with_facets(client, state, facets_of(state))
+            facets = read_facets(client, state, facets_of(state))
         except errors.NotFound:
             continue
         if is_consistent:
-            facets = facets.consistent()
+            facets = facets.require_one_generation()
         current.append(facets.state)
         holdings[state.uuid] = facets.holdings
-    return Snapshot(current, consumers_of(holdings))
+    return Snapshot(current, join_consumers(holdings))
 
 
-def consumers_of(holdings: Mapping[str, Iterable[Holding]]) -> Iterator[Consumer]:
+def join_consumers(holdings: Mapping[str, Iterable[Holding]]) -> Iterator[Consumer]:
     """Return the consumers of some providers, with their allocations there.
 
     A consumer has no generation where the providers say different ones: it changed meanwhile.

@@ -13,18 +13,18 @@ from placementclient.model.requests import Filter
 from placementclient.model.trees import find_fault
 
 
-def whole_trees(client: Client, in_tree: str | None = None) -> list[Provider]:
+def list_tree_providers(client: Client, in_tree: str | None = None) -> list[Provider]:
     """Return the providers of all trees, or of the one of a provider, in any order.
 
     :raises errors.InvalidAnswer: if a provider is its own ancestor, is there twice, or has a parent
         or a root that is missing
     """
     members = resource_provider.list(client, matching=Filter(in_tree=in_tree))
-    check(members, f'{endpoints.LIST_PROVIDERS} was answered with')
+    check_trees(members, f'{endpoints.LIST_PROVIDERS} was answered with')
     return members
 
 
-def check(providers: Iterable[Provider], subject: str) -> None:
+def check_trees(providers: Iterable[Provider], subject: str) -> None:
     """Raise :class:`errors.InvalidAnswer` if providers are not complete trees."""
     if reason := find_fault(providers):
         raise errors.InvalidAnswer(
@@ -33,7 +33,7 @@ def check(providers: Iterable[Provider], subject: str) -> None:
         )
 
 
-def expanded(client: Client, names: Sequence[str]) -> list[str]:
+def expand_names(client: Client, names: Sequence[str]) -> list[str]:
     """Replace patterns by the roots of the trees that match them.
 
     :param names: names, UUIDs, or patterns of names, for which all providers are listed once
@@ -44,14 +44,16 @@ def expanded(client: Client, names: Sequence[str]) -> list[str]:
     )
 
 
-def members(client: Client, names: Sequence[str] = ()) -> dict[str, list[Provider]]:
+def list_tree_members(client: Client, names: Sequence[str] = ()) -> dict[str, list[Provider]]:
     """Return the providers of trees by the UUIDs of the roots, in the order of the roots' names.
 
     :param names: names, UUIDs, or patterns of names of providers; none: everything
     """
-    listed = [provider for name in expanded(client, names) for provider in _tree_of(client, name)]
+    listed = [
+        provider for name in expand_names(client, names) for provider in _list_tree(client, name)
+    ]
     if not names:
-        listed = whole_trees(client)
+        listed = list_tree_providers(client)
     by_root: dict[str, dict[str, Provider]] = {
         provider.uuid: {}
         for provider in sorted(listed, key=lambda provider: provider.name)
@@ -63,9 +65,9 @@ def members(client: Client, names: Sequence[str] = ()) -> dict[str, list[Provide
     return {root: list(providers.values()) for root, providers in by_root.items()}
 
 
-def _tree_of(client: Client, name_or_uuid: str) -> list[Provider]:
+def _list_tree(client: Client, name_or_uuid: str) -> list[Provider]:
     provider_uuid = resource_provider.find(client, name_or_uuid)
-    providers = whole_trees(client, provider_uuid)
+    providers = list_tree_providers(client, provider_uuid)
     if not providers:
         raise NoSuchProvider(f'No resource provider has the UUID {provider_uuid!r}')
     return providers

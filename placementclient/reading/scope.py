@@ -47,11 +47,13 @@ class ScopeReader:
         self._whole: Snapshot | None = None
         self._trees: dict[str, list[Provider]] = {}
         if self._tables is None and len(self._roots) >= _MANY:
-            self._add(resource_provider.list(client))
+            self._add_providers(resource_provider.list(client))
 
-    def listed(self, change: Change) -> dict[str, Provider]:
+    def list_providers(self, change: Change) -> dict[str, Provider]:
         """Return all providers of the trees of a change, by UUID."""
-        return {item.uuid: item for root in change.concerned_roots for item in self._tree(root)}
+        return {
+            item.uuid: item for root in change.concerned_roots for item in self._list_tree(root)
+        }
 
     def read(self, change: Change, facets: ScopeFacets, *, is_begun: bool = False) -> Snapshot:
         """Read the trees of a change and its consumers; facets that are not read are as planned.
@@ -61,17 +63,19 @@ class ScopeReader:
         if self._whole is None and self._tables is not None:
             types = self._client.microversion >= TYPED
             self._whole = self._tables.snapshot(self._roots, types=types)
-        listed = self.listed(change)
-        if moved := self._moved_roots(change, listed, is_begun):
+        listed = self.list_providers(change)
+        if moved := self._find_moved_roots(change, listed, is_begun):
             wider = dataclasses.replace(change, roots={**change.roots, **moved})
             return ScopeReader(self._client, [wider]).read(wider, facets, is_begun=is_begun)
         if self._whole is not None:
             states = (self._whole.providers[uuid] for uuid in listed)
-            consumers = self._consumers(change, self._whole, listed) if facets.has_consumers else ()
+            consumers = (
+                self._find_consumers(change, self._whole, listed) if facets.has_consumers else ()
+            )
             return Snapshot(states, consumers)
-        return self._by_requests(change, facets, listed)
+        return self._read_by_requests(change, facets, listed)
 
-    def _moved_roots(
+    def _find_moved_roots(
         self, change: Change, listed: Mapping[str, Provider], is_begun: bool
     ) -> dict[str, str]:
         """Return the roots of other trees to which others have moved a provider, by UUID."""
@@ -81,7 +85,7 @@ class ScopeReader:
         moved = {provider.root_uuid: provider.name for provider in existing}
         return moved if not moved.keys() <= {*change.concerned_roots} else {}
 
-    def _by_requests(
+    def _read_by_requests(
         self, change: Change, facets: ScopeFacets, listed: Mapping[str, Provider]
     ) -> Snapshot:
         before, after = change.before.providers, change.after.providers
@@ -96,7 +100,7 @@ class ScopeReader:
             uuid for uuid, state in live.providers.items() if ALLOCATIONS in facets.of(state)
         }
         users = live.consumers | {
-            pair.uuid: self._consumer(pair, live, of_providers) for pair in change.consumers
+            pair.uuid: self._read_consumer(pair, live, of_providers) for pair in change.consumers
         }
         return Snapshot(
             live.providers.values(), (user for user in users.values() if user.allocations)
@@ -142,25 +146,25 @@ class ScopeReader:
             map(allocated, consumers.values()),
         )
 
-    def _add(self, providers: Iterable[Provider]) -> None:
+    def _add_providers(self, providers: Iterable[Provider]) -> None:
         for provider in providers:
             self._trees.setdefault(provider.root_uuid, []).append(provider)
 
-    def _tree(self, root_uuid: str) -> Iterable[Provider]:
+    def _list_tree(self, root_uuid: str) -> Iterable[Provider]:
         if self._whole is not None:
             exists = root_uuid in self._whole.providers
             return (state.provider for state in self._whole.tree(root_uuid)) if exists else ()
         if self._tables is not None:
             if not self._trees:
                 self._trees = {root: [] for root in self._roots}
-                self._add(self._tables.providers(self._roots))
+                self._add_providers(self._tables.providers(self._roots))
             return self._trees.get(root_uuid, ())
         if root_uuid not in self._trees:
             matching = Filter(in_tree=root_uuid)
             self._trees[root_uuid] = resource_provider.list(self._client, matching=matching)
         return self._trees[root_uuid]
 
-    def _consumers(
+    def _find_consumers(
         self, change: Change, whole: Snapshot, listed: Iterable[str]
     ) -> Iterator[Consumer]:
         """Return the consumers on the listed providers, and read the others of the change."""
@@ -171,7 +175,7 @@ class ScopeReader:
             consumers = (allocation.show(self._client, uuid).value for uuid in uuids)
             yield from (consumer for consumer in consumers if consumer.allocations)
 
-    def _consumer(self, change: ConsumerChange, live: Snapshot, listed: Set[str]) -> Consumer:
+    def _read_consumer(self, change: ConsumerChange, live: Snapshot, listed: Set[str]) -> Consumer:
         """Return a consumer with all that it holds; read it unless that is as planned."""
         consumer, planned = live.consumers.get(change.uuid), change.before
         if consumer is not None:

@@ -19,7 +19,7 @@ from placementclient.model.requests import SHARING, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree, reach
 from placementclient.reading.facets import ALLOCATIONS, read_states
-from placementclient.reading.listing import members
+from placementclient.reading.listing import list_tree_members
 
 #: From here on the sharing providers can be asked for.
 SINCE = Microversion(1, 18)
@@ -45,8 +45,8 @@ def read_trees(
         states = map(ProviderState, providers)
         return read_states(client, states, lambda _: facets, is_consistent=False)
 
-    listed = members(client, trees)
-    sharers = sharing(client)
+    listed = list_tree_members(client, trees)
+    sharers = read_sharing(client)
     shared = read(list(sharers.providers.values()), facets).providers
     tree_facets = facets | ({ALLOCATIONS} if allocations else set())
     snapshots = parallel(lambda root_uuid: read(listed[root_uuid], tree_facets), listed, workers)
@@ -69,7 +69,7 @@ class Sharing:
     reach: Mapping[str, Sequence[str]]
 
 
-def sharing(client: Client) -> Sharing:
+def read_sharing(client: Client) -> Sharing:
     """Read the sharing providers, with a request for each provider and each of its aggregates."""
     sharers = resource_provider.list(client, matching=SHARING)
     sharers.sort(key=lambda provider: provider.name)

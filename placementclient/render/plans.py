@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from placementclient.basis.wording import counted, grouped
-from placementclient.changes.summary import rows
-from placementclient.changes.summary import summary as changes_summary
+from placementclient.changes.summary import change_rows
+from placementclient.changes.summary import summarize as changes_summary
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.plans import Change, Label, Plan, PlannedRow
 from placementclient.model.snapshots import ProviderState
@@ -60,7 +60,7 @@ def lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
 def _changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
     """Return the trees of a plan of changes; of a summary only the number of changes of each."""
     for tree in trees:
-        parts = list(rows(tree.before, tree.after))
+        parts = list(change_rows(tree.before, tree.after))
         if is_summary:
             yield f'  {tree.root_provider_name}: {counted(len(parts), "change")}'
         else:

@@ -10,15 +10,15 @@ from placementclient.api.parallel import parallel
 from placementclient.basis.errors import Differs
 from placementclient.changes import journal
 from placementclient.changes.carrier import Carrier
-from placementclient.changes.inspector import Look
+from placementclient.changes.inspector import TreeComparison
 from placementclient.changes.records import plans
 from placementclient.changes.tree_queue import (
     LOG,
     OtherService,
     Reporter,
     TreeQueue,
-    result_of,
-    unknown_outcomes,
+    make_result,
+    outcomes_unknown_without_answer,
 )
 from placementclient.client.http import Client
 from placementclient.model import snapshots
@@ -59,10 +59,10 @@ def apply(
     :raises OtherService: if the plan was made for another service; no journal is written
     :raises errors.UnsupportedVersion: if the plan needs the reshaper and the service has none
     """
-    run, selected = _carrier(client, plan), plan.selected(trees)
+    run, selected = _make_carrier(client, plan), plan.selected(trees)
     run.check(selected)
-    identity = plans.identity(plan)
-    with journal.opened(journal_path, identity, backward=backward) as run.journal:
+    identity = plans.plan_digest(plan)
+    with journal.open_journal(journal_path, identity, backward=backward) as run.journal:
         run.check_records(journal_path)
         queue = TreeQueue(
             selected,
@@ -72,18 +72,18 @@ def apply(
             warn=warn,
             backward=backward,
         )
-        with queue.ending():
-            with unknown_outcomes():
-                _end_those_done(run, queue, workers, backward)
-                looks = _preflight(run, queue, workers, other_service, backward)
-            run.journal.begin()
+        with queue.stop_on_error():
+            with outcomes_unknown_without_answer():
+                _end_finished_trees(run, queue, workers, backward)
+                looks = _compare_startable_trees(run, queue, workers, other_service, backward)
+            run.journal.write_beginning()
             for tree in (look.tree for look in looks if look.obstacle and not backward):
                 # Another run of the plan may have gone on while it was read.
-                again = run.look(tree, run.reader([tree]), backward=False)
+                again = run.compare_tree(tree, run.make_reader([tree]), backward=False)
                 if again.obstacle is not None:
-                    queue.end(run.leave_alone(tree, again.obstacle))
+                    queue.end_tree(run.leave_alone(tree, again.obstacle))
             queue.run(functools.partial(run.carry_tree, backward=backward), workers)
-        return run.outcome(queue.outcome())
+        return run.mark_partial(queue.outcome())
 
 
 def rollback(client: Client, plan: Plan, journal_path: str, **options: Any) -> Outcome:
@@ -91,11 +91,11 @@ def rollback(client: Client, plan: Plan, journal_path: str, **options: Any) -> O
     return apply(client, plan, journal_path, backward=True, **options)
 
 
-def _carrier(client: Client, plan: Plan) -> Carrier:
+def _make_carrier(client: Client, plan: Plan) -> Carrier:
     return Carrier(client, plan) if plan.recipe is None else ReshapeCarrier(client, plan)
 
 
-def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool) -> None:
+def _end_finished_trees(run: Carrier, queue: TreeQueue, workers: int, backward: bool) -> None:
     """End the trees of which the journal says that they are done, unless they were undone since."""
     done = State.ROLLED_BACK if backward else State.APPLIED
 
@@ -103,59 +103,63 @@ def _end_those_done(run: Carrier, queue: TreeQueue, workers: int, backward: bool
         try:
             is_so = run.is_unchanged(tree, backward=backward)
         except Differs as reason:
-            return result_of(tree, State.LEFT_ALONE, reason)
+            return make_result(tree, State.LEFT_ALONE, reason)
         state = State.ALREADY_BACK if backward else State.ALREADY_APPLIED
-        return result_of(tree, state) if is_so else None
+        return make_result(tree, state) if is_so else None
 
     finished = [
         tree for uuid, tree in queue.trees.items() if run.journal.record_for(uuid).ended == done
     ]
-    for result in _in_order(run, ended, finished, workers):
+    for result in _run_in_order(run, ended, finished, workers):
         if result is not None:
-            queue.end(result)
+            queue.end_tree(result)
 
 
-def _preflight(
+def _compare_startable_trees(
     run: Carrier, queue: TreeQueue, workers: int, other_service: bool, backward: bool
-) -> Sequence[Look]:
+) -> Sequence[TreeComparison]:
     """Compare the trees that may have their turn with the plan."""
-    trees = queue.startable()
+    trees = queue.startable_trees()
     is_elsewhere = snapshots.is_elsewhere(run.plan.origin, run.client.service)
-    looks: Sequence[Look] = ()
+    looks: Sequence[TreeComparison] = ()
     if trees and (not backward or (is_elsewhere and not other_service)):
-        compare = functools.partial(run.look, reader=run.reader(trees), backward=backward)
-        looks = list(_in_order(run, compare, trees, workers))
+        compare = functools.partial(
+            run.compare_tree, reader=run.make_reader(trees), backward=backward
+        )
+        looks = list(_run_in_order(run, compare, trees, workers))
     if (trees or backward) and not other_service:
-        _check_any(run, looks)
+        _check_service_has_tree(run, looks)
     if is_elsewhere and not other_service:
         for look in looks:
             if look.difference:
-                raise _other_service(run, f'{look.tree.root_provider_name}: {look.difference}')
+                raise _other_service_error(
+                    run, f'{look.tree.root_provider_name}: {look.difference}'
+                )
     return looks
 
 
-def _in_order(
+def _run_in_order(
     run: Carrier, function: Callable[[Change], T], trees: Sequence[Change], workers: int
 ) -> Iterator[T]:
     """Return the results of a function that reads trees; threads would only wait for tables."""
     return parallel(function, trees, 1 if run.client.snapshot_reader else workers)
 
 
-def _check_any(run: Carrier, looks: Sequence[Look]) -> None:
+def _check_service_has_tree(run: Carrier, looks: Sequence[TreeComparison]) -> None:
     """Refuse a service that has none of the plan's trees: it is probably the wrong one."""
     seen = {look.tree.root_provider_uuid for look in looks}
     others = (tree for tree in run.plan.changes if tree.root_provider_uuid not in seen)
-    looked_up = (run.is_there(tree, run.reader([tree])) for tree in others)
+    looked_up = (run.has_tree(tree, run.make_reader([tree])) for tree in others)
     states = set[bool | None]()
     for state in chain((look.is_there for look in looks), looked_up):
         if state:
             return
         states.add(state)
     if False in states:
-        raise _other_service(run, 'none of the trees of the plan exists here')
+        raise _other_service_error(run, 'none of the trees of the plan exists here')
 
 
-def _other_service(run: Carrier, reason: str) -> OtherService:
+def _other_service_error(run: Carrier, reason: str) -> OtherService:
     made = run.plan.origin.service if run.plan.origin else None
     return OtherService(
         f'This is {run.client.service}, and {reason}. '
@@ -177,9 +181,9 @@ def status(
 
     :param journal_path: says if a tree was rolled back, or left alone, or never applied
     """
-    run, selected = recorded(client, plan, journal_path), plan.selected(trees)
-    look = functools.partial(run.status, reader=run.reader(selected))
-    return list(_in_order(run, look, selected, workers))
+    run, selected = load_carrier(client, plan, journal_path), plan.selected(trees)
+    look = functools.partial(run.status, reader=run.make_reader(selected))
+    return list(_run_in_order(run, look, selected, workers))
 
 
 def verify(
@@ -195,20 +199,22 @@ def verify(
 
     :param journal_path: knows the trees that were planned again, and those that were not begun yet
     """
-    run, selected = recorded(client, plan, journal_path), plan.selected(trees)
-    look = functools.partial(run.deviations, reader=run.reader(selected))
+    run, selected = load_carrier(client, plan, journal_path), plan.selected(trees)
+    look = functools.partial(run.find_deviations, reader=run.make_reader(selected))
     result: list[Finding] = []
-    for tree, deviations in zip(selected, _in_order(run, look, selected, workers), strict=True):
+    for tree, deviations in zip(selected, _run_in_order(run, look, selected, workers), strict=True):
         result += deviations
         if progress:
             progress(tree.root_provider_name)
     return result
 
 
-def recorded(client: Client, plan: Plan, journal_path: str | None) -> Carrier:
+def load_carrier(client: Client, plan: Plan, journal_path: str | None) -> Carrier:
     """Return the carrier of a plan, which knows its journal, if there is one."""
-    run = _carrier(client, plan)
+    run = _make_carrier(client, plan)
     if journal_path is not None:
-        run.journal = journal.Journal(None, journal.read(journal_path, plans.identity(plan)))
+        run.journal = journal.Journal(
+            None, journal.read_records(journal_path, plans.plan_digest(plan))
+        )
         run.check_records(journal_path)
     return run

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from placementclient.basis import errors
 from placementclient.basis.wording import listed
-from placementclient.changes.summary import row_sentence, rows
+from placementclient.changes.summary import change_rows, describe_row
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.embedded import Direct
@@ -34,7 +34,7 @@ def rehearse(plan: Plan, snapshot: Snapshot, *, trees: Sequence[str] = ()) -> Re
     :param plan: the plan; its generations may be older than the snapshot's
     :raises errors.BadArgument: if the snapshot has none of the trees of the plan
     """
-    part = part_of(snapshot, plan, trees)
+    part = cut_snapshot(snapshot, plan, trees)
     with Direct.scratch() as service, tempfile.TemporaryDirectory() as folder:
         client = Client(Session(auth=service), HIGHEST)
         restore.load(client, part)
@@ -47,32 +47,32 @@ def rehearse(plan: Plan, snapshot: Snapshot, *, trees: Sequence[str] = ()) -> Re
         )
         rolled_back = engines.rollback(client, plan, journal_path, trees=trees, other_service=True)
         remains = [
-            Finding(row.change, row.object, reason=row_sentence(row))
-            for row in rows(capture(client), before)
+            Finding(row.change, row.object, reason=describe_row(row))
+            for row in change_rows(capture(client), before)
         ]
     return Rehearsal(applied, differences, rolled_back, remains)
 
 
-def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapshot:
+def cut_snapshot(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapshot:
     """Return the part of a snapshot with some trees of a plan.
 
     Providers elsewhere that their consumers use, but that the snapshot does not have, are stood in
     for by some without limits.
     """
-    roots = _named_roots(plan, trees)
+    roots = _find_root_names(plan, trees)
     _check_roots(snapshot, roots)
     states = {state.uuid: state for root in roots for state in snapshot.tree(root)}
     consumers = {c.uuid: c for uuid in states for c in snapshot.consumers_on(uuid)}
     for consumer in consumers.values():
         for uuid in consumer.allocations:
             if uuid in snapshot.providers:
-                states.update((state.uuid, state) for state in _with_ancestors(snapshot, uuid))
+                states.update((state.uuid, state) for state in _walk_up(snapshot, uuid))
             else:
-                states[uuid] = _stand_in(uuid, consumer, states.get(uuid))
+                states[uuid] = _make_stand_in(uuid, consumer, states.get(uuid))
     return Snapshot(states.values(), consumers.values())
 
 
-def _named_roots(plan: Plan, trees: Sequence[str]) -> dict[str, str]:
+def _find_root_names(plan: Plan, trees: Sequence[str]) -> dict[str, str]:
     """Return the names of the roots that some trees of a plan concern, by UUID."""
     selected = plan.selected(trees)
     planned = [state for tree in selected for state in tree.before.walked()]
@@ -99,14 +99,14 @@ def _check_roots(snapshot: Snapshot, roots: Mapping[str, str]) -> None:
         )
 
 
-def _with_ancestors(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:
+def _walk_up(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:
     uuid: str | None = provider_uuid
     while uuid is not None:
         yield snapshot.providers[uuid]
         uuid = snapshot.providers[uuid].provider.parent_provider_uuid
 
 
-def _stand_in(uuid: str, consumer: Consumer, planned: ProviderState | None) -> ProviderState:
+def _make_stand_in(uuid: str, consumer: Consumer, planned: ProviderState | None) -> ProviderState:
     state = planned or ProviderState(Provider(uuid, f'not in the snapshot {uuid}', 0, None, uuid))
     roomy = dict.fromkeys(consumer.allocations[uuid], Inventory(UNLIMITED))
     return structs.replace(state, inventories={**state.inventories, **roomy})

@@ -20,7 +20,7 @@ class ReshapeCarrier(Carrier):
     """Applies or rolls back a plan that has a recipe: it decides changed trees again."""
 
     # The states are those of the plan.
-    record_of = staticmethod(operations.record)
+    record_of = staticmethod(operations.encode_brief)
 
     def check(self, trees: Sequence[Change]) -> None:
         """Check the plan, and that the service allows a reshape."""
@@ -47,25 +47,25 @@ class ReshapeCarrier(Carrier):
             except invariants.BadPlan as fault:
                 raise errors.BadFile(path, str(fault)) from None
 
-    def read_rest(self, tree: Change) -> tuple[Snapshot, Sequence[Operation]]:
+    def read_remaining(self, tree: Change) -> tuple[Snapshot, Sequence[Operation]]:
         """Read a tree, and return the remaining operations of its change.
 
         :raises PlannedAgain: if the tree has changed, and a new plan is noted
         :raises LeftAlone: if no new plan is the one that was reviewed
         """
         try:
-            return super().read_rest(tree)
+            return super().read_remaining(tree)
         except Obstructed as drift:
             if not drift.is_drift:
                 raise
-            self.journal.revise(self._decided_again(tree, str(drift)))
+            self.journal.write_new_plan(self._plan_again(tree, str(drift)))
             self._remarks[tree.root_provider_uuid] = [f'planned again, as {drift}']
         raise PlannedAgain('it changes each time that it is planned again')
 
-    def _decided_again(self, tree: Change, drift: str) -> Change:
+    def _plan_again(self, tree: Change, drift: str) -> Change:
         """Return the new plan of an unapplied tree, if it is the reviewed one."""
-        current = self.current(tree)
-        snapshot = _without_prepared(self.captured(current), current)
+        current = self.latest_plan(tree)
+        snapshot = _drop_prepared(self.capture_trees(current), current)
         try:
             again = replan.replan_tree(snapshot, self.plan, current)
         except Infeasible as failure:
@@ -79,7 +79,7 @@ class ReshapeCarrier(Carrier):
         return again
 
 
-def _without_prepared(snapshot: Snapshot, tree: Change) -> Snapshot:
+def _drop_prepared(snapshot: Snapshot, tree: Change) -> Snapshot:
     """Return a snapshot without the plan's own providers that are made, and still empty."""
     made = {change.uuid for change in tree.created()}
     prepared = {

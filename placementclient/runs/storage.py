@@ -32,10 +32,10 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
         return plan.recipe.spec, [row for name in rows for row in read_assignments(name)]
     if len(content) > disk.TYPED:
         raise system.too_large(path, disk.TYPED)
-    return with_assignments(specifications.parse(disk.as_text(content, path), path), path, rows)
+    return read_assigned(specifications.parse(disk.as_text(content, path), path), path, rows)
 
 
-def with_assignments(
+def read_assigned(
     spec: Spec, path: str, rows: Sequence[str] = ()
 ) -> tuple[Spec, list[AssignmentRow]]:
     """Return a specification, and the rows of the files that it names and of further ones."""

@@ -114,7 +114,7 @@ def load(client, snapshot):
 def captured(client):
     """Read all there is; of an embedded service the tables, which takes no requests."""
     snapshot = capture.capture(Client(client.session, client.microversion))
-    snapshot.origin = capture.origin_of(client)
+    snapshot.origin = capture.make_origin(client)
     return snapshot
 
 

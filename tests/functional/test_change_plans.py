@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from placementclient.api import allocation, inventory
 from placementclient.basis.errors import ExitStatus, PlacementError
-from placementclient.changes.diff import operations_of
-from placementclient.changes.plan import plan_of as plan
+from placementclient.changes.diff import list_operations
+from placementclient.changes.plan import make_plan as plan
 from placementclient.changes.records import journals
 from placementclient.client import http, microversion
 from placementclient.embedded import Direct
@@ -118,7 +118,7 @@ def ratio_plan(client):
 
 def test_a_part_that_others_have_changed_is_left_alone(client, tmp_path):
     made, path = ratio_plan(client), str(tmp_path / 'journal')
-    (uuid,) = (op.provider_uuid for op in operations_of(made.changes[0]))
+    (uuid,) = (op.provider_uuid for op in list_operations(made.changes[0]))
     live = inventory.list(client, uuid)
     fields = {name: item.as_fields() | {'total': 1000} for name, item in live.value.items()}
     inventory.set_all(client, uuid, fields, live.generation or 0)

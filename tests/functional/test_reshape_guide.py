@@ -175,7 +175,7 @@ def test_the_page_explains_every_key_of_a_file(tmp_path):
     snapshot = guide.hosts()
     spec = specifications.parse(disk.read_text('vgpu.yaml'), 'vgpu.yaml')
     plan = planner.plan_reshape(snapshot, spec, storage.read_assignments('gpu-map.csv'))
-    shown = codec.document(plan)
+    shown = codec.make_document(plan)
     tree = shown['trees'][0]
     cloud = document(snapshot)
     records: list[Any] = [
@@ -249,7 +249,7 @@ def _terms(title):
 
 
 #: What makes an error or an obstacle, with the message last.
-NAMING = ('LeftAlone', 'obstacle', '_of_consumer')
+NAMING = ('LeftAlone', 'obstacle', '_consumer_obstacle')
 
 
 def _raised(module):

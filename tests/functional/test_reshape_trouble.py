@@ -79,9 +79,9 @@ def test_a_full_disk_stops_apply_before_the_next_request(client, tmp_path, monke
 
 def test_a_plan_is_carried_out_by_one_run_at_a_time(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()))
-    with journal.opened(path, plans.identity(plan)), pytest.raises(journal.JournalLocked):
+    with journal.open_journal(path, plans.plan_digest(plan)), pytest.raises(journal.JournalLocked):
         engines.apply(client, plan, path)
-    with journal.opened(path, plans.identity(plan)), pytest.raises(journal.JournalLocked):
+    with journal.open_journal(path, plans.plan_digest(plan)), pytest.raises(journal.JournalLocked):
         engines.rollback(client, plan, path)
 
 

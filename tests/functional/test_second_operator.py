@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from placementclient.api import allocation, resource_provider, trait
-from placementclient.changes.plan import plan_of
+from placementclient.changes.plan import make_plan
 from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
 from placementclient.reading import capture
@@ -103,10 +103,10 @@ def test_a_provider_that_another_operator_changes_before_its_delete_stays(
 
 def test_a_run_that_has_changed_something_ends_with_6(stage, tmp_path):
     """The service refuses its second write: no such trait exists."""
-    live = Snapshot((), (), capture.origin_of(stage.other))
+    live = Snapshot((), (), capture.make_origin(stage.other))
     host = hosts.provider('host', traits=['HW_NO_SUCH_TRAIT'])
     path = f'{tmp_path}/plan.json'
-    storage.write_plan(path, plan_of('resource provider tree apply', live, Snapshot([host], ())))
+    storage.write_plan(path, make_plan('resource provider tree apply', live, Snapshot([host], ())))
     result = stage.run(f'resource provider reshape apply {path} --yes')
     assert (result.status, 'failed' in result.stdout) == (6, True), result
     assert stage.run(f'resource provider reshape rollback {path} --yes').status == 0

@@ -41,7 +41,7 @@ class ChangeRecord(msgspec.Struct, frozen=True):
     warnings: tuple[Notice, ...]
 
 
-def faults(plan: Plan) -> Iterator[str]:
+def find_plan_faults(plan: Plan) -> Iterator[str]:
     """Return the reasons why a plan is invalid.
 
     A provider must change in only one tree, and values must be such as Placement takes.
@@ -69,7 +69,7 @@ def faults(plan: Plan) -> Iterator[str]:
                     yield f'consumer {uuid} holds a class that {state.name} does not have'
 
 
-def record(change: Change) -> ChangeRecord:
+def encode_change(change: Change) -> ChangeRecord:
     joined = dict(change.roots)
     return ChangeRecord(
         change.root_provider_uuid,
@@ -78,27 +78,27 @@ def record(change: Change) -> ChangeRecord:
         change.is_atomic,
         change.moves,
         change.residents,
-        _side(change.before),
-        _side(change.after),
+        _encode_side(change.before),
+        _encode_side(change.after),
         change.reasons,
         change.warnings,
     )
 
 
-def _side(snapshot: Snapshot) -> SideRecord:
+def _encode_side(snapshot: Snapshot) -> SideRecord:
     return SideRecord(
         tuple(map(snapshots.provider_record, snapshot.providers.values())),
         {u: snapshots.consumer_record(state) for u, state in sorted(snapshot.consumers.items())},
     )
 
 
-def change(record: ChangeRecord, values: dict[Any, Any] | None = None) -> Change:
+def decode_change(record: ChangeRecord, values: dict[Any, Any] | None = None) -> Change:
     """Return the change of a record; ``values`` has equal values of other changes, kept once."""
     values = {} if values is None else values
     return Change(
         {record.root_provider_uuid: record.root_provider_name, **record.joined},
-        _snapshot(record.before, values),
-        _snapshot(record.after, values),
+        _decode_side(record.before, values),
+        _decode_side(record.after, values),
         record.is_atomic,
         record.rows,
         record.moves,
@@ -107,7 +107,7 @@ def change(record: ChangeRecord, values: dict[Any, Any] | None = None) -> Change
     )
 
 
-def _snapshot(record: SideRecord, values: dict[Any, Any]) -> Snapshot:
+def _decode_side(record: SideRecord, values: dict[Any, Any]) -> Snapshot:
     return Snapshot(
         (snapshots.provider_state(state, values) for state in record.providers),
         (snapshots.consumer(uuid, consumer) for uuid, consumer in record.consumers.items()),

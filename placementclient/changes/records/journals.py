@@ -82,14 +82,14 @@ def decode(content: bytes, path: str) -> JournalContent:
     :raises errors.BadFile: if it is no journal, or damaged
     """
     lines = content.removesuffix(b'\n').split(b'\n') if content else []
-    entries = [_entry(number, line, path) for number, line in enumerate(lines, 1)]
+    entries = [_decode_line(number, line, path) for number, line in enumerate(lines, 1)]
     _check_first(lines, entries, path)
     _check_unreadable(entries, path)
     is_torn = bool(content) and not (content.endswith(b'\n') and entries[-1])
     return JournalContent([entry for entry in entries if entry], is_torn)
 
 
-def _entry(number: int, line: bytes, path: str) -> JournalEntry | None:
+def _decode_line(number: int, line: bytes, path: str) -> JournalEntry | None:
     """Return the entry of a line; ``None`` for a line that is no JSON, or that was changed."""
     sealed = _SEALED.fullmatch(line)
     if sealed is not None and zlib.crc32(sealed[1]) != int(sealed[2], 16):

@@ -14,7 +14,7 @@ from placementclient.changes import operations as ops
 from placementclient.files.encoding import encoded
 
 
-def record(operation: ops.Operation) -> dict[str, Any]:
+def encode_brief(operation: ops.Operation) -> dict[str, Any]:
     """Return the record of an operation for a reader; the values are in the states of the plan."""
     facts: dict[str, Any]
     match operation:
@@ -50,7 +50,7 @@ _DONE = {
 }
 
 
-def sentence(record: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def describe_done(record: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Return a clause about an operation that is done; none for the name of a class or trait.
 
     :param names: of providers, by UUID
@@ -69,13 +69,13 @@ _TYPES: Mapping[str, type[ops.Operation]] = {
 
 
 def encode_whole(operation: ops.Operation) -> dict[str, Any]:
-    """Return the complete record of an operation, for :func:`parsed`."""
+    """Return the complete record of an operation, for :func:`decode_whole`."""
     values: dict[str, Any] = msgspec.json.decode(encoded(operation))
     return {'operation': type(operation).__name__, 'values': values}
 
 
-def parsed(record: Mapping[str, Any]) -> ops.Operation:
-    """Return the operation of a record of :func:`whole`.
+def decode_whole(record: Mapping[str, Any]) -> ops.Operation:
+    """Return the operation of a record of :func:`encode_whole`.
 
     :raises LookupError, ValueError: if it is none
     """

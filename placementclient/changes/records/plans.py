@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 import msgspec
 from msgspec import structs
 
-from placementclient.changes.diff import operations_of
+from placementclient.changes.diff import list_operations
 from placementclient.changes.records import changes, operations
 from placementclient.files import encoding, specifications
 from placementclient.files.decoding import FileSource
@@ -48,7 +48,7 @@ _CHANGE = msgspec.json.Decoder(changes.ChangeRecord)
 
 def encode(plan: Plan) -> Iterator[bytes]:
     """Return the content of a file, in a fixed order."""
-    return encoding.sealed(_lines(plan))
+    return encoding.sealed(_encode_lines(plan))
 
 
 def decode(content: bytes, path: str) -> Plan:
@@ -65,40 +65,40 @@ def decode(content: bytes, path: str) -> Plan:
     values = dict[Any, Any]()
     plan = Plan(
         tuple(
-            changes.change(source.decoded(_CHANGE, item, f'trees[{index}]'), values)
+            changes.decode_change(source.decoded(_CHANGE, item, f'trees[{index}]'), values)
             for index, item in enumerate(document.trees)
         ),
         document.command,
-        None if document.recipe is None else _recipe(source, document.recipe),
+        None if document.recipe is None else _decode_recipe(source, document.recipe),
         document.left_out,
         document.origin,
     )
-    for reason in changes.faults(plan):
+    for reason in changes.find_plan_faults(plan):
         raise source.error(f'damaged plan: {reason}')
-    if not is_sealed and encoding.digest(_lines(plan)) != document.digest:
+    if not is_sealed and encoding.digest(_encode_lines(plan)) != document.digest:
         raise source.error('was edited: its digest is not that of its content')
     return replace(plan, digest=document.digest)
 
 
-def identity(plan: Plan) -> str:
+def plan_digest(plan: Plan) -> str:
     """Return the digest that identifies a plan."""
-    return plan.digest if plan.digest is not None else encoding.digest(_lines(plan))
+    return plan.digest if plan.digest is not None else encoding.digest(_encode_lines(plan))
 
 
-def document(plan: Plan) -> dict[str, Any]:
+def make_document(plan: Plan) -> dict[str, Any]:
     """Return a plan for programs: its file, and the rollback operations of each tree."""
-    trees = [builtins(changes.record(tree)) for tree in plan.changes]
+    trees = [builtins(changes.encode_change(tree)) for tree in plan.changes]
     for tree, shown in zip(plan.changes, trees, strict=True):
-        shown['inverse'] = list(map(operations.record, operations_of(tree, backward=True)))
-    return {**builtins(_header(plan)), 'trees': trees}
+        shown['inverse'] = list(map(operations.encode_brief, list_operations(tree, backward=True)))
+    return {**builtins(_make_header(plan)), 'trees': trees}
 
 
-def _recipe(source: FileSource, record: Recipe[Any]) -> Recipe[Spec]:
+def _decode_recipe(source: FileSource, record: Recipe[Any]) -> Recipe[Spec]:
     spec: Any = source.decoded(msgspec.json.Decoder(), record.spec, 'recipe.spec')
     return structs.replace(record, spec=specifications.from_document(spec, source.path))
 
 
-def _header(plan: Plan) -> PlanHeader[SpecRecord]:
+def _make_header(plan: Plan) -> PlanHeader[SpecRecord]:
     recipe: Any = plan.recipe
     return PlanHeader(
         format=FORMAT,
@@ -110,8 +110,8 @@ def _header(plan: Plan) -> PlanHeader[SpecRecord]:
     )
 
 
-def _lines(plan: Plan) -> Iterator[bytes]:
+def _encode_lines(plan: Plan) -> Iterator[bytes]:
     """Return the lines before the digest."""
     # Not sorted: earlier moves of the specification are preferred.
-    yield opened(msgspec.json.encode(_header(plan)), 'trees', b'[')
-    yield from separated(encoded(changes.record(tree)) for tree in plan.changes)
+    yield opened(msgspec.json.encode(_make_header(plan)), 'trees', b'[')
+    yield from separated(encoded(changes.encode_change(tree)) for tree in plan.changes)

@@ -46,10 +46,10 @@ _TYPES: dict[str, tuple[str, Any]] = {
 KINDS = tuple(_TYPES)
 
 
-def schema(kind: str) -> dict[str, Any]:
+def make_schema(kind: str) -> dict[str, Any]:
     """Return the schema of a kind of file, one of :data:`KINDS`."""
     title, content = _TYPES[kind]
-    described = _described(msgspec.json.schema(content))
+    described = _add_descriptions(msgspec.json.schema(content))
     if 'SpecRecord' in described.get('$defs', {}):
         _adapt_to_people(described['$defs'])
     if kind == 'spec':
@@ -83,7 +83,7 @@ def _adapt_to_people(types: dict[str, Any]) -> None:
 
 def _add_trees(types: dict[str, Any]) -> dict[str, Any]:
     """Add trees as "tree export" writes them; return the form of one tree with moves in it."""
-    types |= _described(msgspec.json.schema(DeclaredProvider))['$defs']
+    types |= _add_descriptions(msgspec.json.schema(DeclaredProvider))['$defs']
     declared, record = types['DeclaredProvider'], types['SpecRecord']
     fields = declared['properties']
     del fields['adds']
@@ -96,11 +96,11 @@ def _add_trees(types: dict[str, Any]) -> dict[str, Any]:
     return {**declared, 'title': 'TreeWithMoves', 'properties': {**fields, **beside}}
 
 
-def _described(part: Any) -> Any:
+def _add_descriptions(part: Any) -> Any:
     """Return a part of a schema, with the first paragraph of each docstring as description."""
     if isinstance(part, dict):
-        shown = {key: _described(value) for key, value in part.items()}
+        shown = {key: _add_descriptions(value) for key, value in part.items()}
         if isinstance(shown.get('description'), str):
             shown['description'] = ' '.join(shown['description'].partition('\n\n')[0].split())
         return shown
-    return [_described(item) for item in part] if isinstance(part, list | tuple) else part
+    return [_add_descriptions(item) for item in part] if isinstance(part, list | tuple) else part

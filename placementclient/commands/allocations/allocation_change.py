@@ -193,13 +193,13 @@ class ResizeAllocation(ChangeCommand):
 
     def _check_room(self, before: Consumer, after: Consumer) -> None:
         from placementclient.producers.consumer_edit import changed_providers, check_room
-        from placementclient.reading.facets import with_facets
+        from placementclient.reading.facets import read_facets
 
         uuids = changed_providers(before, after)
         names: Mapping[str, str] = api.resource_provider.names(self.client, uuids)
         for uuid in uuids:
             state = ProviderState(Provider(uuid, names.get(uuid, uuid), 0))
-            facets = with_facets(self.client, state, ('inventories', 'usages'))
+            facets = read_facets(self.client, state, ('inventories', 'usages'))
             check_room(facets.state, before, after)
 
 

@@ -86,7 +86,7 @@ class ChangeCommand(base.Lister):
 
         :return: the table of the changes
         """
-        from placementclient.changes.summary import summary
+        from placementclient.changes.summary import summarize
         from placementclient.render import changes
 
         self.args.lines = changes.lines
@@ -95,7 +95,7 @@ class ChangeCommand(base.Lister):
         if self.args.plan:
             self.write_plan(plan)
         elif plan.changes or producer.is_undone:
-            self.ending = summary(plan.changes) if plan.changes else ''
+            self.ending = summarize(plan.changes) if plan.changes else ''
             self.exit_status = ExitStatus.DIFFERS
         return changes.planned(_list_rows(plan), producer.notes if producer.has_notes else None)
 
@@ -115,14 +115,14 @@ class ChangeCommand(base.Lister):
 
     def write_plan(self, plan: Plan) -> None:
         """Write a plan to the file of ``--plan``, unless it is empty, and log its size."""
-        from placementclient.changes.summary import summary
+        from placementclient.changes.summary import summarize
         from placementclient.runs import storage
 
         if not plan.changes:
             self.log.warning(f'Nothing to change: {self.args.plan} is not written')
             return
         storage.write_plan(self.args.plan, plan)
-        self.log.warning(f'{summary(plan.changes)}. The plan is in {self.args.plan}')
+        self.log.warning(f'{summarize(plan.changes)}. The plan is in {self.args.plan}')
 
     def confirm_plan(self, plan: Plan) -> None:
         """Show a plan and ask for confirmation, unless ``--yes`` is given.
@@ -131,14 +131,14 @@ class ChangeCommand(base.Lister):
         """
         if self.args.yes:
             return
-        from placementclient.changes.summary import summary
+        from placementclient.changes.summary import summarize
         from placementclient.render import changes
 
         parts = _list_rows(plan)
         shown = '\n'.join(changes.planned_lines(parts[:_SHOWN], line_width()))
         if len(parts) > _SHOWN:
             shown += f'\nand {counted(len(parts) - _SHOWN, "more row")}: --dry-run prints all'
-        self.confirm(f'{shown}\n{summary(plan.changes)}. Go on?')
+        self.confirm(f'{shown}\n{summarize(plan.changes)}. Go on?')
 
     def apply_plan(self, plan: Plan, producer: Producer) -> Sequence[TreeResult]:
         """Apply a plan, log its errors, and return the result of each tree."""
@@ -164,9 +164,9 @@ class ChangeCommand(base.Lister):
 
 def _list_rows(plan: Plan) -> list[ChangeRow]:
     """Return a row for each change of a plan."""
-    from placementclient.changes.summary import rows
+    from placementclient.changes.summary import change_rows
 
-    return [row for tree in plan.changes for row in rows(tree.before, tree.after)]
+    return [row for tree in plan.changes for row in change_rows(tree.before, tree.after)]
 
 
 def _add_names(tree: Change, error: PlacementError) -> PlacementError:

@@ -176,7 +176,7 @@ class PlanReshape(base.ShowOne):
         from placementclient.producers import reshaped
         from placementclient.reading import listing
 
-        trees = listing.expanded(self.client, selection_options.select_trees(self))
+        trees = listing.expand_names(self.client, selection_options.select_trees(self))
         with progress.show_progress(self) as show:
             captured = reshaped.capture_specified(
                 self.client, spec, trees, workers=4, progress=show, expect=show.expect
@@ -207,7 +207,7 @@ class ShowReshape(DocumentCommand):
             return Text(plans.summary(plan), shown)
         if self.args.formatter == self.formatter_default and not self.args.columns:
             return Text({}, shown)
-        return Text(codec.document(plan), shown)
+        return Text(codec.make_document(plan), shown)
 
 
 class RehearseReshape(base.Lister):
@@ -284,5 +284,5 @@ class SchemaReshape(DocumentCommand):
     def text(self) -> Text:
         from placementclient.changes.records import schema
 
-        shown = schema.schema(self.args.kind)
+        shown = schema.make_schema(self.args.kind)
         return Text(shown, json.dumps(shown, indent=2).splitlines())

@@ -87,7 +87,7 @@ class ApplyTree(ChangeCommand):
             raise errors.UsageError(
                 '--prune, --reparent, --previous and --compute-node are for files without moves'
             )
-        spec, rows = storage.with_assignments(spec, self.args.file)
+        spec, rows = storage.read_assigned(spec, self.args.file)
         migrations = service_lists.read_records(self, 'migrations', self.args.migrations)
         reshaping = Reshaping(self.client, spec, rows, migrations)
         plan = self.make_plan(reshaping)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from placementclient.basis import errors
 from placementclient.basis.wording import counted, listed, suggestion
-from placementclient.changes.obstacles import sentence
+from placementclient.changes.obstacles import describe_obstacles
 from placementclient.changes.operations import Operation
 from placementclient.changes.simulation import simulate
 from placementclient.changes.tree_merge import merge_change
@@ -186,7 +186,7 @@ def carry_out(cloud: Assumed, at: Cursor, plan: Plan) -> None:
         if merged.obstacles:
             raise at.inside('plan').error(
                 f'the plan does not suit the cloud any more: '
-                f'{sentence(merged.obstacles)}. Make the plan again'
+                f'{describe_obstacles(merged.obstacles)}. Make the plan again'
             )
         operations += merged.operations
     cloud.snapshot = simulate(cloud.snapshot, operations)

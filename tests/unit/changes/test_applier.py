@@ -20,7 +20,7 @@ def test_a_class_and_a_trait_of_one_name_are_two(client, service):
     service.answer(NOTHING, NOTHING)
     applier = Applier(client, Snapshot([], []))
     for operation in (EnsureClass('CUSTOM_A'), EnsureTrait('CUSTOM_A')):
-        applier.run([operation, operation])
+        applier.apply([operation, operation])
     assert [sent.line for sent in service.requests if sent.line.startswith('PUT')] == [
         'PUT /resource_classes/CUSTOM_A',
         'PUT /traits/CUSTOM_A',
@@ -43,7 +43,7 @@ def test_a_provider_that_others_changed_or_deleted_is_not_deleted(client, servic
         get(f'{path}/aggregates', {'aggregates': [], **generation}),
     )
     with pytest.raises(errors.ConcurrentUpdate, match=f'{RP} was changed in between'):
-        Applier(client, Snapshot([], [])).run(
+        Applier(client, Snapshot([], [])).apply(
             [DeleteProvider(RP, 'compute1', None, {}, frozenset(), frozenset())]
         )
     assert {sent.line.partition(' ')[0] for sent in service.requests} == {'GET'}
@@ -56,7 +56,7 @@ def test_a_consumer_that_others_changed_between_two_writes_is_not_written(client
     service.answer(version_document('1.39'), NOTHING, get(f'/allocations/{CONSUMER}', live | owner))
     writes = [SetAllocations((nothing,), (little,)), SetAllocations((little,), (nothing,))]
     with pytest.raises(errors.ConcurrentUpdate, match=f'{CONSUMER} was changed in between'):
-        Applier(client, Snapshot([], [])).run(writes)
+        Applier(client, Snapshot([], [])).apply(writes)
     assert [sent.line for sent in service.requests if sent.line.startswith('POST')] == [
         'POST /allocations'
     ]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from placementclient.changes.at_once import apply_at_once
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import UpdateProvider
-from placementclient.changes.plan import plan_of as plan
+from placementclient.changes.plan import make_plan as plan
 from placementclient.client import errors
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.replaced import replaced

@@ -7,14 +7,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from placementclient.changes.diff import diff, operations_of
+from placementclient.changes.diff import diff, list_operations
 from placementclient.changes.operations import (
     CreateProvider,
     Reshape,
     SetAllocations,
     SetTraits,
 )
-from placementclient.changes.plan import plan_of
+from placementclient.changes.plan import make_plan
 from placementclient.changes.simulation import simulate
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -50,11 +50,11 @@ def test_placement_accepts_each_operation_forward_and_backward(seed):
 @example(664)
 def test_placement_accepts_each_operation_of_a_plan_and_of_its_rollback(seed):
     before, after = pair(Random(seed))
-    changes = plan_of('tree apply', before, with_types_of(before, after)).changes
+    changes = make_plan('tree apply', before, with_types_of(before, after)).changes
     for backward in (False, True):
         live = after if backward else before
         for change in changes:
-            operations = operations_of(change, backward=backward)
+            operations = list_operations(change, backward=backward)
             assert [*refusals(live, operations)] == []
             live = simulate(live, operations)
 

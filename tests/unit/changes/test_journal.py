@@ -30,45 +30,45 @@ def path(tmp_path):
 
 
 def test_a_journal_returns_what_was_noted_of_each_tree(path):
-    with journal.opened(path, 'one') as opened:
-        opened.intend(ROOT, operations.record(CREATE))
-        opened.note(ROOT, 'done', Client(None))
+    with journal.open_journal(path, 'one') as opened:
+        opened.write_intent(ROOT, operations.encode_brief(CREATE))
+        opened.write_outcome(ROOT, 'done', Client(None))
         assert (opened.record_for(ROOT).begun, opened.record_for(ROOT).ended) == (True, None)
-        opened.revise(TREE)
-    with journal.opened(path, 'one') as opened:
+        opened.write_new_plan(TREE)
+    with journal.open_journal(path, 'one') as opened:
         record = opened.record_for(ROOT)
         assert (record.begun, record.ended) == (True, None)
         assert record.plan == TREE
-        opened.end(ROOT, 'applied')
-    assert journal.read(path, 'one')[ROOT].ended == 'applied'
+        opened.write_end(ROOT, 'applied')
+    assert journal.read_records(path, 'one')[ROOT].ended == 'applied'
 
 
 def test_a_missing_journal_is_an_empty_one(path):
-    assert journal.read(path, 'one') == {}
+    assert journal.read_records(path, 'one') == {}
 
 
 def test_a_journal_is_only_appended_to(path, monkeypatch):
-    with journal.opened(path, 'one') as opened:
-        opened.intend(ROOT, operations.record(CREATE))
-        opened.end(ROOT, 'applied')
+    with journal.open_journal(path, 'one') as opened:
+        opened.write_intent(ROOT, operations.encode_brief(CREATE))
+        opened.write_end(ROOT, 'applied')
     whole = Path(path).read_bytes()
     monkeypatch.setattr(os, 'fsync', lambda descriptor: None)
     for length in range(len(whole) + 1):
         Path(path).write_bytes(whole[:length])
-        with journal.opened(path, 'one') as opened:
-            opened.intend(ROOT, operations.record(RESHAPE))
+        with journal.open_journal(path, 'one') as opened:
+            opened.write_intent(ROOT, operations.encode_brief(RESHAPE))
         assert Path(path).read_bytes().startswith(whole[:length])
-        record = journal.read(path, 'one')[ROOT]
+        record = journal.read_records(path, 'one')[ROOT]
         assert (record.begun, record.ended) == (True, None)
 
 
 def test_a_journal_belongs_to_one_plan(path):
-    with journal.opened(path, 'one'):
+    with journal.open_journal(path, 'one'):
         pass
-    with pytest.raises(errors.BadFile, match='another plan'), journal.opened(path, 'two'):
+    with pytest.raises(errors.BadFile, match='another plan'), journal.open_journal(path, 'two'):
         pass
     with pytest.raises(errors.BadFile, match='another plan'):
-        journal.read(path, 'two')
+        journal.read_records(path, 'two')
 
 
 @pytest.mark.parametrize(
@@ -80,26 +80,26 @@ def test_a_journal_belongs_to_one_plan(path):
 )
 def test_a_journal_is_not_appended_to_another_file(path, content):
     Path(path).write_text(content)
-    with pytest.raises(errors.BadFile, match='not a journal'), journal.opened(path, 'one'):
+    with pytest.raises(errors.BadFile, match='not a journal'), journal.open_journal(path, 'one'):
         pass
     assert Path(path).read_text() == content
 
 
 def test_a_journal_is_open_once_at_a_time(path):
     with (
-        journal.opened(path, 'one'),
+        journal.open_journal(path, 'one'),
         pytest.raises(journal.JournalLocked) as caught,
-        journal.opened(path, 'one'),
+        journal.open_journal(path, 'one'),
     ):
         pass
     assert caught.value.path == path
-    with journal.opened(path, 'one'):
+    with journal.open_journal(path, 'one'):
         pass
 
 
 def test_after_a_failure_nothing_is_written_any_more(path, monkeypatch):
     """Not even if there is room again: it would continue a line that is not complete."""
-    with journal.opened(path, 'one') as opened:
+    with journal.open_journal(path, 'one') as opened:
 
         def full(descriptor, content):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -107,29 +107,29 @@ def test_after_a_failure_nothing_is_written_any_more(path, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(os, 'write', full)
             with pytest.raises(journal.JournalFailed, match='No space left'):
-                opened.intend(ROOT, operations.record(RESHAPE))
+                opened.write_intent(ROOT, operations.encode_brief(RESHAPE))
         with pytest.raises(journal.JournalFailed):
-            opened.note(ROOT, 'done', Client(None))
+            opened.write_outcome(ROOT, 'done', Client(None))
         assert not opened.record_for(ROOT).begun
 
 
 def test_a_disk_that_does_not_sync_stops_an_intent(path, monkeypatch):
-    with journal.opened(path, 'one') as opened:
+    with journal.open_journal(path, 'one') as opened:
 
         def broken(descriptor):
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
         monkeypatch.setattr(os, 'fsync', broken)
         with pytest.raises(journal.JournalFailed, match='Input/output error'):
-            opened.intend(ROOT, operations.record(RESHAPE))
+            opened.write_intent(ROOT, operations.encode_brief(RESHAPE))
 
 
 def test_a_journal_that_was_removed_stops_an_intent(path):
-    with journal.opened(path, 'one') as opened:
-        opened.begin()
+    with journal.open_journal(path, 'one') as opened:
+        opened.write_beginning()
         os.unlink(path)
         with pytest.raises(journal.JournalFailed, match='it was removed: nothing more'):
-            opened.intend(ROOT, operations.record(RESHAPE))
+            opened.write_intent(ROOT, operations.encode_brief(RESHAPE))
 
 
 def test_threads_share_a_sync_and_wait_for_their_lines(path, monkeypatch):
@@ -139,8 +139,8 @@ def test_threads_share_a_sync_and_wait_for_their_lines(path, monkeypatch):
     """
     threads = 8
     syncs = []
-    with journal.opened(path, 'one') as opened:
-        opened.begin()
+    with journal.open_journal(path, 'one') as opened:
+        opened.write_beginning()
 
         def slow(descriptor):
             content = Path(path).read_bytes()
@@ -151,7 +151,7 @@ def test_threads_share_a_sync_and_wait_for_their_lines(path, monkeypatch):
             syncs.append(content)
 
         def intend(number):
-            opened.intend(f'tree {number}', operations.record(CREATE))
+            opened.write_intent(f'tree {number}', operations.encode_brief(CREATE))
             return any(b'tree %d' % number in content for content in syncs)
 
         monkeypatch.setattr(os, 'fsync', slow)
@@ -161,15 +161,15 @@ def test_threads_share_a_sync_and_wait_for_their_lines(path, monkeypatch):
 
 
 def test_every_line_has_its_time(path):
-    with journal.opened(path, 'one') as opened:
-        opened.note(ROOT, 'done', Client(None))
+    with journal.open_journal(path, 'one') as opened:
+        opened.write_outcome(ROOT, 'done', Client(None))
     lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
     assert all(line['at'].endswith('+00:00') for line in lines)
 
 
 @pytest.mark.parametrize('path', ['/nowhere/plan.journal', '/'])
 def test_a_path_without_a_journal_is_an_error(path):
-    with pytest.raises(errors.BadFile), journal.opened(path, 'one'):
+    with pytest.raises(errors.BadFile), journal.open_journal(path, 'one'):
         pass
 
 
@@ -180,11 +180,11 @@ def test_a_link_that_others_may_have_made_is_not_followed(tmp_path):
     tmp_path.chmod(0o1777)
     with (
         pytest.raises(errors.BadFile, match='symbolic link'),
-        journal.opened(str(path), 'one'),
+        journal.open_journal(str(path), 'one'),
     ):
         pass
     with pytest.raises(errors.BadFile, match='symbolic link'):
-        journal.read(str(path), 'one')
+        journal.read_records(str(path), 'one')
     assert (tmp_path / 'precious').read_text() == ''
 
 
@@ -195,18 +195,18 @@ def test_a_file_system_without_locks_is_an_error(path, monkeypatch):
     monkeypatch.setattr(fcntl, 'flock', flock)
     with (
         pytest.raises(errors.BadFile, match='No locks available'),
-        journal.opened(path, 'one'),
+        journal.open_journal(path, 'one'),
     ):
         pass
 
 
 def test_an_intent_that_was_refused_or_taken_back_was_not_sent(path):
-    with journal.opened(path, 'one') as opened:
+    with journal.open_journal(path, 'one') as opened:
         for outcome, undone in [('done', 0), ('done', 0), ('refused: no', 1), ('taken back', 1)]:
             if outcome != 'taken back':
-                opened.intend(ROOT, operations.encode_whole(CREATE) | {'outcome': outcome})
-            opened.note(ROOT, outcome, Client(None), undone=undone)
-    (sent,) = journal.read(path, 'one')[ROOT].sent
+                opened.write_intent(ROOT, operations.encode_whole(CREATE) | {'outcome': outcome})
+            opened.write_outcome(ROOT, outcome, Client(None), undone=undone)
+    (sent,) = journal.read_records(path, 'one')[ROOT].sent
     assert sent['values']['name'] == 'Köln'
 
 
@@ -221,14 +221,14 @@ def test_an_intent_that_was_refused_or_taken_back_was_not_sent(path):
     ],
 )
 def test_a_journal_counts_what_is_done_of_an_unfinished_tree(path, ended, is_other_way, count):
-    with journal.opened(path, 'one') as opened:
-        opened.intend(ROOT, operations.record(CREATE))
-        opened.note(ROOT, 'done', Client(None))
-        opened.intend(ROOT, operations.record(RESHAPE))
-        opened.note(ROOT, 'refused: no', Client(None), undone=1)
-        assert [request['name'] for request in opened.done(ROOT)] == ['Köln']
-    with journal.opened(path, 'one', backward=is_other_way) as opened:
-        assert len(opened.done(ROOT)) == (not is_other_way)
-        opened.end(ROOT, ended)
-    with journal.opened(path, 'one') as opened:
-        assert len(opened.done(ROOT)) == count
+    with journal.open_journal(path, 'one') as opened:
+        opened.write_intent(ROOT, operations.encode_brief(CREATE))
+        opened.write_outcome(ROOT, 'done', Client(None))
+        opened.write_intent(ROOT, operations.encode_brief(RESHAPE))
+        opened.write_outcome(ROOT, 'refused: no', Client(None), undone=1)
+        assert [request['name'] for request in opened.done_requests(ROOT)] == ['Köln']
+    with journal.open_journal(path, 'one', backward=is_other_way) as opened:
+        assert len(opened.done_requests(ROOT)) == (not is_other_way)
+        opened.write_end(ROOT, ended)
+    with journal.open_journal(path, 'one') as opened:
+        assert len(opened.done_requests(ROOT)) == count

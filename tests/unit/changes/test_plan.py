@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from placementclient.changes.diff import operations_of
+from placementclient.changes.diff import list_operations
 from placementclient.changes.operations import DeleteProvider, Reshape, SetTraits
-from placementclient.changes.plan import plan_of as plan
+from placementclient.changes.plan import make_plan as plan
 from placementclient.changes.simulation import simulate
 from placementclient.model.providers import temporary_name
 from placementclient.producers.replaced import replaced
@@ -28,7 +28,7 @@ def test_the_change_sets_in_any_order_are_the_change(seed):
     random.shuffle(trees)
     live = before
     for tree in trees:
-        live = simulate(live, operations_of(tree))
+        live = simulate(live, list_operations(tree))
     assert content(live) == content(after)
 
 
@@ -60,7 +60,7 @@ def test_a_provider_goes_together_with_the_one_that_has_its_name():
     new = provider('new')
     before = cloud([old, replace(new, provider=replace(new.provider, name='host'))])
     (tree,) = plan('replace', before, replaced(before, 'old', 'new', 'host')).changes
-    assert [type(op) for op in operations_of(tree)] == [SetTraits, Reshape, DeleteProvider]
+    assert [type(op) for op in list_operations(tree)] == [SetTraits, Reshape, DeleteProvider]
 
 
 def _content(side, uuid):

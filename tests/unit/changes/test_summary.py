@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.changes.summary import summary
+from placementclient.changes.summary import summarize
 from placementclient.model.consumers import Consumer
 from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
@@ -29,7 +29,7 @@ def consumer_of(allocations):
     ],
 )
 def test_a_summary_counts_what_happens_to_the_allocations_of_a_consumer(before, after, verb):
-    sentence = summary(
+    sentence = summarize(
         [Change({'': ''}, *(Snapshot((), [consumer_of(side)]) for side in (before, after)))]
     )
     assert sentence == f'0 providers to create, 0 to change, 0 to delete; 1 allocation to {verb}'

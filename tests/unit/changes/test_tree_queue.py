@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from placementclient.changes.tree_queue import TreeQueue, result_of
+from placementclient.changes.tree_queue import TreeQueue, make_result
 from placementclient.model.outcomes import State
 
 
@@ -38,7 +38,7 @@ def test_as_many_trees_run_at_a_time_as_there_are_workers():
             barrier.wait()
         with lock:
             under_way[0] -= 1
-        return result_of(tree, State.APPLIED)
+        return make_result(tree, State.APPLIED)
 
     queue = TreeQueue(TREES)
     queue.run(work, 2)
@@ -48,7 +48,7 @@ def test_as_many_trees_run_at_a_time_as_there_are_workers():
 @pytest.mark.parametrize('backward', [False, True])
 def test_no_tree_begins_after_the_allowed_failures(backward):
     queue = TreeQueue(TREES, max_failures=2, backward=backward)
-    queue.run(lambda tree: result_of(tree, State.FAILED), 1)
+    queue.run(lambda tree: make_result(tree, State.FAILED), 1)
     expected = [State.FAILED] * 2 + [State.NOT_STARTED] * 3
     assert states(queue) == (expected[::-1] if backward else expected)
 
@@ -56,7 +56,7 @@ def test_no_tree_begins_after_the_allowed_failures(backward):
 def test_trees_that_need_no_rollback_do_not_count_for_the_limit():
     def work(tree):
         is_back = tree in TREES[3:]
-        return result_of(tree, State.ALREADY_BACK if is_back else State.ROLLED_BACK)
+        return make_result(tree, State.ALREADY_BACK if is_back else State.ROLLED_BACK)
 
     queue = TreeQueue(TREES, limit=2, backward=True)
     queue.run(work, 1)
@@ -79,14 +79,14 @@ def test_an_interrupt_is_announced_while_trees_are_under_way():
     def work(tree):
         if tree is not TREES[0]:
             assert go_on.wait(10)
-        return result_of(tree, State.APPLIED)
+        return make_result(tree, State.APPLIED)
 
     def warn(message):
         warnings.append(message)
         go_on.set()
 
     queue = TreeQueue(TREES, report=report, warn=warn)
-    with queue.ending():
+    with queue.stop_on_error():
         queue.run(work, 2)
     assert warnings == ['Waiting for 1 tree under way; a second Ctrl-C does not wait']
     assert states(queue) == [State.APPLIED] * 2 + [State.NOT_STARTED] * 3

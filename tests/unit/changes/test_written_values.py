@@ -8,7 +8,7 @@ from placementclient.changes.operations import (
     SetTraits,
     UpdateProvider,
 )
-from placementclient.changes.written_values import WrittenValues, repeated
+from placementclient.changes.written_values import WrittenValues, find_repeated_writes
 from placementclient.model.inventories import Inventory
 
 
@@ -27,7 +27,7 @@ def test_what_is_written_once_is_not_made_again():
         UpdateProvider('child', Position('gpu', 'host'), Position('aside', 'host')),
         UpdateProvider('child', Position('aside', 'host'), Position('gpu2', 'host')),
     ]
-    assert list(repeated(operations)) == []
+    assert list(find_repeated_writes(operations)) == []
 
 
 def test_what_others_have_taken_back_is_named():
@@ -40,7 +40,7 @@ def test_what_others_have_taken_back_is_named():
         traits(before='A', after='AB'),
         SetInventories('host', *inventories),
     ]
-    assert list(repeated(operations)) == [
+    assert list(find_repeated_writes(operations)) == [
         'the provider gpu',
         'the trait B of host',
         'the inventory of VCPU of host',
@@ -55,5 +55,5 @@ def test_an_inventory_that_was_written_twice_is_taken_back_in_the_opposite_order
             SetInventories('host', {'VCPU': second}, {'VCPU': third}),
         ]
     )
-    assert written.without('host', 'VCPU', third) == first
-    assert written.without('host', 'VCPU', Inventory(99)) == Inventory(99)
+    assert written.without_writes('host', 'VCPU', third) == first
+    assert written.without_writes('host', 'VCPU', Inventory(99)) == Inventory(99)

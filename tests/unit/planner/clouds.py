@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 
 from msgspec.structs import replace
 
-from placementclient.changes.diff import operations_of
+from placementclient.changes.diff import list_operations
 from placementclient.changes.obstacles import Obstructed
 from placementclient.changes.operations import Reshape
 from placementclient.changes.simulation import simulate
-from placementclient.changes.way_back import merge_back
+from placementclient.changes.way_back import merge_rollback
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider, is_uuid
@@ -68,12 +68,12 @@ def _providers(trees, parent, root, used):
 
 def applied(snapshot, tree):
     """What a snapshot becomes when the plan of one tree is carried out."""
-    return simulate(snapshot, operations_of(tree))
+    return simulate(snapshot, list_operations(tree))
 
 
 def taken_back(snapshot, tree):
     """Return a snapshot after the way back of a tree; the providers that it made stay."""
-    _, merged = merge_back(tree, snapshot)
+    _, merged = merge_rollback(tree, snapshot)
     if merged.obstacles:
         raise Obstructed(merged.obstacles)
     return simulate(snapshot, (op for op in merged.operations if isinstance(op, Reshape)))

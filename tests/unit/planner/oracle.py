@@ -14,8 +14,8 @@ import time
 from collections import Counter
 
 from placementclient.basis import errors
-from placementclient.changes.phases import way_back
-from placementclient.changes.way_back import merge_back
+from placementclient.changes.phases import rollback_change
+from placementclient.changes.way_back import merge_rollback
 from placementclient.model.plans import Label
 from placementclient.planner import planner
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined
@@ -124,13 +124,13 @@ def wrong_way_back(case, plan):
     """Return what is wrong with the way back, each tree while those after it stay."""
     live = functools.reduce(carried_out, plan.changes, case.snapshot)
     for tree in plan.changes:
-        returned, merged = merge_back(tree, live)
+        returned, merged = merge_rollback(tree, live)
         if merged.obstacles:
             if is_accepted_back(live, tree):
                 return f'there is a way back of {tree.root_provider_name}: {merged.obstacles}'
             return None
         try:
-            live = carried_out(live, way_back(returned))
+            live = carried_out(live, rollback_change(returned))
         except NotAccepted as refusal:
             return f'the service refuses the way back of {tree.root_provider_name}: {refusal}'
     if allocations_of(live) != allocations_of(case.snapshot):

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from placementclient.basis import errors
-from placementclient.changes.diff import operations_of
+from placementclient.changes.diff import list_operations
 from placementclient.changes.phases import preparation
 from placementclient.changes.records import plans
 from placementclient.changes.simulation import simulate
@@ -157,8 +157,8 @@ def test_plans_keep_their_invariants_through_their_file(path):
 def test_operations_of_a_plan_lead_there_and_back(path):
     for tree in Case(path).plan().changes:
         before, after = tree.before, tree.after
-        assert _contents(simulate(before, operations_of(tree))) == _contents(after)
-        assert _contents(simulate(after, operations_of(tree, backward=True))) == _contents(before)
+        assert _contents(simulate(before, list_operations(tree))) == _contents(after)
+        assert _contents(simulate(after, list_operations(tree, backward=True))) == _contents(before)
 
 
 def _contents(snapshot):

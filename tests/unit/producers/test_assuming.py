@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.basis import errors
-from placementclient.changes.plan import plan_of
+from placementclient.changes.plan import make_plan
 from placementclient.insight.capacity import fits
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
@@ -223,7 +223,7 @@ def test_the_cloud_is_as_it_is_after_a_plan_of_changes():
             replace(before.consumers['b'], allocations={'nfs': {'DISK_GB': 10}}),
         ],
     )
-    result = under('- plan: it', it=plan_of('x', before, after)).snapshot
+    result = under('- plan: it', it=make_plan('x', before, after)).snapshot
     assert result.providers['compute2'].inventories['VCPU'] == Inventory(16)
     assert result.providers['compute2_gpu'].provider.root_provider_uuid == 'compute2'
     assert used(result)['compute2'] == {}
@@ -234,9 +234,9 @@ def test_the_cloud_is_as_it_is_after_a_plan_of_changes():
 def test_a_plan_that_deletes_a_provider():
     before = cloud([provider('a', VCPU=1), provider('b', VCPU=2)])
     after = Snapshot([before.providers['a']], ())
-    assert list(under('- plan: it', before, it=plan_of('x', before, after)).snapshot.providers) == [
-        'a'
-    ]
+    assert list(
+        under('- plan: it', before, it=make_plan('x', before, after)).snapshot.providers
+    ) == ['a']
 
 
 def test_the_cloud_is_as_it_is_after_a_reshape():
@@ -262,7 +262,7 @@ def test_the_plan_does_not_suit_the_cloud_any_more():
     state = before.providers['compute2']
     edited = replace(state, inventories={**state.inventories, 'VCPU': Inventory(16)})
     others = [state for state in before.providers.values() if state.uuid != 'compute2']
-    plan = plan_of('x', before, Snapshot([*others, edited], before.consumers.values()))
+    plan = make_plan('x', before, Snapshot([*others, edited], before.consumers.values()))
     text = '- {match: compute2, inventories: {VCPU: {total: 9}}}\n- plan: it'
     assert fault(text, it=plan) == (
         'assume.yaml:2:3: [1].plan: the plan does not suit the cloud any more: compute2: '

@@ -5,8 +5,8 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.basis import errors
-from placementclient.changes.plan import plan_of as plan
-from placementclient.changes.summary import ChangeRow, rows
+from placementclient.changes.plan import make_plan as plan
+from placementclient.changes.summary import ChangeRow, change_rows
 from placementclient.model.specifications import DeclaredProvider as Declared
 from placementclient.producers.declare import InUse, check_trees, declared
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -19,7 +19,11 @@ CLOUD = cloud([HOST, NUMA, GPU], [consumer('s', host={'VCPU': 6})])
 
 def changes(*declarations, live=CLOUD, prune=False):
     after = declared(live, declarations, prune=prune)
-    return [row for tree in plan('', live, after).changes for row in rows(tree.before, tree.after)]
+    return [
+        row
+        for tree in plan('', live, after).changes
+        for row in change_rows(tree.before, tree.after)
+    ]
 
 
 def test_a_rename_shrinks_no_used_inventory():

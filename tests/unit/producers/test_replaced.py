@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.basis import errors
-from placementclient.changes.diff import diff, operations_of
+from placementclient.changes.diff import diff, list_operations
 from placementclient.changes.operations import Reshape, SetAllocations, SetInventories
-from placementclient.changes.plan import plan_of as plan
+from placementclient.changes.plan import make_plan as plan
 from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import rows
+from placementclient.changes.summary import change_rows
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import LONGEST_NAME, original, temporary_name
@@ -276,19 +276,19 @@ def test_a_provider_that_the_replacement_has_made_is_no_other_host():
 def test_one_request_moves_inventories_and_allocations(states, consumers, new, written):
     before = cloud(states, [consumer(uuid, old={'VCPU': 2}) for uuid in consumers])
     (tree,) = plan('', before, replaced(before, 'old', new, 'old')).changes
-    (reshape,) = [o for o in operations_of(tree) if isinstance(o, Reshape)]
+    (reshape,) = [o for o in list_operations(tree) if isinstance(o, Reshape)]
     assert {i.provider_uuid: dict(i.after) for i in reshape.inventories} == written
     assert [change.uuid for change in reshape.consumers] == consumers
-    assert not [o for o in operations_of(tree) if isinstance(o, SetInventories | SetAllocations)]
+    assert not [o for o in list_operations(tree) if isinstance(o, SetInventories | SetAllocations)]
 
 
 def test_rows_tell_two_providers_of_one_name_apart():
     before = cloud([OLD], [consumer('s', old={'VCPU': 2})])
     (tree,) = plan('', before, replaced(before, 'old', 'new', 'old')).changes
-    parts = [(row.object, row.change) for row in rows(tree.before, tree.after)]
+    parts = [(row.object, row.change) for row in change_rows(tree.before, tree.after)]
     assert ('old', 'create') in parts
     assert ('old (old)', 'delete') in parts
-    (moved,) = [row for row in rows(tree.before, tree.after) if row.change == 'allocations']
+    (moved,) = [row for row in change_rows(tree.before, tree.after) if row.change == 'allocations']
     assert (moved.before, moved.after) == ({'old (old)': {'VCPU': 2}}, {'old': {'VCPU': 2}})
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from placementclient.basis import errors
 from placementclient.changes.records import journals, plans
-from placementclient.changes.records.changes import ChangeRecord, record
+from placementclient.changes.records.changes import ChangeRecord, encode_change
 from placementclient.client.http import Client
 from placementclient.files.encoding import builtins
 from placementclient.runs import engines, storage
@@ -166,7 +166,7 @@ def noted(plan, path, record, key=ROOT):
     """A journal of the plan that says what one tree was planned to become instead."""
     first = journals.JournalEntry(
         journal=journals.FORMAT, version=1, at='2026-11-22T00:00:00+00:00',
-        plan=plans.identity(plan),
+        plan=plans.plan_digest(plan),
     )  # fmt: skip
     line = journals.JournalEntry(
         at='2026-11-22T00:00:00+00:00', tree=key, plan=msgspec.convert(record, ChangeRecord)
@@ -197,21 +197,21 @@ def test_an_edited_plan_is_refused_before_anything_is_sent(plan, mutation, tmp_p
 
 @pytest.mark.parametrize('mutation', MUTATIONS.values(), ids=MUTATIONS)
 def test_an_edited_journal_is_refused(plan, mutation, tmp_path):
-    tree = copy.deepcopy(builtins(record(plan.changes[0])))
+    tree = copy.deepcopy(builtins(encode_change(plan.changes[0])))
     mutation(tree)
-    assert tree != builtins(record(plan.changes[0]))
+    assert tree != builtins(encode_change(plan.changes[0]))
     path = noted(plan, tmp_path / 'journal', tree)
     with pytest.raises(errors.BadFile):
-        engines.recorded(Client(None), plan, path)
+        engines.load_carrier(Client(None), plan, path)
 
 
 def test_a_journal_with_the_plan_of_another_tree_is_refused(plan, tmp_path):
-    path = noted(plan, tmp_path / 'journal', builtins(record(plan.changes[1])))
+    path = noted(plan, tmp_path / 'journal', builtins(encode_change(plan.changes[1])))
     with pytest.raises(errors.BadFile, match=f'it is the plan of the tree of {OTHER}'):
-        engines.recorded(Client(None), plan, path)
-    path = noted(plan, tmp_path / 'journal', builtins(record(plan.changes[0])), uuid_of('x'))
+        engines.load_carrier(Client(None), plan, path)
+    path = noted(plan, tmp_path / 'journal', builtins(encode_change(plan.changes[0])), uuid_of('x'))
     with pytest.raises(errors.BadFile, match='the plan has no tree'):
-        engines.recorded(Client(None), plan, path)
+        engines.load_carrier(Client(None), plan, path)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placementclient.basis import errors
-from placementclient.changes.plan import plan_of
+from placementclient.changes.plan import make_plan
 from placementclient.changes.records import plans
 from placementclient.files import snapshots, specifications
 from placementclient.model.snapshots import Origin
@@ -54,7 +54,7 @@ def test_a_plan_comes_back_and_is_known_by_its_digest(plan):
     read = plans.decode(content, 'plan.json')
     assert read == plan
     assert read.origin is not None
-    assert json.loads(content)['digest'] == read.digest == plans.identity(plan)
+    assert json.loads(content)['digest'] == read.digest == plans.plan_digest(plan)
     assert encoded(read) == content
 
 
@@ -132,7 +132,7 @@ def test_equal_parts_of_a_plan_are_in_memory_once(plan):
 
 
 def test_a_plan_has_its_inverse(plan):
-    written, shown = json.loads(encoded(plan)), plans.document(plan)
+    written, shown = json.loads(encoded(plan)), plans.make_document(plan)
     (root, child), (consumer,) = plan.changes[0].providers, plan.changes[0].consumers
     assert [operation['operation'] for operation in shown['trees'][0]['inverse']] == [
         'reshape',
@@ -152,7 +152,7 @@ def test_a_plan_has_its_inverse(plan):
 def a_plan(seed):
     before, after = pair(Random(seed))
     before.origin = Origin('2026-01-02T03:04:05+00:00', 'http://placement', 'placement 1.0')
-    return plan_of('resource provider purge', before, after)
+    return make_plan('resource provider purge', before, after)
 
 
 @settings(max_examples=50, deadline=None)
@@ -161,7 +161,7 @@ def test_a_plan_that_was_written_is_read(seed):
     made = a_plan(seed)
     read = plans.decode(encoded(made), 'plan.json')
     assert (read.command, read.origin) == (made.command, made.origin)
-    assert plans.identity(read) == plans.identity(made)
+    assert plans.plan_digest(read) == plans.plan_digest(made)
     for one, other in zip(read.changes, made.changes, strict=True):
         assert one.root_provider_name == other.root_provider_name
         assert content_of(one.before) == content_of(other.before)

@@ -19,15 +19,17 @@ CASES = sorted((Path(__file__).parents[2] / 'planner' / 'cases').glob('*.yaml'))
 
 
 def faults(kind, value):
-    return [fault.message for fault in Draft202012Validator(schema.schema(kind)).iter_errors(value)]
+    return [
+        fault.message for fault in Draft202012Validator(schema.make_schema(kind)).iter_errors(value)
+    ]
 
 
 @pytest.mark.parametrize('kind', schema.KINDS)
 def test_the_schemas_of_the_package_are_those_that_are_generated(kind):
     """Made anew by ``placement resource provider reshape schema KIND``."""
     shipped = resources.files('placementclient.files') / 'schemas' / f'{kind}.json'
-    assert json.loads(shipped.read_text()) == json.loads(json.dumps(schema.schema(kind)))
-    Draft202012Validator.check_schema(schema.schema(kind))
+    assert json.loads(shipped.read_text()) == json.loads(json.dumps(schema.make_schema(kind)))
+    Draft202012Validator.check_schema(schema.make_schema(kind))
 
 
 def test_files_that_are_written_match_their_schemas():
@@ -58,6 +60,6 @@ def test_other_documents_do_not_match_the_schemas():
 
 def test_schema_command_prints_the_schema(placement):
     printed = placement('resource provider reshape schema spec')
-    assert json.loads(printed.stdout) == json.loads(json.dumps(schema.schema('spec')))
+    assert json.loads(printed.stdout) == json.loads(json.dumps(schema.make_schema('spec')))
     assert placement('resource provider reshape schema spec -f json').status == 0
     assert placement('resource provider reshape schema other').status == 2
