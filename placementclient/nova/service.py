@@ -3,30 +3,25 @@
 
 import contextlib
 import re
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from placementclient.basis import strict_json
-from placementclient.basis.errors import BadFile, PlacementError
+from placementclient.basis.errors import PlacementError
 from placementclient.client import decoding, errors
 from placementclient.client.http import USER_AGENT, Client
 from placementclient.client.keystone import caller, translated
 from placementclient.model.catalog import COMPUTE_SERVICE
 from placementclient.model.servers import Server
-from placementclient.model.services import ComputeService, Hypervisor
-from placementclient.nova import host_records
 from placementclient.nova import records as server_records
 from placementclient.nova.paging import PagedList, Unending
 from placementclient.nova.schema import next_page
 
-T = TypeVar('T')
-
 #: The default timeout for an answer, in seconds.
 TIMEOUT = 60.0
-#: The same for answers about hosts: Nova may be down in a maintenance window.
+#: The same for answers that are not worth a long wait: Nova may be down in a maintenance window.
 WINDOW_TIMEOUT = 10.0
 #: More volumes than these are asked for in one list.
 _MANY = 100
@@ -150,7 +145,13 @@ subnets = ServiceList('/subnets', 'subnets', _NEUTRON)
 device_profiles = ServiceList('/device_profiles', 'device_profiles', _CYBORG)
 
 
+def project_of(project_id: str) -> ServiceList:
+    """Return the list of one project: ``GET /v3/projects/{id}``."""
+    return ServiceList(f'/projects/{quote(project_id, safe="")}', 'project', _KEYSTONE)
+
+
 def ports_of(server_uuid: str) -> ServiceList:
+    """Return the list of the ports of a server: ``GET /v2.0/ports``."""
     return ServiceList(f'/ports?device_id={quote(server_uuid)}', 'ports', _NEUTRON)
 
 
@@ -226,6 +227,13 @@ def server_record(client: Client, uuid: str) -> Server | None:
         return found
     deleted = listed.get(uuid.lower())
     return deleted if deleted and deleted.is_deleted else None
+
+
+def make_impatient(client: Client) -> Client:
+    """Return a client that gives a service one attempt, of a few seconds."""
+    impatient = client.renewed()
+    impatient.max_retries, impatient.timeout = 0, client.timeout or WINDOW_TIMEOUT
+    return impatient
 
 
 def has_nova(client: Client) -> bool:
@@ -354,47 +362,3 @@ def _page(
 
 def _other(service: _CatalogService) -> str:
     return f'{service.name} cannot be asked: another service answers'
-
-
-def computes(client: Client) -> list[ComputeService]:
-    """Return all nova-compute services, up or down."""
-    return _listed(client, compute_services, host_records.compute_services)
-
-
-def compute_nodes(client: Client) -> list[Hypervisor]:
-    """Return all compute nodes of Nova's database."""
-    return _listed(client, hypervisors, host_records.hypervisors)
-
-
-def _listed(
-    client: Client, ask: Callable[[Client], list[Any]], parse: Callable[[Any, str], list[T]]
-) -> list[T]:
-    asking = client.renewed()
-    asking.max_retries, asking.timeout = 0, client.timeout or WINDOW_TIMEOUT
-    try:
-        return parse(ask(asking), 'Nova')
-    except BadFile as reason:
-        raise ServiceRefusal(str(reason)) from None
-
-
-def up_on(roots: Collection[str], services: Iterable[ComputeService]) -> dict[str, str]:
-    """Return the roots whose nova-compute is up, each with the name of its host.
-
-    The host has the name of the root; else the same name without the domain, which one of them has.
-    """
-    by_host = {service.host: service.is_up for service in services}
-    by_label = defaultdict[str, list[str]](list)
-    for host in by_host.keys() - set(roots):
-        by_label[_label(host)].append(host)
-    result: dict[str, str] = {}
-    for root in roots:
-        hosts = [root] if root in by_host else by_label.get(_label(root), [])
-        for host in sorted(hosts):
-            is_same = host == root or ('.' in host) != ('.' in root)
-            if is_same and by_host[host]:
-                result.setdefault(root, host)
-    return result
-
-
-def _label(name: str) -> str:
-    return name.partition('.')[0].lower()

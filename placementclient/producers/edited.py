@@ -101,9 +101,9 @@ class NamesEdit:
 
     def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
         present = {name for state in states for name in self._names(state)}
-        kind = self.facet.removesuffix('s')
+        verb = {'traits': 'has the trait', 'aggregates': 'is in the aggregate'}[self.facet]
         for name in sorted(self.removed - present):
-            sentence = f'No resource provider that is selected has the {kind} {name}'
+            sentence = f'No resource provider that is selected {verb} {name}'
             yield f'{sentence}{suggestion(name, present)}'
 
     def _names(self, state: ProviderState) -> frozenset[str]:

@@ -14,9 +14,10 @@ from placementclient.client import errors, microversion
 from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations import server_group
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, parse_request
-from placementclient.commands.framework import cloud_options, server_options
+from placementclient.commands.framework import cloud_options, server_options, service_lists
 from placementclient.commands.framework.document_command import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.commands.framework.places import Places
 from placementclient.model.catalog import COMPUTE_SERVICE, NOVA
 from placementclient.model.requests import CandidateRequest, Filter
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.insight.candidates.explanation import Explanation, Offer
     from placementclient.insight.candidates.group_hosts import GroupHosts
-    from placementclient.model.servers import HostAggregate
-    from placementclient.nova.server_request import NovaRequest
+    from placementclient.nova.server_parts import ServerRequest
+    from placementclient.nova.server_request import NovaRequest, Scheduling
     from placementclient.producers.inquiry import Unknown
 
 #: The lowest microversion at which Placement looks for candidates in nested providers.
@@ -36,6 +37,7 @@ _SERVER_OPTIONS = (
     *server_options.CLOUD,
     *server_options.SERVER,
     *server_options.ONE,
+    service_lists.PROJECTS,
     server_group.OPTION,
 )
 _PRINT_REQUEST = Flag(
@@ -47,31 +49,28 @@ _PRINT_REQUEST = Flag(
 class _ServerRequest(NamedTuple):
     """Nova's request for a server.
 
-    :ivar aggregates: the host aggregates of Nova, whose names replace UUIDs in the output
+    :ivar places: replaces IDs of aggregates and of the project by names in the output
     :ivar group_uuid: the server group of the server; None without one
     """
 
     nova_request: NovaRequest
-    aggregates: Sequence[HostAggregate]
+    places: Places
     group_uuid: str | None = None
 
 
 class _Question(NamedTuple):
     """The request to explain.
 
+    :ivar places: replaces IDs of aggregates by names in the output
     :ivar second: the request that Nova sends if the first one has no candidates; None: there is
         only one
     :ivar server: None if the operator has given the resources
     """
 
     first: CandidateRequest
+    places: Places
     second: CandidateRequest | None = None
     server: _ServerRequest | None = None
-
-    def replace_aggregate_uuids(self, text: str) -> str:
-        """Return a text with the names of zones and aggregates in place of UUIDs of aggregates."""
-        aggregates = self.server.aggregates if self.server else ()
-        return server_options.replace_aggregate_uuids(text, aggregates)
 
 
 class _Answer(NamedTuple):
@@ -221,10 +220,10 @@ class ExplainCandidate(DocumentCommand):
             lambda: owners.is_owner_required(snapshot),
             lambda name: snapshot.existing(name).uuid,
         )
-        first, second, server = question
+        first, places, second, server = question
         names = unknown_names.Names.from_snapshot(snapshot)
         for absent in unknown_names.absent(names, first):
-            self.log.warning(question.replace_aggregate_uuids(unknown_names.sentence(absent)))
+            self.log.warning(places.name(unknown_names.sentence(absent)))
         self.warn(service_faults.service_faults(snapshot, first))
         index = matching.snapshot_index(snapshot)
         result = explanation.explain(first, index, hosts=self.args.hosts)
@@ -250,7 +249,7 @@ class ExplainCandidate(DocumentCommand):
         """
         request = parse_request(client, self.args, find, is_whole=not self._is_server)
         if not self._is_server:
-            return _Question(request)
+            return _Question(request, Places(self))
         if request.groups or request.common.resources:
             raise UsageError('--flavor says what is asked for: leave out --resource, --group')
         server = self._make_server_request(is_owned())
@@ -258,7 +257,8 @@ class ExplainCandidate(DocumentCommand):
         if nova_request.impossible:
             raise BadArgument(f'Placement refuses the request: {nova_request.impossible}')
         requests = [part.restricted(request) for part in nova_request.requests]
-        return _Question(requests[0], requests[1] if len(requests) > 1 else None, server)
+        second = requests[1] if len(requests) > 1 else None
+        return _Question(requests[0], server.places, second, server)
 
     def _make_server_request(self, is_owned: bool | None) -> _ServerRequest:
         """Return Nova's request for the server or the flavor; warn of the parts that it lacks.
@@ -296,20 +296,33 @@ class ExplainCandidate(DocumentCommand):
         )
         scheduling = server_options.read_scheduling_options(self, server)
         groups = document[0].get('server_groups') or ()
-        return _ServerRequest(
-            scheduling.build_server_request(server, is_owned=is_owned),
-            scheduling.sources.aggregates or (),
-            next(iter(groups), None),
-        )
+        return self._build_request(scheduling, server, is_owned, next(iter(groups), None))
 
     def _request_flavor(self, is_owned: bool | None) -> _ServerRequest:
         """Return Nova's request for a server of the flavor of ``--flavor``."""
+        from placementclient.nova.server_parts import ServerRequest
+
         scheduling = server_options.read_scheduling_options(self)
         flavor = server_options.read_flavor(self, self.args.flavors, self.args.flavor)
-        return _ServerRequest(
-            scheduling.build_request(flavor, is_owned=is_owned),
-            scheduling.sources.aggregates or (),
-        )
+        return self._build_request(scheduling, ServerRequest(flavor), is_owned)
+
+    def _build_request(
+        self,
+        scheduling: Scheduling,
+        server: ServerRequest,
+        is_owned: bool | None,
+        group_uuid: str | None = None,
+    ) -> _ServerRequest:
+        """Return Nova's request for a server; the refusal of Nova names the project."""
+        from placementclient.nova.server_parts import Refusal
+
+        project = scheduling.parts['project'] or server.project
+        places = Places(self, scheduling.sources.aggregates, project)
+        try:
+            nova_request = scheduling.build_server_request(server, is_owned=is_owned)
+        except Refusal as reason:
+            raise Refusal(places.name(str(reason))) from None
+        return _ServerRequest(nova_request, places, group_uuid)
 
     def _make_text(self, answer: _Answer) -> Text:
         """Return the explanation as lines and as data."""
@@ -328,7 +341,7 @@ class ExplainCandidate(DocumentCommand):
             data['server_group'] = group_hosts._asdict()
         lines = explanations.lines(explanation, self.args.hosts, fallback, filters, group_hosts)
         names = self.used_client.names if self.used_client else {}
-        named = (question.replace_aggregate_uuids(line) for line in lines)
+        named = (question.places.name(line) for line in lines)
         return Text(data, [wording.with_names(line, names) for line in named])
 
     def _read_group_hosts(self, group_uuid: str | None) -> GroupHosts | None:

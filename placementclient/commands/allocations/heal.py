@@ -101,10 +101,11 @@ class HealAllocation(ChangeCommand):
         """
         from placementclient.model.findings import Finding
         from placementclient.model.services import names_of_several_hosts
-        from placementclient.nova import service
+        from placementclient.nova import compute_hosts, service
 
         try:
-            return names_of_several_hosts(service.compute_nodes(self.client)), []
+            nodes = compute_hosts.read_compute_nodes(self.client)
+            return names_of_several_hosts(nodes), []
         except service.NoCompute as reason:
             if set(self.args.servers) <= {NOVA} or isinstance(reason, service.ServiceRefusal):
                 return None, [Finding('not known', 'the hosts of Nova', reason=str(reason))]

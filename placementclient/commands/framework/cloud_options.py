@@ -18,6 +18,7 @@ from placementclient.commands.framework import (
     server_options,
 )
 from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.places import Places
 from placementclient.model.catalog import NOVA
 
 if TYPE_CHECKING:
@@ -152,7 +153,8 @@ def apply_assumptions(
         )
         entries += assumptions.parse(disk.read_text(path), path, sources)
     result = assumptions.assumed(snapshot, entries)
-    for line in (*(f'assuming: {path}' for path in paths), *result.notes):
+    places = Places(command, how.sources.aggregates, how.parts['project'])
+    for line in (*(f'assuming: {path}' for path in paths), *map(places.name, result.notes)):
         (warn or command.log.warning)(line)
     return result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,12 @@ from placementclient.basis import errors
 from placementclient.basis.wording import listed, suggestion
 from placementclient.commands.framework import base, service_lists
 from placementclient.commands.framework.option import Flag, Option, group_options
+from placementclient.commands.framework.places import Places
 from placementclient.model.catalog import CYBORG, GLANCE, NEUTRON, NOVA
 
 if TYPE_CHECKING:
     from placementclient.model.network import Port
-    from placementclient.model.servers import Flavor, HostAggregate, Image, Server
+    from placementclient.model.servers import Flavor, Image, Server
     from placementclient.model.snapshots import Snapshot
     from placementclient.nova.images import Images
     from placementclient.nova.server_parts import ServerRequest
@@ -134,24 +135,6 @@ def read_scheduling_options(
     return Scheduling(settings(files), sources, parts)
 
 
-def replace_aggregate_uuids(text: str, aggregates: Iterable[HostAggregate]) -> str:
-    """Return a text with the names of zones and aggregates in place of UUIDs of aggregates."""
-    zones: dict[str, list[str]] = {}
-    for aggregate in aggregates:
-        if aggregate.zone:
-            zones.setdefault(aggregate.zone, []).append(aggregate.uuid)
-    names = {aggregate.uuid: aggregate.name for aggregate in aggregates}
-    for zone, uuids in zones.items():
-        # All its aggregates and no other: a project may have some of a zone.
-        all_uuids = '(?: or |,)'.join(map(re.escape, sorted(uuids)))
-        pattern = rf'(?:member of|aggregate) {all_uuids}(?! or |,\S)'
-        # A name may have anything in it.
-        text = f'zone {zone}'.join(re.split(pattern, text))
-    for uuid, name in names.items():
-        text = text.replace(uuid, name)
-    return text
-
-
 def _read_image(
     command: base.PlacementCommand, image: str | None, source: str | None
 ) -> Image | None:
@@ -258,6 +241,7 @@ def make_flavor_requests(
     from placementclient.nova.server_parts import Refusal
 
     scheduling = read_scheduling_options(command)
+    places = Places(command, scheduling.sources.aggregates, scheduling.parts['project'])
     names = unknown_names.Names.from_snapshot(snapshot)
     is_owned = owners.is_owner_required(snapshot)
     if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
@@ -272,7 +256,7 @@ def make_flavor_requests(
         try:
             request = scheduling.build_request(flavor, is_owned=is_owned)
         except Refusal as reason:
-            warn(f'{subject} Nova refuses it: {reason}')
+            warn(f'{subject} Nova refuses it: {places.name(str(reason))}')
             continue
         if request.impossible:
             warn(f'{subject} Placement refuses it: {request.impossible}')
@@ -282,8 +266,7 @@ def make_flavor_requests(
             warn(f'{subject} the number may be lower, as it leaves out {uncounted}')
         for absent in unknown_names.absent(names, request.first):
             sentence = unknown_names.sentence(absent)
-            aggregates = scheduling.sources.aggregates or ()
-            warn(f'{subject} {replace_aggregate_uuids(sentence, aggregates)}')
+            warn(f'{subject} {places.name(sentence)}')
         if request.first.common.resources or request.first.groups:
             yield flavor, request
         else:

@@ -129,6 +129,22 @@ def read_records(command: PlacementCommand, name: str, option: str | list[str] |
     return make_sources()[name].read(command, *list_places(option)) if option else None
 
 
+def read_names(command: PlacementCommand, option: str, source: ListSource[T]) -> T | None:
+    """Return the records of the option, else of the service of a live cloud, if it has them soon.
+
+    Names are not worth an error: ``None`` if no file and no service gives them.
+    """
+    from placementclient.nova import service
+
+    if place := vars(command.args).get(option):
+        return source.read(command, place)
+    if vars(command.args).get('snapshot'):
+        return None
+    with contextlib.suppress(errors.PlacementError):
+        return source.read(command, source.service, client=service.make_impatient(command.client))
+    return None
+
+
 @contextlib.contextmanager
 def suggest_option_without_nova(option: str) -> Iterator[None]:
     """Raise an error that suggests an option with a file if Nova cannot be asked."""
@@ -147,11 +163,11 @@ def note_cells_down(command: PlacementCommand) -> list[Finding]:
     """
     from placementclient.model.findings import Finding
     from placementclient.model.services import hosts_of_cells_down
-    from placementclient.nova import service
+    from placementclient.nova import compute_hosts, service
     from placementclient.render import findings
 
     try:
-        hosts = hosts_of_cells_down(service.computes(command.client))
+        hosts = hosts_of_cells_down(compute_hosts.read_compute_services(command.client))
     except service.NoCompute as failure:
         command.log.warning(f'Not known if all cells of Nova answer: {failure}')
         return [Finding('not known', 'the cells of Nova', reason=str(failure))]

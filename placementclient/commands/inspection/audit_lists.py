@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from placementclient.basis import errors
 from placementclient.commands.framework import base, cloud_options, server_options, service_lists
 from placementclient.commands.framework.option import Option, group_options
+from placementclient.commands.framework.places import Places
 from placementclient.model.catalog import IRONIC, KEYSTONE, NEUTRON, NOVA
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.insight.audit.checks import Audit
     from placementclient.insight.audit.cloud import Cloud
+    from placementclient.model.findings import Finding
     from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
     from placementclient.nova.ratios import ConfiguredRatio
@@ -178,7 +181,22 @@ def examine(
         earlier = cloud
         cloud, lists = read(is_reversed=True)
         audit = judge(cloud, earlier)
-    return cloud, audit, lists
+    named = [*_name_aggregates(command, cloud, audit.findings)]
+    return cloud, audit._replace(findings=named), lists
+
+
+def _name_aggregates(
+    command: base.PlacementCommand, cloud: Cloud, findings: Sequence[Finding]
+) -> Iterator[Finding]:
+    """Return findings; those about aggregates also with their names, if a list or Nova has them."""
+    places = Places(command, cloud.answers.scheduling.sources.aggregates)
+    for finding in findings:
+        aggregate, aggregates = (finding.facts.get(key) for key in ('aggregate', 'aggregates'))
+        uuids = {finding.subject, aggregate, *(aggregates or ())} & cloud.topology.members.keys()
+        if uuids and (names := places.find_names(uuids)):
+            yield replace(finding, facts={**finding.facts, 'aggregate_names': names})
+        else:
+            yield finding
 
 
 def _read(

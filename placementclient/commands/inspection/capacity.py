@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from placementclient.basis import errors
 from placementclient.commands.framework import base, cloud_options, server_options, service_lists
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.commands.framework.places import Places
 from placementclient.model.requests import CandidateRequest, Filter
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class ShowCapacity(base.Lister):
         server_options.FLAVORS,
         *server_options.CLOUD,
         *server_options.SERVER,
+        service_lists.PROJECTS,
         *_RESTRICTIONS,
         *cloud_options.OPTIONS,
         Flag(
@@ -154,9 +156,8 @@ class ShowCapacity(base.Lister):
         absent = [*unknown_names.absent(unknown_names.Names.from_snapshot(snapshot), request)]
         if wrong := [unknown_names.sentence(name) for name in absent if name.is_wrong]:
             raise errors.BadArgument('; '.join(wrong))
-        aggregates = absent and service_lists.read_records(self, 'aggregates', self.args.aggregates)
         for sentence in map(unknown_names.sentence, absent):
-            warn(server_options.replace_aggregate_uuids(sentence, aggregates or ()))
+            warn(Places(self).name(sentence))
         if shape is not None:
             return [(None, fits.GROUPED[by](topology, request, trees))]
         lines: list[tuple[str | None, Sequence[Fits]]] = []

@@ -107,12 +107,12 @@ class ReplaceProvider(ChangeCommand):
 
     def _check_compute_node(self, replacing: Replacing, source: str | None) -> None:
         """Refuse to join hosts that Nova, or a list of its compute nodes, tells apart."""
-        from placementclient.nova import service
+        from placementclient.nova import compute_hosts, service
         from placementclient.producers.replaced import check_compute_nodes
 
         try:
             nodes = service_lists.read_records(self, 'hypervisors', source)
-            nodes = service.compute_nodes(self.client) if nodes is None else nodes
+            nodes = compute_hosts.read_compute_nodes(self.client) if nodes is None else nodes
         except service.NoCompute as reason:
             if source is None and isinstance(reason, service.NoCatalog):
                 return

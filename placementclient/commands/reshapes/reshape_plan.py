@@ -48,11 +48,12 @@ def describe_computes(hosts: Sequence[str]) -> str:
 
 def find_running_computes(command: base.PlacementCommand, trees: Iterable[Change]) -> list[str]:
     """Return the hosts of some trees whose nova-compute is up; none if that is unknown."""
-    from placementclient.nova import service
+    from placementclient.nova import compute_hosts, service
 
     roots = [name for tree in trees for name in tree.roots.values()]
     try:
-        up = service.up_on(roots, service.computes(command.client))
+        services = compute_hosts.read_compute_services(command.client)
+        up = compute_hosts.find_running_computes(roots, services)
     except service.NoCompute as reason:
         command.log.info(f'It is not known whether nova-compute is up on these hosts: {reason}')
         return []

@@ -157,12 +157,6 @@ class Cloud:
             *(name for state in states for name in state.inventories),
         }
 
-    def name_aggregates(self, uuids: Collection[str]) -> dict[str, list[str]]:
-        """Return the fact with the names of aggregates; none where no list has them."""
-        listed = self.answers.scheduling.sources.aggregates or ()
-        names = sorted(aggregate.name for aggregate in listed if aggregate.uuid in uuids)
-        return {'aggregate_names': names} if names else {}
-
     def states(self) -> Iterator[ProviderState]:
         """Return all providers, tree by tree."""
         return chain.from_iterable(self.topology.trees.values())

@@ -82,8 +82,7 @@ def sharing_alone(cloud: Cloud) -> Iterator[Finding]:
     """A sharing provider is the only member of its aggregates."""
     for state in filter(is_sharing, cloud.states()):
         if state.aggregates and _is_alone(cloud, state):
-            facts = _shared(state) | cloud.name_aggregates(state.aggregates)
-            yield cloud.finding(state, facts, None, f'{_JOIN} for each of them')
+            yield cloud.finding(state, _shared(state), None, f'{_JOIN} for each of them')
 
 
 def aggregate_of_one(cloud: Cloud) -> Iterator[Finding]:
@@ -91,7 +90,7 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Finding]:
     for aggregate, members in sorted(cloud.topology.members.items()):
         if len(members) == 1 and not (is_sharing(members[0]) and _is_alone(cloud, members[0])):
             remedy = advice('aggregate', 'remove', members[0].reference, aggregate)
-            facts = {'provider': members[0].name, **cloud.name_aggregates([aggregate])}
+            facts = {'provider': members[0].name}
             roots = (members[0].provider.root_uuid,)
             yield make_finding(aggregate, facts, roots, remedy, _SINGLE)
 

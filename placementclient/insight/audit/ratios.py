@@ -97,11 +97,7 @@ def _among_hosts(
             for ratio in group.hosts[uuid]:
                 if group.usual is not None and ratio.value != group.usual:
                     told.add((uuid, name))
-                    facts = {
-                        'others': group.usual,
-                        'aggregate': group.aggregate,
-                        **cloud.name_aggregates([group.aggregate]),
-                    }
+                    facts = {'others': group.usual, 'aggregate': group.aggregate}
                     yield _finding(cloud, ratio, group.usual, facts)
 
 
@@ -121,11 +117,7 @@ def _tied(cloud: Cloud, group: _Group) -> Finding:
     names = defaultdict[str, list[str]](list)
     for uuid, values in group.values.items():
         names[', '.join(map(str, sorted(values)))].append(cloud.name(uuid))
-    facts = {
-        'resource_class': group.resource_class,
-        'ratios': dict(names),
-        **cloud.name_aggregates([group.aggregate]),
-    }
+    facts = {'resource_class': group.resource_class, 'ratios': dict(names)}
     return make_finding(group.aggregate, facts, tuple(group.hosts), None, _TIED)
 
 

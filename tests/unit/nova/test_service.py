@@ -2,45 +2,14 @@
 """The compute service: asked page by page, and only where a catalog names it."""
 
 import itertools
-import json
 import time
-from typing import Any
 
 import pytest
-import requests
 from keystoneauth1 import exceptions
 
 from placementclient.client.http import Client
-from placementclient.model.services import ComputeService
 from placementclient.nova import service
-
-
-class Answer:
-    """What a request is answered."""
-
-    def __init__(self, body):
-        self.status_code, self.reason = (body, 'No') if isinstance(body, int) else (200, 'OK')
-        self.content = body if isinstance(body, bytes) else json.dumps(body).encode()
-
-
-class Session:
-    """A session with a catalog, and recorded answers."""
-
-    def __init__(self, *answers):
-        self.auth = self
-        self.session = requests.Session()
-        self._answers = list(answers)
-        self.requests: list[tuple[str, dict[str, Any]]] = []
-
-    def get_access(self, session):
-        """What only plugins of Keystone have."""
-
-    def get(self, url, **settings):
-        self.requests.append((url, settings))
-        answer = self._answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return Answer(answer)
+from tests.unit.nova.sessions import Session
 
 
 def test_all_pages_are_read():
@@ -256,43 +225,6 @@ def test_a_whole_server_is_asked_at_the_newest_microversion():
     for is_whole in (True, False):
         assert service.server(Client(session), 's', is_whole=is_whole) == [{'id': 's'}]
     assert [settings['microversion'] for _, settings in session.requests] == ['latest', '2.59']
-
-
-def test_compute_services_are_asked_once_with_a_short_timeout():
-    record = {'id': 's', 'host': 'gpu1', 'state': 'up', 'status': 'enabled'}
-    session = Session({'services': [record]})
-    assert service.computes(Client(session)) == [ComputeService('gpu1', 'enabled', 'up', id='s')]
-    [(url, settings)] = session.requests
-    assert url == '/os-services?binary=nova-compute'
-    assert settings['endpoint_filter'] == {'service_type': 'compute'}
-    assert (settings['connect_retries'], settings['timeout']) == (0, 10)
-
-
-@pytest.mark.parametrize('answer', [403, 404, {'services': [{'host': 1}]}, {'other': []}])
-def test_whoever_cannot_tell_is_no_compute_service(answer):
-    with pytest.raises(service.NoCompute):
-        service.computes(Client(Session(answer)))
-
-
-@pytest.mark.parametrize(
-    ('roots', 'hosts', 'expected'),
-    [
-        (['gpu1', 'gpu2'], {'gpu1': 'up', 'gpu2': 'down'}, {'gpu1': 'gpu1'}),
-        (['gpu1.lab.test'], {'gpu1': 'up'}, {'gpu1.lab.test': 'gpu1'}),
-        (['gpu1'], {'GPU1.lab.test': 'up'}, {'gpu1': 'GPU1.lab.test'}),
-        # The host of that very name is the one, though it is down.
-        (['gpu1'], {'gpu1': 'down', 'gpu1.lab.test': 'up'}, {}),
-        # A host that is another root of the plan is not this one.
-        (['gpu1', 'gpu1.lab.test'], {'gpu1': 'up'}, {'gpu1': 'gpu1'}),
-        # Two domains are two hosts.
-        (['gpu1.a.test'], {'gpu1.b.test': 'up'}, {}),
-        (['10.0.0.1'], {'10.0.0.2': 'up'}, {}),
-        (['pool'], {}, {}),
-    ],
-)
-def test_running_computes_are_matched_to_hosts_by_full_or_short_name(roots, hosts, expected):
-    services = [ComputeService(host, 'enabled', state) for host, state in hosts.items()]
-    assert service.up_on(roots, services) == expected
 
 
 DELETED = {'id': 'a', 'status': 'DELETED'}

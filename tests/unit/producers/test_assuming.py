@@ -80,7 +80,7 @@ def test_providers_get_what_is_given_and_keep_the_rest():
     assert host.traits == {'CUSTOM_FAST'}
     assert result.snapshot.providers['nfs'] == small().providers['nfs']
     assert result.notes == [
-        'assume.yaml:1: No resource provider that is selected has the aggregate '
+        'assume.yaml:1: No resource provider that is selected is in the aggregate '
         '1d2cbb0a-7f0f-4a6b-9a3c-0c5f27c0b9aa',
     ]
 

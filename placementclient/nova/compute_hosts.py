@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nova-computes and the compute nodes that Nova has, also in a maintenance window."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeVar
+
+from placementclient.basis.errors import BadFile
+from placementclient.client.http import Client
+from placementclient.model.services import ComputeService, Hypervisor
+from placementclient.nova import host_records, service
+
+T = TypeVar('T')
+
+
+def read_compute_services(client: Client) -> list[ComputeService]:
+    """Return all nova-compute services, up or down.
+
+    :raises NoCompute: if Nova does not list them within a few seconds
+    """
+    return _read(client, service.compute_services, host_records.compute_services)
+
+
+def read_compute_nodes(client: Client) -> list[Hypervisor]:
+    """Return all compute nodes of Nova's database.
+
+    :raises NoCompute: if Nova does not list them within a few seconds
+    """
+    return _read(client, service.hypervisors, host_records.hypervisors)
+
+
+def _read(
+    client: Client, listed: service.ServiceList, parse: Callable[[Any, str], list[T]]
+) -> list[T]:
+    try:
+        return parse(listed(service.make_impatient(client)), 'Nova')
+    except BadFile as reason:
+        raise service.ServiceRefusal(str(reason)) from None
+
+
+def find_running_computes(
+    roots: Collection[str], services: Iterable[ComputeService]
+) -> dict[str, str]:
+    """Return the roots whose nova-compute is up, each with the name of its host.
+
+    The host has the name of the root; else the same name without the domain, which one of them has.
+    """
+    by_host = {service.host: service.is_up for service in services}
+    by_label = defaultdict[str, list[str]](list)
+    for host in by_host.keys() - set(roots):
+        by_label[_label(host)].append(host)
+    running: dict[str, str] = {}
+    for root in roots:
+        hosts = [root] if root in by_host else by_label.get(_label(root), [])
+        for host in sorted(hosts):
+            is_same = host == root or ('.' in host) != ('.' in root)
+            if is_same and by_host[host]:
+                running.setdefault(root, host)
+    return running
+
+
+def _label(name: str) -> str:
+    """Return the name of a host without its domain, in small letters."""
+    return name.partition('.')[0].lower()
