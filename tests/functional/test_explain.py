@@ -242,7 +242,7 @@ def test_an_aggregate_has_the_name_by_which_it_was_asked_for(placement, monkeypa
     aggregates = [{'uuid': RACK, 'name': 'rack7', 'hosts': []}]
     monkeypatch.setattr('placementclient.nova.service.aggregates', lambda client: aggregates)
     result = placement('allocation candidate explain --resource VCPU=99 --member-of rack7')
-    assert (result.status, f'{RACK} (rack7)' in result.stdout) == (4, True), result.stdout
+    assert (result.status, 'member of rack7' in result.stdout) == (4, True), result.stdout
 
 
 def test_explain_says_where_it_shows_one_of_several_conflicts(placement, where):
