@@ -254,9 +254,9 @@ def compare_devices(n: int) -> Read:
     rows = [
         Device('gpu1', f'{i:04x}:81:00.1', '0000:81:00.0', *kinds, uuid(i), 'pci') for i in range(n)
     ]
-    specs = {'': device_spec.parse('{"address": {"bus": "[0-9a-f]*"}}', 'spec')}
+    specs = {'': device_spec.parse_entries('{"address": {"bus": "[0-9a-f]*"}}', 'spec')}
     snapshot = tree(())
-    return lambda: list(additions.of_devices(rows, specs, snapshot))
+    return lambda: list(additions.build_additions(rows, specs, snapshot))
 
 
 def compare_cells(n: int) -> Read:
@@ -265,8 +265,8 @@ def compare_cells(n: int) -> Read:
     snapshot = tree(servers, n)
     host = HostFacts('gpu1', 'f', tuple(Domain(s, 'd', (), frozenset({0})) for s in servers))
     return lambda: (
-        list(assignments.of_cells([host], snapshot)),
-        list(assignments.of_mediated_devices([host], snapshot, default='VCPU')),
+        list(assignments.assign_cells([host], snapshot)),
+        list(assignments.assign_mediated_devices([host], snapshot, default='VCPU')),
     )
 
 
@@ -276,14 +276,14 @@ def compare_pinned(n: int) -> Read:
     servers = {uuid(i): Server(uuid(i), flavor=flavor) for i in range(n)}
     moves = [ServerMigration(uuid(i), 'running', uuid(n + i)) for i in range(n)]
     snapshot = tree(uuid(i) for i in range(2 * n))
-    return lambda: list(pinned.of_servers(servers, 's.json', snapshot, moves))
+    return lambda: list(pinned.assign_pinned_servers(servers, 's.json', snapshot, moves))
 
 
 def read_pins(n: int) -> Read:
     """A server of many pinned CPUs."""
     pins = "<vcpupin vcpu='0' cpuset='0-8191,^7'/>" * n
     content = domain(uuid(1), inside=f'<cputune>{pins}</cputune>').encode()
-    return lambda: libvirt.domain(content, 'd.xml')
+    return lambda: libvirt.parse_domain(content, 'd.xml')
 
 
 def candidates(n: int) -> dict[str, Any]:
@@ -341,7 +341,7 @@ def answer_reader(ask: Callable[[Client], object], answer: Callable[[int], objec
 
 def plan(n: int) -> Read:
     """A reshape of many hosts."""
-    spec = specifications.from_document(specified(2), 'spec.yaml')
+    spec = specifications.convert_specification(specified(2), 'spec.yaml')
     live = used(cloud(hosts=n, servers=0))
     return lambda: planner.plan_reshape(live, spec, (), allow_inferred=True)
 

@@ -64,7 +64,7 @@ def cloud(hosts: int) -> Snapshot:
 def reshape_spec() -> Spec:
     """VGPU to one child for each of eight functions."""
     names = [f'{{root}}_pci_0000_{number:02x}_00_0' for number in range(CHILDREN)]
-    return specifications.from_document(
+    return specifications.convert_specification(
         {
             'trees': {'name': ['compute-*'], 'class': ['VGPU']},
             'providers': [{'name': name, 'traits': ['OWNER_NOVA']} for name in names],

@@ -112,7 +112,7 @@ def planned(snapshot: Snapshot) -> Plan:
             for name in names
         ],
     }
-    spec = specifications.from_document(document, 'benchmark')
+    spec = specifications.convert_specification(document, 'benchmark')
     return planner.plan_reshape(snapshot, spec, allow_inferred=True)
 
 

@@ -94,7 +94,9 @@ device_spec = [{"vendor_id": "10de", "traits": "CUSTOM_A40",
   "address": {"domain": "0000", "bus": ".*", "slot": "0[0-9]", "function": "1"}}]
 """
 PLAN = planner.plan_reshape(
-    disk.read_snapshot(str(CLOUD)), specifications.from_document(SPEC, 'spec'), skip_infeasible=True
+    disk.read_snapshot(str(CLOUD)),
+    specifications.convert_specification(SPEC, 'spec'),
+    skip_infeasible=True,
 )
 
 
@@ -182,15 +184,15 @@ GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'nodes': (document_with(host_records.nodes), [of_json({'nodes': [NODE]})]),
     'ports': (document_with(host_records.ports), [of_json({'ports': [PORT]})]),
     'devices': (
-        text_with(devices.parse),
+        text_with(devices.parse_devices),
         [separated(','), separated('\t'), XML.encode(), of_json([DEVICE])],
     ),
     'device spec': (
-        text_with(device_spec.parse),
+        text_with(device_spec.parse_entries),
         [CONF.encode(), of_json({'vendor_id': '8086', 'address': '0000:81:00.0'})],
     ),
     'host facts': (
-        archive.read,
+        archive.read_host,
         [tar(), gzip.compress(tar(), mtime=0), bz2.compress(tar()), lzma.compress(tar())],
     ),
 }

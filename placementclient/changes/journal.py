@@ -228,12 +228,12 @@ def open_journal(path: str, identity: str, *, backward: bool = False) -> Iterato
     :raises JournalLocked: if another process has it open
     :raises errors.BadFile: if it belongs to another plan, or cannot be read or written
     """
-    with system.explained(path):
+    with system.explain_errors(path):
         descriptor = system.open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
-        with system.explained(path):
+        with system.explain_errors(path):
             if not _has_locked(descriptor, path):
-                raise JournalLocked(path, system.lock_holder(descriptor))
+                raise JournalLocked(path, system.find_lock_holder(descriptor))
             journal = _start_journal(JournalFile(path, descriptor), identity, backward)
         yield journal
         journal.write_beginning()

@@ -64,7 +64,7 @@ class _LogFile(logging.FileHandler):
     def _open(self) -> TextIOWrapper:
         from placementclient.files import system
 
-        with system.explained(self.baseFilename):
+        with system.explain_errors(self.baseFilename):
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
             return open(system.open_named(self.baseFilename, flags), 'a', encoding='utf-8')
 

@@ -80,7 +80,7 @@ def _check_number(text: str, mark: Any) -> None:
         )
 
 
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> MarkedDict:
+def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> MarkedDict:
     loader.flatten_mapping(node)
     result = MarkedDict()
     result.places = {}
@@ -94,13 +94,13 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> MarkedDict:
         if key in result:
             raise _make_yaml_error(f'{key} is there twice', key_node.start_mark)
         result[key] = loader.construct_object(value_node, deep=True)
-        result.places[key] = _place(key_node.start_mark)
+        result.places[key] = _find_place(key_node.start_mark)
     return result
 
 
-def _sequence(loader: _Loader, node: yaml.SequenceNode) -> MarkedList:
+def _construct_sequence(loader: _Loader, node: yaml.SequenceNode) -> MarkedList:
     result = MarkedList(loader.construct_object(item, deep=True) for item in node.value)
-    result.places = {index: _place(item.start_mark) for index, item in enumerate(node.value)}
+    result.places = {index: _find_place(item.start_mark) for index, item in enumerate(node.value)}
     return result
 
 
@@ -108,12 +108,12 @@ def _make_yaml_error(problem: str, mark: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
 
-def _place(mark: Any) -> Place:
+def _find_place(mark: Any) -> Place:
     return mark.line + 1, mark.column + 1
 
 
-_Loader.add_constructor('tag:yaml.org,2002:map', _mapping)
-_Loader.add_constructor('tag:yaml.org,2002:seq', _sequence)
+_Loader.add_constructor('tag:yaml.org,2002:map', _construct_mapping)
+_Loader.add_constructor('tag:yaml.org,2002:seq', _construct_sequence)
 # JSON needs no full stop in a number with an exponent.
 _EXPONENT = re.compile('-?[0-9]e[-+][0-9]+$')
 _Loader.add_implicit_resolver('tag:yaml.org,2002:float', _EXPONENT, '-0123456789')
@@ -128,7 +128,7 @@ class Faults:
         self.errors: list[errors.BadFile] = []
 
     @contextlib.contextmanager
-    def collected(self) -> Iterator[None]:
+    def collect(self) -> Iterator[None]:
         """Collect a fault in this block and continue."""
         try:
             yield
@@ -180,7 +180,7 @@ class Cursor:
             are = 'are' if len(missing) > 1 else 'is'
             faults.errors.append(self.error(f'{" and ".join(missing)} {are} missing'))
         for key, cursor in inside.items():
-            with faults.collected():
+            with faults.collect():
                 result[key] = readers[key](cursor)
         faults.raise_any()
         return result
@@ -192,7 +192,7 @@ class Cursor:
         prefix = f'{self.name}.' if self.name else ''
         inside = {}
         for key, value in self.value.items():
-            cursor = Cursor(value, self.path, f'{prefix}{key}', *self._place_of(key))
+            cursor = Cursor(value, self.path, f'{prefix}{key}', *self._find_key_place(key))
             if not isinstance(key, str):
                 raise cursor.error(f'the key {key!r} has to be a text: quote it')
             inside[key] = cursor
@@ -216,13 +216,13 @@ class Cursor:
         if not isinstance(self.value, list | tuple):
             raise self.error('has to be a list')
         for index, value in enumerate(self.value):
-            yield Cursor(value, self.path, f'{self.name}[{index}]', *self._place_of(index))
+            yield Cursor(value, self.path, f'{self.name}[{index}]', *self._find_key_place(index))
 
     def sequence(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
         """Return the items of a sequence, parsed by a reader."""
         faults, result = Faults(), []
         for item in self.items():
-            with faults.collected():
+            with faults.collect():
                 result.append(read(item))
         faults.raise_any()
         return tuple(result)
@@ -233,26 +233,26 @@ class Cursor:
         """Return the values of a mapping by resource class, each parsed by a reader."""
         faults, result = Faults(), {}
         for name, item in (self.mapping() if inside is None else inside).items():
-            with faults.collected():
+            with faults.collect():
                 result[replace(item, value=name).symbol()] = read(item)
         faults.raise_any()
         return result
 
-    def inside(self, *keys: str | int) -> Cursor:
+    def descend(self, *keys: str | int) -> Cursor:
         """Return the value at some nested keys, or the nearest existing one."""
         if not keys:
             return self
         if isinstance(self.value, list) and isinstance(keys[0], str):
             for item in self.items():  # a list of mappings stands for one mapping
                 if isinstance(item.value, Mapping) and keys[0] in item.value:
-                    return item.inside(*keys)
+                    return item.descend(*keys)
         try:
             value = self.value[keys[0]]
         except (KeyError, IndexError, TypeError):
             return self
         step = f'[{keys[0]}]' if isinstance(keys[0], int) else f'.{keys[0]}'
         name = (self.name + step).removeprefix('.')
-        return Cursor(value, self.path, name, *self._place_of(keys[0])).inside(*keys[1:])
+        return Cursor(value, self.path, name, *self._find_key_place(keys[0])).descend(*keys[1:])
 
     def text(self) -> str:
         if not isinstance(self.value, str):
@@ -271,13 +271,13 @@ class Cursor:
             raise self.error(
                 f'{text[:20]}… has {len(text)} characters, at most {_LONGEST_SYMBOL} are allowed'
             )
-        return self._matching(_SYMBOL.fullmatch(text) is not None, 'A-Z, 0-9 and _ only')
+        return self._require(_SYMBOL.fullmatch(text) is not None, 'A-Z, 0-9 and _ only')
 
     def symbols(self) -> tuple[str, ...]:
         return self.sequence(Cursor.symbol)
 
     def uuid(self) -> str:
-        return self._matching(is_uuid(self.text()), 'a UUID').lower()
+        return self._require(is_uuid(self.text()), 'a UUID').lower()
 
     def boolean(self) -> bool:
         if not isinstance(self.value, bool):
@@ -287,30 +287,30 @@ class Cursor:
     def integer(self, least: int, most: int) -> int:
         if type(self.value) is not int:
             raise self.error('has to be an integer')
-        return self._between(self.value, least, most)
+        return self._require_range(self.value, least, most)
 
     def number(self, least: float, most: float) -> float:
         if type(self.value) not in (int, float):
             raise self.error('has to be a number')
-        return float(self._between(self.value, least, most))
+        return float(self._require_range(self.value, least, most))
 
-    def _between(self, number: _Number, least: _Number, most: _Number) -> _Number:
+    def _require_range(self, number: _Number, least: _Number, most: _Number) -> _Number:
         if not least <= number <= most:
             raise self.error(f'has to be from {least} to {most}')
         return number
 
-    def _matching(self, matches: bool, what: str) -> str:
+    def _require(self, matches: bool, what: str) -> str:
         if not matches:
             raise self.error(f'{self.value!r} has to be {what}')
         return str(self.value)
 
-    def _place_of(self, key: Any) -> tuple[int | None, int | None]:
+    def _find_key_place(self, key: Any) -> tuple[int | None, int | None]:
         places = getattr(self.value, 'places', {})
         line, column = places.get(key, (self.line, self.column))
         return line, column if self.column else None
 
 
-def read(text: str, path: str, *, columns: bool = False) -> Cursor:
+def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
     """Read a text, YAML or JSON; with columns, errors say the column too."""
     if not any(line.strip() and not line.lstrip().startswith('#') for line in text.splitlines()):
         raise errors.BadFile(path, 'is empty')
@@ -331,7 +331,7 @@ def read(text: str, path: str, *, columns: bool = False) -> Cursor:
         document = yaml.load(text, _Loader)  # noqa: S506 (it is a SafeLoader)
     except yaml.MarkedYAMLError as reason:
         problem, mark = describe_problem(reason)
-        raise make_error(problem, _place(mark) if mark else None) from None
+        raise make_error(problem, _find_place(mark) if mark else None) from None
     except (
         yaml.YAMLError, ArithmeticError, ValueError, LookupError, AttributeError, TypeError
     ) as reason:  # fmt: skip

@@ -29,7 +29,7 @@ def read_declared(cursor: Cursor) -> DeclaredProvider:
 
 def read_inventories(cursor: Cursor) -> dict[str, InventoryFields]:
     """Return the given fields of inventories, by class."""
-    return in_order(cursor.entries(inventory_fields))
+    return sort_keys(cursor.entries(read_inventory_fields))
 
 
 #: The readers of the fields of a provider, in all files.
@@ -58,25 +58,25 @@ def read_provider(item: Cursor) -> ProviderSpec:
                 'parent': lambda at: read_template(at, ('root', 'source')),
                 **_CONTENT,
                 'uuid': Cursor.uuid,
-                'whole': lambda at: at.sequence(_read_whole_field),
+                'whole': lambda at: at.sequence(_read_field_name),
             },
             ['name'],
         )
     )
     if SOURCE in (entry.parent or '') and SOURCE not in entry.name:
-        raise item.inside('parent').error('{source} has no meaning if name lacks it')
+        raise item.descend('parent').error('{source} has no meaning if name lacks it')
     if entry.uuid is not None and has_placeholder(entry.name):
-        raise item.inside('uuid').error('is for one provider, but the name has a placeholder')
+        raise item.descend('uuid').error('is for one provider, but the name has a placeholder')
     return entry
 
 
-def _read_whole_field(cursor: Cursor) -> str:
+def _read_field_name(cursor: Cursor) -> str:
     if (name := cursor.text()) not in _CONTENT:
         raise cursor.error(f'has to be one of {", ".join(_CONTENT)}')
     return name
 
 
-def whole_providers(
+def flatten_trees(
     trees: Sequence[DeclaredProvider], keys: Sequence[Keys], parent: str | None = None
 ) -> Iterator[tuple[ProviderSpec, Keys]]:
     """Return the entries that declared trees stand for, parents first.
@@ -100,20 +100,20 @@ def whole_providers(
         )
         yield entry, at
         below = [(*at, 'children', index) for index in range(len(tree.children))]
-        yield from whole_providers(tree.children, below, tree.name)
+        yield from flatten_trees(tree.children, below, tree.name)
 
 
 def read_additions(cursor: Cursor) -> tuple[Addition, ...]:
     """Read the list of ``additions``."""
     names: set[str] = set()
 
-    def addition(item: Cursor) -> Addition:
+    def read_addition(item: Cursor) -> Addition:
         fields = item.fields(
             {
                 'resource_provider': lambda at: normalized(read_template(at, ('root',))),
                 'parent': lambda at: read_template(at, ('root',)),
                 **_CONTENT,
-                'consumers': _added,
+                'consumers': _read_allocations,
             },
             ['resource_provider', 'inventories'],
         )
@@ -124,23 +124,23 @@ def read_additions(cursor: Cursor) -> tuple[Addition, ...]:
         for uuid, amounts in entry.consumers.items():
             for name in amounts:
                 if name not in entry.inventories:
-                    raise item.inside('consumers', uuid, name).error(
+                    raise item.descend('consumers', uuid, name).error(
                         f'{name} is not in inventories'
                     )
         return entry
 
-    return cursor.sequence(addition)
+    return cursor.sequence(read_addition)
 
 
-def _added(cursor: Cursor) -> dict[str, dict[str, int]]:
+def _read_allocations(cursor: Cursor) -> dict[str, dict[str, int]]:
     amounts = {
         replace(item, value=uuid).uuid(): item.entries(lambda at: at.integer(1, UNLIMITED))
         for uuid, item in cursor.mapping().items()
     }
-    return in_order({uuid: in_order(resources) for uuid, resources in amounts.items()})
+    return sort_keys({uuid: sort_keys(resources) for uuid, resources in amounts.items()})
 
 
-def inventory_fields(cursor: Cursor) -> InventoryFields:
+def read_inventory_fields(cursor: Cursor) -> InventoryFields:
     """Return the given fields of one inventory.
 
     :raises errors.BadFile: if one is unknown, or its value cannot be
@@ -150,11 +150,11 @@ def inventory_fields(cursor: Cursor) -> InventoryFields:
         'reserved': lambda at: at.integer(0, UNLIMITED),
         'allocation_ratio': lambda at: at.number(0.0, LARGEST_RATIO),
     }
-    fields: InventoryFields = in_order(cursor.fields(readers))  # type: ignore[assignment]
+    fields: InventoryFields = sort_keys(cursor.fields(readers))  # type: ignore[assignment]
     return fields
 
 
-def in_order(values: Mapping[str, _T]) -> dict[str, _T]:
+def sort_keys(values: Mapping[str, _T]) -> dict[str, _T]:
     """Return a mapping in the order of its keys: equal specifications are equal bytes in a plan."""
     return dict(sorted(values.items()))
 

@@ -31,7 +31,7 @@ _KINDS = {
 _ENVELOPE = msgspec.json.Decoder(Envelope | list | str | float | bool | None)
 
 
-def kind_of(content: bytes) -> str | None:
+def detect_kind(content: bytes) -> str | None:
     """Return the kind of a file of this package by its beginning; ``None`` for any other."""
     kinds = (kind for format, kind in _KINDS.items() if format.encode() in content[:100])
     return next(kinds, None)
@@ -88,13 +88,13 @@ class FileSource:
         except msgspec.DecodeError as reason:
             byte = _BYTE.search(str(reason))
             offset = int(byte[1]) if byte else len(self.content if item is None else bytes(item))
-            line = self._line(item, offset)
+            line = self._find_line(item, offset)
             raise errors.BadFile(self.path, 'damaged or not complete', line) from None
 
     def error(self, reason: str, item: msgspec.Raw | None = None) -> errors.BadFile:
-        return errors.BadFile(self.path, reason, None if item is None else self._line(item, 0))
+        return errors.BadFile(self.path, reason, None if item is None else self._find_line(item, 0))
 
-    def _line(self, item: msgspec.Raw | None, offset: int) -> int:
+    def _find_line(self, item: msgspec.Raw | None, offset: int) -> int:
         # The position is searched only now; an earlier equal item would have been refused before.
         begin = 0 if item is None else self.content.find(bytes(item))
         return self.content.count(b'\n', 0, begin + offset) + 1

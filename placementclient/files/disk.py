@@ -21,7 +21,7 @@ from placementclient.basis import errors
 from placementclient.basis.printable import printable
 from placementclient.basis.wording import listed, unsteady
 from placementclient.files import cursors, snapshots, system
-from placementclient.files.decoding import FileSource, kind_of
+from placementclient.files.decoding import FileSource, detect_kind
 from placementclient.files.documents import json_text, yaml_text
 from placementclient.model.snapshots import Snapshot
 
@@ -56,19 +56,19 @@ _ROW = re.compile('[0-9a-fA-F-]{32,36} ')
 
 def read_text(path: str, most: int = TYPED) -> str:
     """Return the text of a UTF-8 file, which may be compressed with gzip, up to a size in bytes."""
-    return as_text(read_bytes(path, most), path)
+    return decode_text(read_bytes(path, most), path)
 
 
-def as_text(content: bytes, path: str) -> str:
-    if kind := kind_of(content):
+def decode_text(content: bytes, path: str) -> str:
+    if kind := detect_kind(content):
         raise errors.BadFile(path, f'is a {kind}; this option needs another kind of file')
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise errors.BadFile(path, _encoding_fault(content)) from None
+        raise errors.BadFile(path, _describe_encoding(content)) from None
 
 
-def _encoding_fault(content: bytes) -> str:
+def _describe_encoding(content: bytes) -> str:
     """Return what is wrong with a text that is not UTF-8, and the command that converts it."""
     is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     encoding = 'UTF-16' if is_wide else 'ISO-8859-1'
@@ -80,7 +80,7 @@ def write_text(path: str, text: str, mode: int = _PRIVATE) -> None:
     """Write a text, as :func:`write_snapshot` does; on a terminal, escape control characters."""
     if path == STANDARD and sys.stdout.isatty():
         text = printable(text)
-    with written(path, mode) as stream:
+    with open_output(path, mode) as stream:
         stream.write(text.encode())
 
 
@@ -93,7 +93,7 @@ def write_document(path: str, document: Any) -> None:
 def read_document(path: str) -> Any:
     """Return a document of JSON or YAML, as OpenStackClient and the APIs print lists."""
     content = read_bytes(path, TYPED)
-    text, source = as_text(content, path), FileSource(path, content, 'document')
+    text, source = decode_text(content, path), FileSource(path, content, 'document')
     if text.count('{') + text.count('[') > _MOST_OBJECTS:
         raise errors.BadFile(path, f'has more than {_MOST_OBJECTS} objects and lists')
     try:
@@ -107,7 +107,7 @@ def read_document(path: str) -> Any:
                 raise errors.BadFile(path, f'{form}, {_NO_DOCUMENT}') from None
         # Also of files for which YAML has the better error: with its line.
         try:
-            return cursors.read(text, path).value
+            return cursors.parse_document(text, path).value
         except errors.BadFile:
             if _ROW.match(text.lstrip()):
                 raise errors.BadFile(path, f'plain text, {_NO_DOCUMENT}') from None
@@ -133,29 +133,29 @@ def write_snapshot(path: str, snapshot: Snapshot) -> None:
 
     The file appears at once and whole, or not at all: then a file that was there stays.
     """
-    with written(path) as stream:
+    with open_output(path) as stream:
         stream.writelines(snapshots.encode(snapshot))
 
 
 def read_bytes(path: str, most: int) -> bytes:
     """Return the content of a file, decompressed, of a limited number of bytes."""
-    with system.explained(path), contextlib.ExitStack() as stack:
+    with system.explain_errors(path), contextlib.ExitStack() as stack:
         is_named = path != STANDARD
         raw = stack.enter_context(open(path, 'rb')) if is_named else sys.stdin.buffer
-        content = _beginning(raw, most)
+        content = _read_beginning(raw, most)
         # By its content: the name of a pipe has no ending.
         if content.startswith(_GZIP) and len(content) <= most:
             largest = max(_SMALL, _MOST_PACKED * len(content))
             packed = gzip.GzipFile(fileobj=io.BytesIO(content))
-            content = _beginning(packed, min(most, largest))
+            content = _read_beginning(packed, min(most, largest))
             if len(content) > largest:
                 raise errors.BadFile(path, 'is compressed as no file of this kind can be')
         if len(content) > most:
-            raise system.too_large(path, most)
+            raise system.make_size_error(path, most)
     return content.removeprefix(codecs.BOM_UTF8)
 
 
-def _beginning(stream: IO[bytes] | gzip.GzipFile, most: int) -> bytes:
+def _read_beginning(stream: IO[bytes] | gzip.GzipFile, most: int) -> bytes:
     """Return a stream, or a little more than a number of bytes of it."""
     content = io.BytesIO()
     while content.tell() <= most and (chunk := stream.read(_CHUNK)):
@@ -164,30 +164,30 @@ def _beginning(stream: IO[bytes] | gzip.GzipFile, most: int) -> bytes:
 
 
 @contextlib.contextmanager
-def written(path: str, mode: int = _PRIVATE) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    with system.explained(path):
+def open_output(path: str, mode: int = _PRIVATE) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    with system.explain_errors(path):
         if path == STANDARD:
-            with _compressed(sys.stdout.buffer, path) as stream:
+            with _compress_output(sys.stdout.buffer, path) as stream:
                 yield stream
             sys.stdout.buffer.flush()
             return
         # A link stays one, unless another user may have made it.
-        is_shared = system.others_may_write(os.path.dirname(path))
+        is_shared = system.is_writable_by_others(os.path.dirname(path))
         target = path if is_shared else os.path.realpath(path)
         if os.path.islink(target):
             raise errors.BadFile(path, system.PLANTED)
         if os.path.exists(target) and not os.path.isfile(target):
             # It cannot be replaced: a device, a pipe; or a directory, for which open() fails.
             descriptor = system.open_named(target, os.O_WRONLY)
-            with open(descriptor, 'wb') as device, _compressed(device, path) as stream:
+            with open(descriptor, 'wb') as device, _compress_output(device, path) as stream:
                 yield stream
             return
-        with system.replacing(target, mode) as raw, _compressed(raw, path) as stream:
+        with system.replace_file(target, mode) as raw, _compress_output(raw, path) as stream:
             yield stream
 
 
 @contextlib.contextmanager
-def _compressed(raw: Any, path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def _compress_output(raw: Any, path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Compress the output to a stream if the name of the file ends in ``.gz``."""
     if not path.endswith('.gz'):
         yield raw

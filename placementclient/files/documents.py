@@ -24,17 +24,17 @@ def json_text(document: Any) -> str:
 
 def yaml_text(document: Any) -> str:
     """Return the same as YAML; its mappings are not changed meanwhile."""
-    return _yaml(document, '\n', '\n', {})[1:] + '\n'
+    return _format_value(document, '\n', '\n', {})[1:] + '\n'
 
 
-def _yaml(value: Any, mapping: str, items: str, cache: dict[tuple[int, str], str]) -> str:
+def _format_value(value: Any, mapping: str, items: str, cache: dict[tuple[int, str], str]) -> str:
     """Return what follows a colon or a hyphen, with the indentation of keys and of hyphens."""
     if isinstance(value, Mapping) and value:
         key = id(value), mapping
         if key in cache:
             return cache[key]
         text = ''.join(
-            f'{mapping}{_scalar(name)}:{_yaml(item, f"{mapping}  ", mapping, cache)}'
+            f'{mapping}{_format_scalar(name)}:{_format_value(item, f"{mapping}  ", mapping, cache)}'
             for name, item in value.items()
         )
         # Equal values of many providers, such as an inventory, are laid out once.
@@ -45,20 +45,20 @@ def _yaml(value: Any, mapping: str, items: str, cache: dict[tuple[int, str], str
         inner = f'{items}  '
         # The content of an item begins behind its hyphen.
         return ''.join(
-            f'{items}- {_yaml(item, inner, inner, cache).removeprefix(inner).lstrip(" ")}'
+            f'{items}- {_format_value(item, inner, inner, cache).removeprefix(inner).lstrip(" ")}'
             for item in value
         )
     if isinstance(value, Mapping | list | tuple):
         return ' {}' if isinstance(value, Mapping) else ' []'
-    return f' {_scalar(value)}'
+    return f' {_format_scalar(value)}'
 
 
 @functools.lru_cache(maxsize=1 << 16, typed=True)
-def _scalar(value: Any) -> str:
-    return _quoted(value) if isinstance(value, str) else _number(value)
+def _format_scalar(value: Any) -> str:
+    return _format_text(value) if isinstance(value, str) else _format_number(value)
 
 
-def _quoted(text: str) -> str:
+def _format_text(text: str) -> str:
     if _PLAIN.fullmatch(text):
         resolvers = [*RESOLVERS.get(text[0], ()), *RESOLVERS.get(None, ())]
         if not any(pattern.match(text) for _, pattern in resolvers):
@@ -68,7 +68,7 @@ def _quoted(text: str) -> str:
     return json_text(text)
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     text = json.dumps(value)
     # YAML requires a full stop before an exponent.
     return text if '.' in text else re.sub('(?<=[0-9])e', '.0e', text)

@@ -14,28 +14,28 @@ import msgspec
 _ORDERED = msgspec.json.Encoder(order='deterministic')
 
 
-def encoded(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     return _ORDERED.encode(value)
 
 
-def member(key: str, value: Any) -> bytes:
+def encode_member(key: str, value: Any) -> bytes:
     """Return a member of an object as one line."""
     return b'%b:%b' % (_ORDERED.encode(key), _ORDERED.encode(value))
 
 
-def builtins(record: msgspec.Struct) -> dict[str, Any]:
+def convert_to_json(record: msgspec.Struct) -> dict[str, Any]:
     """Return a record as JSON values: objects, lists, strings and numbers."""
     # Not to_builtins(), which leaves tuples: YAML has no word for them.
-    values: dict[str, Any] = msgspec.json.decode(encoded(record))
+    values: dict[str, Any] = msgspec.json.decode(encode_json(record))
     return values
 
 
-def opened(header: bytes, name: str, bracket: bytes) -> bytes:
+def open_object(header: bytes, name: str, bracket: bytes) -> bytes:
     """Return the first line of a file: the header, an object, whose last member follows."""
     return b'%b,"%b":%b\n' % (header[:-1], name.encode(), bracket)
 
 
-def separated(lines: Iterable[bytes]) -> Iterator[bytes]:
+def separate_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Return each item as a line; all but the last end with a comma."""
     before = None
     for line in lines:
@@ -46,16 +46,16 @@ def separated(lines: Iterable[bytes]) -> Iterator[bytes]:
         yield before + b'\n'
 
 
-def sealed(lines: Iterable[bytes]) -> Iterator[bytes]:
+def seal_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Return the lines of an open object, closed with a digest of them."""
     sha256 = hashlib.sha256()
     for line in lines:
         sha256.update(line)
         yield line
-    yield _end(f'sha256:{sha256.hexdigest()}')
+    yield _closing_line(f'sha256:{sha256.hexdigest()}')
 
 
-def digest(lines: Iterable[bytes | memoryview]) -> str:
+def compute_digest(lines: Iterable[bytes | memoryview]) -> str:
     sha256 = hashlib.sha256()
     for line in lines:
         sha256.update(line)
@@ -64,9 +64,9 @@ def digest(lines: Iterable[bytes | memoryview]) -> str:
 
 def is_sealed(content: bytes, expected: str) -> bool:
     """Return whether a file is, byte for byte, the one that was closed with a digest."""
-    end = _end(expected)
-    return content.endswith(end) and digest([memoryview(content)[: -len(end)]]) == expected
+    end = _closing_line(expected)
+    return content.endswith(end) and compute_digest([memoryview(content)[: -len(end)]]) == expected
 
 
-def _end(expected: str) -> bytes:
+def _closing_line(expected: str) -> bytes:
     return b'],"digest":"%b"}\n' % expected.encode()

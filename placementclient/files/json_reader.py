@@ -68,91 +68,91 @@ class JSONReader:
 
         :raises NotJSON: at the first character that is no part of JSON
         """
-        kind, part, start = self._next()
-        value = self._value(kind, part, start, 1)
+        kind, part, start = self._read_token()
+        value = self._read_value(kind, part, start, 1)
         if not _END.match(self._text, self._position):
-            raise NotJSON(self._place(self._position))
+            raise NotJSON(self._find_place(self._position))
         return value
 
-    def _next(self) -> tuple[str, str, int]:
+    def _read_token(self) -> tuple[str, str, int]:
         """Return the next token: its kind, its text and its position."""
         match = _TOKEN.match(self._text, self._position)
         if match is None or match.lastgroup is None:
-            raise NotJSON(self._place(self._position))
+            raise NotJSON(self._find_place(self._position))
         kind, part, self._position = match.lastgroup, match[match.lastgroup], match.end()
         start = self._position - len(part)
         if part not in ',:]}':
             self._weight += NODE_WEIGHT + len(part)
             if self._weight > MOST_WEIGHT:
-                raise self._fault('too large', self._place(start))
+                raise self._fault('too large', self._find_place(start))
         return kind, part, start
 
-    def _value(self, kind: str, part: str, start: int, level: int) -> Any:
+    def _read_value(self, kind: str, part: str, start: int, level: int) -> Any:
         if kind == 'text':
-            return self._string(part, start)
+            return self._read_string(part, start)
         if kind == 'word':
             return _WORDS[part]
         if kind == 'number':
             if len(part) > LONGEST_NUMBER:
-                raise self._fault(LONG_NUMBER, self._place(start))
+                raise self._fault(LONG_NUMBER, self._find_place(start))
             return loads(part)
         if level > MOST_LEVELS:
-            raise self._fault(NESTED, self._place(start))
+            raise self._fault(NESTED, self._find_place(start))
         if part == '{':
-            return self._mapping(level)
+            return self._read_mapping(level)
         if part == '[':
-            return self._sequence(level)
-        raise NotJSON(self._place(start))
+            return self._read_sequence(level)
+        raise NotJSON(self._find_place(start))
 
-    def _string(self, part: str, start: int) -> Any:
+    def _read_string(self, part: str, start: int) -> Any:
         if '\\' not in part:
             return part[1:-1]
         try:
             return loads(part)
         except ValueError:
-            raise NotJSON(self._place(start)) from None
+            raise NotJSON(self._find_place(start)) from None
 
-    def _mapping(self, level: int) -> MarkedDict:
+    def _read_mapping(self, level: int) -> MarkedDict:
         result = MarkedDict()
         result.places = {}
-        kind, part, start = self._next()
+        kind, part, start = self._read_token()
         while part != '}':
             if kind != 'text':
-                raise NotJSON(self._place(start))
-            key, place = self._string(part, start), self._place(start)
+                raise NotJSON(self._find_place(start))
+            key, place = self._read_string(part, start), self._find_place(start)
             if key in result:
                 raise self._fault(f'{key} is there twice', place)
-            self._expect(':')
-            result[key] = self._value(*self._next(), level + 1)
+            self._read_mark(':')
+            result[key] = self._read_value(*self._read_token(), level + 1)
             result.places[key] = place
-            if self._expect(',}') == '}':
+            if self._read_mark(',}') == '}':
                 break
-            kind, part, start = self._next()
+            kind, part, start = self._read_token()
             if part == '}':
-                raise NotJSON(self._place(start))
+                raise NotJSON(self._find_place(start))
         return result
 
-    def _sequence(self, level: int) -> MarkedList:
+    def _read_sequence(self, level: int) -> MarkedList:
         result = MarkedList()
         result.places = {}
-        kind, part, start = self._next()
+        kind, part, start = self._read_token()
         while part != ']':
-            result.places[len(result)] = self._place(start)
-            result.append(self._value(kind, part, start, level + 1))
-            if self._expect(',]') == ']':
+            result.places[len(result)] = self._find_place(start)
+            result.append(self._read_value(kind, part, start, level + 1))
+            if self._read_mark(',]') == ']':
                 break
-            kind, part, start = self._next()
+            kind, part, start = self._read_token()
         else:
             if result:
-                raise NotJSON(self._place(start))
+                raise NotJSON(self._find_place(start))
         return result
 
-    def _expect(self, marks: str) -> str:
-        kind, part, start = self._next()
+    def _read_mark(self, marks: str) -> str:
+        kind, part, start = self._read_token()
         if kind != 'mark' or part not in marks:
-            raise NotJSON(self._place(start))
+            raise NotJSON(self._find_place(start))
         return part
 
-    def _place(self, position: int) -> Place:
+    def _find_place(self, position: int) -> Place:
         line = bisect_left(self._breaks, position)
         return line + 1, position - (self._breaks[line - 1] if line else -1)

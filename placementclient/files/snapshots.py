@@ -9,7 +9,7 @@ from msgspec.structs import astuple
 
 from placementclient.basis.strict_json import Integer
 from placementclient.files.decoding import FileSource
-from placementclient.files.encoding import encoded, member, opened, separated
+from placementclient.files.encoding import encode_json, encode_member, open_object, separate_lines
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Amount, Inventory
 from placementclient.model.providers import Provider
@@ -79,15 +79,15 @@ _CONSUMER = msgspec.json.Decoder(ConsumerRecord)
 def encode(snapshot: Snapshot) -> Iterator[bytes]:
     """Return the content of a file, in a fixed order."""
     header = SnapshotHeader(FORMAT, VERSION, snapshot.origin, tuple(sorted(snapshot.unsteady)))
-    yield opened(encoded(header), 'providers', b'[')
-    yield from separated(
-        encoded(provider_record(state))
+    yield open_object(encode_json(header), 'providers', b'[')
+    yield from separate_lines(
+        encode_json(make_provider_record(state))
         for root in snapshot.roots()
         for state in snapshot.tree(root.uuid)
     )
     yield b'],"consumers":{\n'
-    yield from separated(
-        member(uuid, consumer_record(snapshot.consumers[uuid]))
+    yield from separate_lines(
+        encode_member(uuid, make_consumer_record(snapshot.consumers[uuid]))
         for uuid in sorted(snapshot.consumers)
     )
     yield b'}}\n'
@@ -101,19 +101,19 @@ def decode(content: bytes, path: str) -> Snapshot:
     try:
         document = _WHOLE.decode(content)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        document = _in_pieces(source)
+        document = _decode_pieces(source)
     values = dict[Any, Any]()
-    states = [provider_state(record, values) for record in document.providers]
+    states = [make_provider_state(record, values) for record in document.providers]
     if reason := find_fault(state.provider for state in states):
         raise source.error(f'damaged snapshot: {reason}')
     roots = {state.uuid for state in states if state.provider.parent_provider_uuid is None}
     if stray := [uuid for uuid in document.unsteady if uuid not in roots]:
         raise source.error(f'damaged snapshot: unsteady: {stray[0]} is no root')
-    consumers = (consumer(uuid, record) for uuid, record in document.consumers.items())
+    consumers = (make_consumer(uuid, record) for uuid, record in document.consumers.items())
     return Snapshot(states, consumers, document.origin, document.unsteady)
 
 
-def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
+def _decode_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
     """Decode each provider and consumer on its own, to raise an error with the line."""
     document = source.decoded(_SKELETON)
     return SnapshotDocument(
@@ -135,7 +135,7 @@ def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerR
 # A record has the fields of the values, in their order.
 
 
-def provider_state(record: ProviderRecord, values: dict[Any, Any]) -> ProviderState:
+def make_provider_state(record: ProviderRecord, values: dict[Any, Any]) -> ProviderState:
     """Return a provider that shares equal values with those before it: thousands are alike."""
     *fields, inventories, traits, aggregates, usages = astuple(record)
     return ProviderState(
@@ -147,14 +147,14 @@ def provider_state(record: ProviderRecord, values: dict[Any, Any]) -> ProviderSt
     )
 
 
-def consumer(uuid: str, record: ConsumerRecord) -> Consumer:
+def make_consumer(uuid: str, record: ConsumerRecord) -> Consumer:
     return Consumer(uuid, *astuple(record))
 
 
-def provider_record(state: ProviderState) -> ProviderRecord:
+def make_provider_record(state: ProviderState) -> ProviderRecord:
     provider, *content = astuple(state)
     return ProviderRecord(*astuple(provider), *content)
 
 
-def consumer_record(consumer: Consumer) -> ConsumerRecord:
+def make_consumer_record(consumer: Consumer) -> ConsumerRecord:
     return ConsumerRecord(*astuple(consumer)[1:])

@@ -7,15 +7,15 @@ from typing import Any, Literal
 
 from msgspec import structs
 
-from placementclient.files.cursors import Cursor, Faults, read
+from placementclient.files.cursors import Cursor, Faults, parse_document
 from placementclient.files.declared import (
     DECLARED,
-    in_order,
+    flatten_trees,
     read_additions,
     read_declared,
     read_provider,
     read_template,
-    whole_providers,
+    sort_keys,
 )
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.patterns import escaped, is_pattern
@@ -32,15 +32,15 @@ from placementclient.model.specifications import (
 )
 
 
-def parse(text: str, path: str) -> Spec:
+def parse_specification(text: str, path: str) -> Spec:
     """Parse a specification, YAML or JSON, in either form.
 
     :raises errors.BadFile: if it is none, with the line
     """
-    return read_specification(read(text, path))
+    return read_specification(parse_document(text, path))
 
 
-def from_document(document: Any, path: str) -> Spec:
+def convert_specification(document: Any, path: str) -> Spec:
     """Return a specification from a decoded document, as in a plan.
 
     :raises errors.BadFile: if it is none
@@ -57,7 +57,7 @@ def read_specification(document: Cursor) -> Spec:
     """Read a specification: a list of moves, a mapping, or a declared tree with moves in it."""
     places: dict[Keys, Keys] = {}
     if isinstance(document.value, list):
-        fields: dict[str, Any] = {'moves': document.sequence(lambda item: _move(item, ()))}
+        fields: dict[str, Any] = {'moves': document.sequence(lambda item: _read_move(item, ()))}
         places['moves',] = ()
     elif isinstance(document.value, Mapping) and 'name' in document.value:
         fields = document.fields({**DECLARED, **_BESIDE_TREES})
@@ -65,17 +65,17 @@ def read_specification(document: Cursor) -> Spec:
         fields['trees'] = (DeclaredProvider(**content),)
         places['trees', 0] = ()
     else:
-        fields = document.fields({'trees': _trees, **_BESIDE_TREES})
+        fields = document.fields({'trees': _read_trees, **_BESIDE_TREES})
     entries = list(fields.pop('providers', ()))
     if isinstance(declared := fields.get('trees'), tuple):
         keys = [places.get(at, at) for at in (('trees', index) for index in range(len(declared)))]
-        for entry, at in whole_providers(declared, keys):
-            read_template(document.inside(*at, 'name'), ())
+        for entry, at in flatten_trees(declared, keys):
+            read_template(document.descend(*at, 'name'), ())
             places['providers', len(entries)] = at
             entries.append(entry)
         places |= {('trees', 'name', index): (*at, 'name') for index, at in enumerate(keys)}
         fields['trees'] = TreeSelection(tuple(escaped(tree.name) for tree in declared))
-    moves = _named_moves(document, fields.pop('moves', ()), entries, places)
+    moves = _name_targets(document, fields.pop('moves', ()), entries, places)
     if 'trees' not in fields and any(has_placeholder(move.source) for move in moves):
         raise document.error('trees is missing, and a source with a placeholder selects none')
     spec = Spec(moves=moves, providers=tuple(entries), **fields, document=document, places=places)
@@ -83,7 +83,7 @@ def read_specification(document: Cursor) -> Spec:
     return spec
 
 
-def _named_moves(
+def _name_targets(
     document: Cursor,
     moves: Sequence[Move],
     entries: list[ProviderSpec],
@@ -104,7 +104,7 @@ def _named_moves(
             places['providers', len(entries)] = *start, index
             entries.append(ProviderSpec(move.name, move.source, uuid=uuid))
         elif named[uuid] != move.name:
-            raise document.inside(*start, index, 'name').error(f'{uuid} is {named[uuid]}')
+            raise document.descend(*start, index, 'name').error(f'{uuid} is {named[uuid]}')
     return tuple(
         structs.replace(
             move, target=move.name or named.get(normalized(move.target), move.target), name=None
@@ -126,20 +126,20 @@ def _refuse_repeated(spec: Spec) -> None:
         uuids.add(entry.uuid)
 
 
-def _moves(cursor: Cursor) -> tuple[Move, ...]:
-    return () if cursor.value is None else cursor.sequence(lambda item: _move(item, ('root',)))
+def _read_moves(cursor: Cursor) -> tuple[Move, ...]:
+    return () if cursor.value is None else cursor.sequence(lambda item: _read_move(item, ('root',)))
 
 
-def _trees(cursor: Cursor) -> TreeSelection | tuple[DeclaredProvider, ...]:
+def _read_trees(cursor: Cursor) -> TreeSelection | tuple[DeclaredProvider, ...]:
     """Return the conditions on the trees, or the trees themselves."""
     if not isinstance(cursor.value, list):
-        return _selection(cursor)
+        return _read_selection(cursor)
     if not cursor.value:
         raise cursor.error('is empty')
     return cursor.sequence(read_declared)
 
 
-def _selection(cursor: Cursor) -> TreeSelection:
+def _read_selection(cursor: Cursor) -> TreeSelection:
     readers: dict[str, Callable[[Cursor], tuple[str, ...]]] = {
         'name': Cursor.texts,
         'uuid': lambda at: at.sequence(Cursor.uuid),
@@ -150,13 +150,13 @@ def _selection(cursor: Cursor) -> TreeSelection:
     return TreeSelection(*(fields.get(key, ()) for key in readers))
 
 
-def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
+def _read_move(cursor: Cursor, placeholders: Collection[str]) -> Move:
     needed = ('from_resource_provider', 'to_resource_provider', 'moved_resources')
     fields = cursor.fields(
         {
             'from_resource_provider': lambda at: read_template(at, placeholders),
             'to_resource_provider': lambda at: read_template(at, (*placeholders, 'source')),
-            'moved_resources': lambda at: at.entries(_moved, at.mappings()),
+            'moved_resources': lambda at: at.entries(_read_moved_amount, at.mappings()),
             'as': lambda at: {name: item.symbol() for name, item in at.mapping().items()},
             'moved_traits': Cursor.symbols,
             'consumers': Cursor.mapping,
@@ -165,50 +165,52 @@ def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
         needed,
     )
     source, target, moved = (fields[key] for key in needed)
-    renamed, consumers, faults = in_order(fields.get('as', {})), {}, Faults()
+    renamed, consumers, faults = sort_keys(fields.get('as', {})), {}, Faults()
     faults.errors = [
-        cursor.inside('as', name).error(f'{name} is not in moved_resources')
+        cursor.descend('as', name).error(f'{name} is not in moved_resources')
         for name in renamed
         if name not in moved
     ]
-    with faults.collected():
-        consumers = _consumers(fields.get('consumers', {}), moved)
+    with faults.collect():
+        consumers = _read_consumers(fields.get('consumers', {}), moved)
     if 'name' in fields and (not is_uuid(target) or is_pattern(source)):
         reason = 'names a new provider whose UUID is to_resource_provider, below one source'
-        faults.errors.append(cursor.inside('name').error(reason))
+        faults.errors.append(cursor.descend('name').error(reason))
     faults.raise_any()
     traits, name = fields.get('moved_traits', ()), fields.get('name')
-    return Move(source, target, moved, renamed, traits, in_order(consumers), name)
+    return Move(source, target, moved, renamed, traits, sort_keys(consumers), name)
 
 
-def _moved(cursor: Cursor) -> int | Literal['all']:
+def _read_moved_amount(cursor: Cursor) -> int | Literal['all']:
     return ALL if cursor.value == ALL else cursor.integer(1, UNLIMITED)
 
 
-def _consumers(
+def _read_consumers(
     items: Mapping[str, Cursor], moved: Collection[str]
 ) -> dict[str, dict[str, int | None]]:
     """An amount alone is one of the only class; where several move, each has to be named."""
     faults = Faults()
     result: dict[str, dict[str, int | None]] = {}
     for uuid, item in items.items():
-        with faults.collected():
+        with faults.collect():
             consumer_uuid = replace(item, value=uuid).uuid()
             if isinstance(item.value, Mapping):
-                result[consumer_uuid] = in_order(item.fields(dict.fromkeys(moved, _amount)))
+                result[consumer_uuid] = sort_keys(
+                    item.fields(dict.fromkeys(moved, _read_optional_amount))
+                )
             elif item.value is None or len(moved) == 1:
-                result[consumer_uuid] = dict.fromkeys(sorted(moved), _amount(item))
+                result[consumer_uuid] = dict.fromkeys(sorted(moved), _read_optional_amount(item))
             else:
                 raise item.error(f'has to say how much of which class: {", ".join(moved)}')
     faults.raise_any()
     return result
 
 
-def _amount(cursor: Cursor) -> int | None:
+def _read_optional_amount(cursor: Cursor) -> int | None:
     return None if cursor.value is None else cursor.integer(1, UNLIMITED)
 
 
-def _together(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
+def _read_groups(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
     seen: set[str] = set()
 
     def group(item: Cursor) -> tuple[str, ...]:
@@ -226,8 +228,8 @@ def _together(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
 #: The readers of the keys beside ``trees``.
 _BESIDE_TREES: Mapping[str, Callable[[Cursor], Any]] = {
     'providers': lambda at: at.sequence(read_provider),
-    'moves': _moves,
-    'together': _together,
+    'moves': _read_moves,
+    'together': _read_groups,
     'split': Cursor.boolean,
     'assignments': Cursor.texts,
     'additions': read_additions,

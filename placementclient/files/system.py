@@ -20,7 +20,7 @@ WRITTEN = 1 << 30
 
 
 @contextlib.contextmanager
-def explained(path: str) -> Iterator[None]:
+def explain_errors(path: str) -> Iterator[None]:
     """Raise :class:`errors.BadFile` with the name of the file for errors of the system."""
     if '\0' in path:
         raise errors.BadFile(path, 'a name has no NUL byte')
@@ -39,7 +39,7 @@ def open_named(path: str, flags: int) -> int:
     :return: its descriptor
     :raises OSError: also where it is a symbolic link, and others may write in its folder
     """
-    guard = os.O_NOFOLLOW if others_may_write(os.path.dirname(path)) else 0
+    guard = os.O_NOFOLLOW if is_writable_by_others(os.path.dirname(path)) else 0
     return os.open(path, flags | guard | os.O_CLOEXEC, 0o600)
 
 
@@ -58,7 +58,7 @@ def open_private(path: str, flags: int) -> int:
     elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         reason = 'others may write to it: if its content is yours, run chmod 600 on it'
     elif status.st_size > WRITTEN:
-        reason = too_large(path, WRITTEN).reason
+        reason = make_size_error(path, WRITTEN).reason
     else:
         return descriptor
     os.close(descriptor)
@@ -67,15 +67,15 @@ def open_private(path: str, flags: int) -> int:
 
 def read_private(path: str) -> bytes:
     """Return the content of a file, opened with :func:`open_private`."""
-    with explained(path), open(open_private(path, os.O_RDONLY), 'rb') as stream:
+    with explain_errors(path), open(open_private(path, os.O_RDONLY), 'rb') as stream:
         return stream.read(WRITTEN)
 
 
-def too_large(path: str, most: int) -> errors.BadFile:
+def make_size_error(path: str, most: int) -> errors.BadFile:
     return errors.BadFile(path, f'is larger than {most >> 20} MiB')
 
 
-def lock_holder(descriptor: int) -> str:
+def find_lock_holder(descriptor: int) -> str:
     """Return the process that has locked a file, if this machine knows it."""
     status = os.fstat(descriptor)
     device = f'{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}'
@@ -87,12 +87,12 @@ def lock_holder(descriptor: int) -> str:
     return 'another process'
 
 
-def others_may_write(folder: str) -> bool:
+def is_writable_by_others(folder: str) -> bool:
     return bool(os.stat(folder or '.').st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 @contextlib.contextmanager
-def replacing(target: str, mode: int) -> Iterator[IO[bytes]]:
+def replace_file(target: str, mode: int) -> Iterator[IO[bytes]]:
     """Open a file that replaces another one when it is complete and on the disk.
 
     :param mode: the permissions, but never more than those of the file before

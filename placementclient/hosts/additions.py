@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from placementclient.basis.wording import counted
-from placementclient.hosts.assignments import misfit
-from placementclient.hosts.device_spec import DeviceSpec, first, physical_functions
+from placementclient.hosts.assignments import make_contradiction
+from placementclient.hosts.device_spec import DeviceSpec, find_entry, find_physical_functions
 from placementclient.hosts.devices import PCI, PF, REMOVED, VDPA, VF, Device
 from placementclient.model.findings import Finding
 from placementclient.model.nova import ONE_TIME_USE, OWNER_NOVA
@@ -35,7 +35,7 @@ class _NewProvider:
 NewEntry = dict[str, Any]
 
 
-def of_devices(
+def build_additions(
     devices: Sequence[Device],
     specs: Mapping[str, Sequence[DeviceSpec]],
     snapshot: Snapshot | None = None,
@@ -54,36 +54,38 @@ def of_devices(
     explained = set[str]()
     for host, local in sorted(by_host.items()):
         entries = specs.get(host, specs.get('', ()))
-        yield from _of_host(host, local, entries, snapshot, explained)
+        yield from _build_host_additions(host, local, entries, snapshot, explained)
     for state in sorted(snapshot.providers.values() if snapshot else (), key=lambda s: s.name):
         if MANAGED in state.traits and state.name not in explained:
             reason = (
                 'is in Placement, and no listed device that a device_spec matches: nova-compute '
                 'removes it when it starts, which fails while a server uses it'
             )
-            yield misfit(state.name, reason, '')
+            yield make_contradiction(state.name, reason, '')
     for host in specs:
         if host and host not in by_host:
-            yield misfit(host, 'has a device_spec of its own, and no device is listed', '')
+            yield make_contradiction(
+                host, 'has a device_spec of its own, and no device is listed', ''
+            )
 
 
-def _of_host(
+def _build_host_additions(
     host: str,
     devices: Sequence[Device],
     specs: Sequence[DeviceSpec],
     snapshot: Snapshot | None,
     explained: set[str],
 ) -> Iterator[NewEntry | Finding]:
-    physical = physical_functions(devices)
+    physical = find_physical_functions(devices)
     providers: dict[str, _NewProvider] = {}
     unmanaged: list[Finding] = []
     for device in devices:
-        spec = first(specs, device, physical)
+        spec = find_entry(specs, device, physical)
         if spec is None:
             if device.instance_uuid:
-                unmanaged.append(_unmanaged(device))
+                unmanaged.append(_make_unmanaged_finding(device))
         elif not spec.tags.get('physical_network'):  # else it is Neutron's
-            _add(providers, device, spec)
+            _add_device(providers, device, spec)
     names = {address: f'{host}_{address.upper()}' for address in sorted(providers)}
     explained.update(names.values())
     root = snapshot.find(host) if snapshot is not None else None
@@ -91,28 +93,28 @@ def _of_host(
         yield from unmanaged
     elif snapshot is not None and root is None:
         reason = 'has devices, and no resource provider in the snapshot'
-        yield misfit(host, reason, devices[0].path)
+        yield make_contradiction(host, reason, devices[0].path)
     else:
         for address, name in names.items():
-            yield from _of_provider(host, name, providers[address], snapshot)
+            yield from _build_provider_additions(host, name, providers[address], snapshot)
 
 
-def _of_provider(
+def _build_provider_additions(
     host: str, name: str, provider: _NewProvider, snapshot: Snapshot | None
 ) -> Iterator[NewEntry | Finding]:
     """Return the entry of a provider; of one that Placement has, what differs."""
     state = snapshot.find(name) if snapshot is not None else None
     if snapshot is not None and state is not None and state.inventories:
-        yield from _differences(snapshot, state, provider)
+        yield from _find_differences(snapshot, state, provider)
         return
     root = snapshot.find(host) if snapshot is not None else None
-    consumers, gone = _consumers(provider, snapshot, root.uuid if root else None)
-    yield from (*gone, *_to_reserve(name, provider))
-    yield _entry(host, name, provider, consumers)
+    consumers, gone = _count_devices_by_instance(provider, snapshot, root.uuid if root else None)
+    yield from (*gone, *_find_device_to_reserve(name, provider))
+    yield _make_entry(host, name, provider, consumers)
 
 
-def _unmanaged(device: Device) -> Finding:
-    return misfit(
+def _make_unmanaged_finding(device: Device) -> Finding:
+    return make_contradiction(
         f'{device.host}_{device.address.upper()}',
         f'is used by server {device.instance_uuid}, and no device_spec matches it: the tree of '
         f'{device.host} is left out',
@@ -120,7 +122,7 @@ def _unmanaged(device: Device) -> Finding:
     )
 
 
-def _add(providers: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -> None:
+def _add_device(providers: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -> None:
     is_function = device.type in (VF, VDPA)
     if is_function and not device.parent:
         raise device.error('a virtual function without parent_addr: its provider is not known')
@@ -131,7 +133,7 @@ def _add(providers: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -
     if others and (not is_function or others[0].type not in (VF, VDPA)):
         raise device.error(f'is listed together with {others[0].address}, which depends on it')
     tag = spec.tags.get('resource_class', '')
-    name, traits = pci.class_of(tag, device.vendor_id, device.product_id), _traits(spec)
+    name, traits = pci.class_of(tag, device.vendor_id, device.product_id), _traits_of_entry(spec)
     if others and name != provider.resource_class:
         raise device.error(f'is {name}, and {others[0].address} is {provider.resource_class}')
     if others and traits != provider.traits:
@@ -143,12 +145,12 @@ def _add(providers: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -
     provider.resource_class, provider.traits = name, traits
 
 
-def _traits(spec: DeviceSpec) -> frozenset[str]:
+def _traits_of_entry(spec: DeviceSpec) -> frozenset[str]:
     migratable = {MIGRATABLE} if spec.is_true('live_migratable') else set()
     return pci.traits_of(spec.tags.get('traits', '')) | migratable | {MANAGED}
 
 
-def _consumers(
+def _count_devices_by_instance(
     provider: _NewProvider, snapshot: Snapshot | None, root_uuid: str | None
 ) -> tuple[dict[str, int], list[Finding]]:
     """Return how many devices each instance has, without instances that hold nothing."""
@@ -164,12 +166,12 @@ def _consumers(
                 f'has {device.address} of {device.host}, and holds nothing there in Placement: '
                 'under migration or resized on its host'
             )
-            gone.append(misfit(uuid, reason, device.path))
+            gone.append(make_contradiction(uuid, reason, device.path))
             del numbers[uuid]
     return dict(sorted(numbers.items())), gone
 
 
-def _differences(
+def _find_differences(
     snapshot: Snapshot, state: ProviderState, provider: _NewProvider
 ) -> Iterator[Finding]:
     """Return the differences between a provider that Placement has and the rows of its devices."""
@@ -177,21 +179,21 @@ def _differences(
     if state.inventories.keys() != {name}:
         others = ', '.join(sorted(state.inventories))
         reason = f'has {others} in Placement, and the listed device is {name}: another card?'
-        yield misfit(state.name, reason, path)
+        yield make_contradiction(state.name, reason, path)
         return
     if (present := state.inventories[name].total) != total:
         reason = f'has {present} {name} in Placement, and {total} listed devices'
-        yield misfit(state.name, reason, path)
+        yield make_contradiction(state.name, reason, path)
     listed = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
     held = {c.uuid: c.amount(state.uuid, name) for c in snapshot.consumers_on(state.uuid)}
     for uuid in sorted(listed.keys() | held.keys()):
         if listed[uuid] != held.get(uuid, 0):
             devices = counted(listed[uuid], 'listed device')
             reason = f'holds {held.get(uuid, 0)} {name} on {state.name}, and has {devices} there'
-            yield misfit(uuid, reason, path)
+            yield make_contradiction(uuid, reason, path)
 
 
-def _to_reserve(name: str, provider: _NewProvider) -> Iterator[Finding]:
+def _find_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Finding]:
     """Return a one-time-use device in use, which Nova reserves until it is cleaned."""
     # The service grants no allocation on reserved inventory: this comes after the allocations.
     device = provider.devices[0]
@@ -200,10 +202,12 @@ def _to_reserve(name: str, provider: _NewProvider) -> Iterator[Finding]:
             f'is for one use and in use: after "reshape apply", reserve it with "inventory set '
             f'--amend --resource {provider.resource_class}:reserved=1"'
         )
-        yield misfit(name, reason, device.path)
+        yield make_contradiction(name, reason, device.path)
 
 
-def _entry(host: str, name: str, provider: _NewProvider, consumers: Mapping[str, int]) -> NewEntry:
+def _make_entry(
+    host: str, name: str, provider: _NewProvider, consumers: Mapping[str, int]
+) -> NewEntry:
     total = len(provider.devices)
     traits = {*provider.traits, OWNER_NOVA}
     if provider.is_one_time and provider.devices[0].type in (PCI, PF):

@@ -38,14 +38,14 @@ class Member(NamedTuple):
     content: bytes
 
 
-def read_all(paths: Iterable[str]) -> list[HostFacts]:
+def read_hosts(paths: Iterable[str]) -> list[HostFacts]:
     """Return the facts of several hosts; a folder may have those of many.
 
-    :raises errors.BadFile: as :func:`read` does, and for a host that is given twice
+    :raises errors.BadFile: as :func:`read_host` does, and for a host that is given twice
     """
     hosts: dict[str, HostFacts] = {}
-    for path in itertools.chain.from_iterable(map(_of_hosts, paths)):
-        facts = read(path)
+    for path in itertools.chain.from_iterable(map(_list_archives, paths)):
+        facts = read_host(path)
         other = hosts.setdefault(facts.hostname, facts)
         if other is not facts:
             reason = f'is of host {facts.hostname}, as {other.path} is: give one of the two'
@@ -53,7 +53,7 @@ def read_all(paths: Iterable[str]) -> list[HostFacts]:
     return list(hosts.values())
 
 
-def _of_hosts(path: str) -> list[str]:
+def _list_archives(path: str) -> list[str]:
     """Return the archives and folders that a folder of many hosts has; else the path itself."""
     try:
         names = sorted(name for name in os.listdir(path) if not name.startswith('.'))
@@ -64,7 +64,7 @@ def _of_hosts(path: str) -> list[str]:
     return [path] if is_of_one or not names else [os.path.join(path, name) for name in names]
 
 
-def read(path: str) -> HostFacts:
+def read_host(path: str) -> HostFacts:
     """Return the facts of one host, of a folder or of a tar archive, which may be compressed.
 
     :raises errors.BadFile: if it is neither, is not complete, or has what it must not have: a link,
@@ -77,23 +77,23 @@ def read(path: str) -> HostFacts:
     cells: dict[int, int] = {}
     parents: frozenset[str] | None = None
     written = Counter[str]()
-    for name, whole, content in _members(path):
+    for name, whole, content in _read_members(path):
         folder, _, file = name.rpartition('/')
         written[folder] += file.endswith('.xml')
         if name == 'hostname':
-            hostname = libvirt.hostname(content, whole)
+            hostname = libvirt.parse_hostname(content, whole)
         elif name == _COUNT:
-            counted = _counted(content, whole)
+            counted = _parse_count(content, whole)
         elif name == 'capabilities.xml':
-            cells = libvirt.cells(content, whole)
+            cells = libvirt.parse_cells(content, whole)
         elif name == 'mdev_types':
-            parents = libvirt.parents(content, whole)
+            parents = libvirt.parse_mdev_parents(content, whole)
         elif folder == 'domains' and file.endswith('.xml'):
-            domain = libvirt.domain(content, whole)
+            domain = libvirt.parse_domain(content, whole)
             if (other := domains.setdefault(domain.uuid, domain)) is not domain:
                 reason = f'is of server {domain.uuid}, as {other.path} is: {_AGAIN}'
                 raise errors.BadFile(whole, reason)
-        for device in filter(None, _devices(name, content, whole)):
+        for device in filter(None, _parse_devices(name, content, whole)):
             mdevs[device.uuid].append(device)
     if not hostname:
         raise errors.BadFile(path, 'has no file "hostname": not what the collector writes')
@@ -108,15 +108,15 @@ def read(path: str) -> HostFacts:
     )
 
 
-def _devices(name: str, content: bytes, path: str) -> Iterable[MediatedDevice | None]:
+def _parse_devices(name: str, content: bytes, path: str) -> Iterable[MediatedDevice | None]:
     if name.startswith('nodedevs/') and name.endswith('.xml'):
-        return [libvirt.mediated_device(content, path)]
+        return [libvirt.parse_mediated_device(content, path)]
     if name not in ('mdevctl.json', 'mdevctl-defined.json'):
         return ()
-    return libvirt.mdevctl(content, path, is_active=name == 'mdevctl.json')
+    return libvirt.parse_mdevctl_list(content, path, is_active=name == 'mdevctl.json')
 
 
-def _counted(content: bytes, path: str) -> tuple[int, ...]:
+def _parse_count(content: bytes, path: str) -> tuple[int, ...]:
     match = _COUNTED.fullmatch(content)
     if match is None:
         raise errors.BadFile(path, 'does not say "domains N" and "nodedevs N"')
@@ -136,16 +136,16 @@ def _check_count(path: str, counted: tuple[int, ...], written: tuple[int, ...]) 
         raise errors.BadFile(path, f'has {present}, and the host had {expected}: {_AGAIN}')
 
 
-def _members(path: str) -> Iterator[Member]:
+def _read_members(path: str) -> Iterator[Member]:
     size, seen = 0, set[str]()
     try:
-        for member in _of_folder(path) if os.path.isdir(path) else _of_tar(path):
+        for member in _read_folder(path) if os.path.isdir(path) else _read_tar(path):
             if member.name in seen:
                 raise errors.BadFile(member.path, f'is there twice: {_AGAIN}')
             seen.add(member.name)
             size += len(member.content)
             if size > LARGEST:
-                raise _too_large(path)
+                raise _make_size_error(path)
             yield member
     except (
         OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError, ValueError
@@ -155,11 +155,11 @@ def _members(path: str) -> Iterator[Member]:
         raise errors.BadFile(path, message) from None
 
 
-def _too_large(path: str) -> errors.BadFile:
+def _make_size_error(path: str) -> errors.BadFile:
     return errors.BadFile(path, f'has more than {LARGEST >> 20} MiB, which no host can have')
 
 
-def _of_folder(path: str) -> Iterator[Member]:
+def _read_folder(path: str) -> Iterator[Member]:
     def refuse(reason: OSError) -> None:
         raise reason
 
@@ -172,15 +172,15 @@ def _of_folder(path: str) -> Iterator[Member]:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     raise errors.BadFile(whole, 'not a regular file')
                 inside = os.path.relpath(whole, path).replace(os.sep, '/')
-                yield Member(inside, whole, _content(stream, whole))
+                yield Member(inside, whole, _decompress(stream, whole))
 
 
-def _of_tar(path: str) -> Iterator[Member]:
+def _read_tar(path: str) -> Iterator[Member]:
     with open(path, 'rb') as raw:
         start = raw.read(2)
         raw.seek(0)
         with _COMPRESSED[start].open(raw) if start in _COMPRESSED else raw as stream:
-            content = _content(stream, path)
+            content = _decompress(stream, path)
     if len(content) % tarfile.BLOCKSIZE:
         # A terminal, as of "ssh -t", writes CR LF for each LF; libvirt writes no CR.
         content = content.replace(b'\r\n', b'\n')
@@ -202,8 +202,8 @@ def _of_tar(path: str) -> Iterator[Member]:
             yield Member(name, f'{path}: {name}', member.read())
 
 
-def _content(stream: IO[bytes], path: str) -> bytes:
+def _decompress(stream: IO[bytes], path: str) -> bytes:
     content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
-        raise _too_large(path)
+        raise _make_size_error(path)
     return content

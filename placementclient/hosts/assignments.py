@@ -24,7 +24,7 @@ Results = Iterator[AssignmentRow | Finding]
 _Allocated = Mapping[str, Mapping[str, int]]
 
 
-def misfit(subject: str, reason: str, path: str, consumer_uuid: str = '') -> Finding:
+def make_contradiction(subject: str, reason: str, path: str, consumer_uuid: str = '') -> Finding:
     """Return a contradiction between facts and allocations; there is no row for it.
 
     :param consumer_uuid: of the server that it is about, if the subject is a device
@@ -33,7 +33,7 @@ def misfit(subject: str, reason: str, path: str, consumer_uuid: str = '') -> Fin
     return Finding('misfit', subject, facts, reason=reason)
 
 
-def divided(results: Iterable[T | Finding]) -> tuple[list[T], list[Finding]]:
+def split_results(results: Iterable[T | Finding]) -> tuple[list[T], list[Finding]]:
     """Return the results that are certain, and the contradictions."""
     certain: list[T] = []
     misfits: list[Finding] = []
@@ -45,7 +45,7 @@ def divided(results: Iterable[T | Finding]) -> tuple[list[T], list[Finding]]:
     return certain, misfits
 
 
-def of_mediated_devices(
+def assign_mediated_devices(
     hosts: Sequence[HostFacts],
     snapshot: Snapshot | None = None,
     classes: Mapping[str, str] | None = None,
@@ -58,36 +58,38 @@ def of_mediated_devices(
     """
     by_type = classes or {}
     names = {default, *by_type.values()}
-    for facts, domains, allocated in _single(hosts, snapshot):
+    for facts, domains, allocated in _list_servers_by_host(hosts, snapshot):
         for domain in domains:
-            rows, misfits = divided(_of_domain(facts, domain, by_type, default))
+            rows, misfits = split_results(_assign_domain(facts, domain, by_type, default))
             if snapshot is not None and rows and not misfits:
-                misfits += _compared(allocated, facts, domain, rows)
+                misfits += _compare_with_allocations(allocated, facts, domain, rows)
             if not domain.mdevs and names & allocated.get(domain.uuid, {}).keys():
-                misfits.append(_without_device(allocated[domain.uuid], facts, domain, names))
+                misfits.append(
+                    _make_missing_device_finding(allocated[domain.uuid], facts, domain, names)
+                )
             yield from misfits or rows
-    yield from _on_several(hosts)
+    yield from _find_duplicate_servers(hosts)
 
 
-def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Results:
+def assign_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Results:
     """Return the NUMA cell that each server is bound to.
 
     :param snapshot: has the classes that a server holds; without it VCPU and MEMORY_MB are meant
     """
-    for facts, domains, allocated in _single(hosts, snapshot):
+    for facts, domains, allocated in _list_servers_by_host(hosts, snapshot):
         for domain in domains:
             resources = allocated.get(domain.uuid, {})
             cells = domain.nodeset
             if not cells and facts.cells:
                 cells = frozenset(facts.cells[cpu] for cpu in domain.cpus if cpu in facts.cells)
             if snapshot is not None and not resources:
-                yield _unknown(facts, domain)
+                yield _make_unknown_server_finding(facts, domain)
             elif len(cells) != 1:
                 spanned = ', '.join(map(str, sorted(cells)))
                 reason = (
                     f'spans the NUMA cells {spanned}' if cells else 'is not bound to a NUMA cell'
                 )
-                yield misfit(domain.uuid, reason, domain.path)
+                yield make_contradiction(domain.uuid, reason, domain.path)
             else:
                 [cell] = cells
                 evidence = f'NUMA cell {cell} in {domain.path}'
@@ -95,10 +97,10 @@ def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Re
                 names = [name for name in CELL_CLASSES if name in resources]
                 for name in names or ['VCPU', 'MEMORY_MB']:
                     yield AssignmentRow(domain.uuid, name, None, target, evidence)
-    yield from _on_several(hosts)
+    yield from _find_duplicate_servers(hosts)
 
 
-def written(rows: Iterable[AssignmentRow]) -> str:
+def format_rows(rows: Iterable[AssignmentRow]) -> str:
     """Return rows as the text of an assignments file in CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator='\n')
@@ -108,7 +110,7 @@ def written(rows: Iterable[AssignmentRow]) -> str:
     return out.getvalue()
 
 
-def _paths(hosts: Sequence[HostFacts]) -> dict[str, list[str]]:
+def _list_paths_by_server(hosts: Sequence[HostFacts]) -> dict[str, list[str]]:
     """Return the files about each server, one of each of its hosts."""
     paths = defaultdict[str, list[str]](list)
     for facts in hosts:
@@ -117,13 +119,13 @@ def _paths(hosts: Sequence[HostFacts]) -> dict[str, list[str]]:
     return paths
 
 
-def _single(
+def _list_servers_by_host(
     hosts: Sequence[HostFacts], snapshot: Snapshot | None
 ) -> Iterator[tuple[HostFacts, Sequence[Domain], _Allocated]]:
     """Return each host with its servers and consumers, but those that several hosts have."""
-    several = {uuid for uuid, paths in _paths(hosts).items() if len(paths) > 1}
+    several = {uuid for uuid, paths in _list_paths_by_server(hosts).items() if len(paths) > 1}
     for facts in hosts:
-        allocated = _allocated(snapshot, facts.hostname)
+        allocated = _list_allocations(snapshot, facts.hostname)
         yield (
             facts,
             [domain for domain in facts.domains if domain.uuid not in several],
@@ -131,14 +133,14 @@ def _single(
         )
 
 
-def _on_several(hosts: Sequence[HostFacts]) -> Iterator[Finding]:
-    for uuid, paths in _paths(hosts).items():
+def _find_duplicate_servers(hosts: Sequence[HostFacts]) -> Iterator[Finding]:
+    for uuid, paths in _list_paths_by_server(hosts).items():
         if len(paths) > 1:
             reason = f'is on several hosts, as in a migration: {", ".join(paths)}'
-            yield misfit(uuid, reason, paths[0])
+            yield make_contradiction(uuid, reason, paths[0])
 
 
-def _allocated(snapshot: Snapshot | None, hostname: str) -> _Allocated:
+def _list_allocations(snapshot: Snapshot | None, hostname: str) -> _Allocated:
     root = snapshot.find(hostname) if snapshot is not None else None
     allocated = defaultdict[str, Counter[str]](Counter)
     if snapshot is not None and root is not None:
@@ -148,17 +150,17 @@ def _allocated(snapshot: Snapshot | None, hostname: str) -> _Allocated:
     return allocated
 
 
-def _of_domain(
+def _assign_domain(
     facts: HostFacts, domain: Domain, classes: Mapping[str, str], default: str
 ) -> Results:
     placed: dict[tuple[str, str], list[str]] = {}
     for uuid in domain.mdevs:
         devices = facts.mdevs.get(uuid, ())
-        if reason := _contradiction(facts, domain, uuid):
+        if reason := _explain_unknown_device(facts, domain, uuid):
             path = (
                 devices[0].path if len({device.parent for device in devices}) > 1 else domain.path
             )
-            yield misfit(uuid, reason, path, domain.uuid)
+            yield make_contradiction(uuid, reason, path, domain.uuid)
         else:
             [parent] = {device.parent for device in devices if device.parent}
             kind = next((device.type for device in devices if device.type), '')
@@ -169,7 +171,7 @@ def _of_domain(
         yield AssignmentRow(domain.uuid, name, len(mdevs), provider, evidence)
 
 
-def _contradiction(facts: HostFacts, domain: Domain, mdev: str) -> str:
+def _explain_unknown_device(facts: HostFacts, domain: Domain, mdev: str) -> str:
     """Return why the device of a mediated device is not known; empty if it is."""
     devices = facts.mdevs.get(mdev, ())
     parents = sorted({device.parent for device in devices} - {''})
@@ -193,17 +195,17 @@ def _contradiction(facts: HostFacts, domain: Domain, mdev: str) -> str:
     return f'{attached}, and is only defined, on {parents[0]}, {has}'
 
 
-def _unknown(facts: HostFacts, domain: Domain) -> Finding:
+def _make_unknown_server_finding(facts: HostFacts, domain: Domain) -> Finding:
     reason = f'is defined on {facts.hostname}, and holds nothing there in Placement'
-    return misfit(domain.uuid, reason, domain.path)
+    return make_contradiction(domain.uuid, reason, domain.path)
 
 
-def _compared(
+def _compare_with_allocations(
     allocated: _Allocated, facts: HostFacts, domain: Domain, rows: Sequence[AssignmentRow]
 ) -> Iterator[Finding]:
     resources = allocated.get(domain.uuid)
     if not resources:
-        yield _unknown(facts, domain)
+        yield _make_unknown_server_finding(facts, domain)
         return
     attached = Counter[str]()
     for row in rows:
@@ -214,10 +216,10 @@ def _compared(
                 f'has {amount} mediated devices of {name}, and {resources.get(name, 0)} {name} is '
                 'allocated to it'
             )
-            yield misfit(domain.uuid, reason, domain.path)
+            yield make_contradiction(domain.uuid, reason, domain.path)
 
 
-def _without_device(
+def _make_missing_device_finding(
     resources: Mapping[str, int], facts: HostFacts, domain: Domain, names: set[str]
 ) -> Finding:
     """Return a server that holds such a class, and has no mediated device."""
@@ -225,9 +227,11 @@ def _without_device(
     if domain.functions:
         state = f'has the PCI devices {", ".join(domain.functions)}'
         state += ', as with a VFIO variant driver'
-    holds = f'holds {_amounts(resources, names)} on {facts.hostname}'
-    return misfit(domain.uuid, f'{holds}, {state}, and has no mediated device', domain.path)
+    holds = f'holds {_format_amounts(resources, names)} on {facts.hostname}'
+    return make_contradiction(
+        domain.uuid, f'{holds}, {state}, and has no mediated device', domain.path
+    )
 
 
-def _amounts(resources: Mapping[str, int], names: Collection[str]) -> str:
+def _format_amounts(resources: Mapping[str, int], names: Collection[str]) -> str:
     return ', '.join(f'{resources[name]} {name}' for name in sorted({*names} & resources.keys()))

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from placementclient.basis.wording import counted
-from placementclient.hosts.assignments import divided, misfit
+from placementclient.hosts.assignments import make_contradiction, split_results
 from placementclient.model.assignments import UNEXPLAINED, AssignmentRow
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
@@ -26,7 +26,7 @@ class Scope:
     unlisted: str = 'it may be a migration, or deleted'
 
 
-def balance(
+def balance_rows(
     results: Iterable[AssignmentRow | Finding], snapshot: Snapshot, scope: Scope
 ) -> tuple[list[AssignmentRow], list[Finding], list[str]]:
     """Return rows for all consumers in scope, the contradictions, and a line for each class.
@@ -34,26 +34,30 @@ def balance(
     A consumer that no result explains gets a row with the evidence "unexplained", and is named. A
     row that leaves a consumer as it is explains it, and is left out.
     """
-    rows, misfits = divided(results)
+    rows, misfits = split_results(results)
     explained = {(row.consumer_uuid, row.resource_class) for row in rows}
     named = {misfit.facts['consumer'] for misfit in misfits}
     lines: list[str] = []
     rows = [row for row in rows if row.to_resource_class != row.resource_class]
     for name in sorted(scope.resource_classes):
-        consumers = sorted(_holders(snapshot, name), key=lambda consumer: consumer.uuid)
+        consumers = sorted(_find_holders(snapshot, name), key=lambda consumer: consumer.uuid)
         unexplained = [c for c in consumers if (c.uuid, name) not in explained]
         for consumer in unexplained:
             rows.append(AssignmentRow(consumer.uuid, name, None, '', UNEXPLAINED))
             if consumer.uuid not in named:
                 named.add(consumer.uuid)
-                misfits.append(misfit(consumer.uuid, _reason(snapshot, consumer, scope), ''))
+                misfits.append(
+                    make_contradiction(
+                        consumer.uuid, _explain_missing_row(snapshot, consumer, scope), ''
+                    )
+                )
         total, left = len(consumers), len(unexplained)
         numbers = f'{counted(total, "consumer")}, {total - left} explained, {left} unexplained'
         lines.append(f'{name}: {numbers}')
     return rows, misfits, lines
 
 
-def _holders(snapshot: Snapshot, name: str) -> Iterator[Consumer]:
+def _find_holders(snapshot: Snapshot, name: str) -> Iterator[Consumer]:
     for consumer in snapshot.consumers.values():
         if any(
             name in resources and uuid in snapshot.providers
@@ -62,7 +66,7 @@ def _holders(snapshot: Snapshot, name: str) -> Iterator[Consumer]:
             yield consumer
 
 
-def _reason(snapshot: Snapshot, consumer: Consumer, scope: Scope) -> str:
+def _explain_missing_row(snapshot: Snapshot, consumer: Consumer, scope: Scope) -> str:
     holdings, roots = [], set[str]()
     for uuid, resources in consumer.allocations.items():
         state = snapshot.providers.get(uuid)

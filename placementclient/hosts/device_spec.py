@@ -62,7 +62,7 @@ class DeviceSpec:
         return any(
             all(
                 pattern.match(part)
-                for pattern, part in zip(self.parts, split(address), strict=True)
+                for pattern, part in zip(self.parts, split_address(address), strict=True)
             )
             for address in addresses
         )
@@ -71,33 +71,33 @@ class DeviceSpec:
         return is_true(self.tags.get(tag, ''))
 
 
-def split(address: str) -> Address:
+def split_address(address: str) -> Address:
     """Return the parts of an address, of the domain the last four digits."""
     return tuple(re.split('[:.]', address.lower()[-12:]))
 
 
-def physical_functions(devices: Sequence[Device]) -> set[Address]:
+def find_physical_functions(devices: Sequence[Device]) -> set[Address]:
     """Return the addresses of physical functions: listed as such, or the parent of a device."""
-    listed = {split(device.address) for device in devices if device.type == PF}
-    return listed | {split(device.parent) for device in devices if device.parent}
+    listed = {split_address(device.address) for device in devices if device.type == PF}
+    return listed | {split_address(device.parent) for device in devices if device.parent}
 
 
-def first(
+def find_entry(
     specs: Sequence[DeviceSpec], device: Device, physical: Collection[Address]
 ) -> DeviceSpec | None:
     """Return the first entry that matches a device."""
     return next((spec for spec in specs if spec.matches(device, physical)), None)
 
 
-def parse(text: str, path: str) -> list[DeviceSpec]:
+def parse_entries(text: str, path: str) -> list[DeviceSpec]:
     """Read the entries of a ``nova.conf``, or of a file of JSON objects.
 
     :raises errors.BadFile: for what Nova refuses, and for ``devname``, whose address only the
         host knows, with the line; and for a file without an entry
     """
     specs: list[DeviceSpec] = []
-    for entry, line in _entries(text, path):
-        specs += _specs(entry, path, line)
+    for entry, line in _find_options(text, path):
+        specs += _parse_option(entry, path, line)
         if len(specs) > _MOST_ENTRIES:
             raise errors.BadFile(path, f'has more than {_MOST_ENTRIES} entries', line)
     if not specs:
@@ -105,19 +105,19 @@ def parse(text: str, path: str) -> list[DeviceSpec]:
     return specs
 
 
-def _entries(text: str, path: str) -> Iterator[tuple[str, int]]:
+def _find_options(text: str, path: str) -> Iterator[tuple[str, int]]:
     """Return the values of the option, which may be repeated, each with its line."""
     text = text.lstrip('\ufeff')
     first_line = text.lstrip().partition('\n')[0]
     if first_line[:1] in ('{', '[') and not re.match(r'\[\w+\]\s*$', first_line):
-        yield from _values(text, path)
+        yield from _split_json_values(text, path)
         return
     for option in configuration.values(text, path, OPTIONS):
         if option.value:
             yield option.value, option.line
 
 
-def _values(text: str, path: str) -> Iterator[tuple[str, int]]:
+def _split_json_values(text: str, path: str) -> Iterator[tuple[str, int]]:
     """Return values of JSON that follow each other, each with its line."""
     decoder, end, line = json.JSONDecoder(), 0, 1
     while content := _CONTENT.search(text, end):
@@ -131,18 +131,18 @@ def _values(text: str, path: str) -> Iterator[tuple[str, int]]:
         line += text.count('\n', begin, end)
 
 
-def _specs(entry: str, path: str, line: int) -> list[DeviceSpec]:
+def _parse_option(entry: str, path: str, line: int) -> list[DeviceSpec]:
     try:
         value: Any = strict_json.decoded(entry.encode(), _SpecFields | list[_SpecFields])
     except (strict_json.InvalidJSON, UnicodeError) as reason:
         raise errors.BadFile(path, f'not an entry, nor a list: {reason}', line) from None
     try:
-        return [_spec(record) for record in (value if isinstance(value, list) else [value])]
+        return [_make_entry(record) for record in (value if isinstance(value, list) else [value])]
     except ValueError as reason:
         raise errors.BadFile(path, str(reason), line) from None
 
 
-def _spec(record: _SpecFields) -> DeviceSpec:
+def _make_entry(record: _SpecFields) -> DeviceSpec:
     """Return an entry, or raise :class:`ValueError` for one that Nova refuses."""
     if 'devname' in record:
         raise ValueError('devname: only the host knows the address of it; give the address')
@@ -151,7 +151,7 @@ def _spec(record: _SpecFields) -> DeviceSpec:
     if isinstance(value, dict):
         texts = [value.get(name, '.*') for name in _PARTS]
     elif isinstance(value, str):
-        parts = _glob(value)
+        parts = _parse_address_pattern(value)
         address = parts if ANY not in parts else ()
         texts = [part.replace(ANY, '.*') for part in parts]
     else:
@@ -161,16 +161,16 @@ def _spec(record: _SpecFields) -> DeviceSpec:
             raise ValueError(f'{name} is an object: a text is expected')
     fields = ('vendor_id', 'product_id', 'address')
     return DeviceSpec(
-        _number(str(record.get('vendor_id', ANY)), 0xFFFF, 4, 'vendor_id'),
-        _number(str(record.get('product_id', ANY)), 0xFFFF, 4, 'product_id'),
-        tuple(map(_pattern, texts)),
+        _parse_id(str(record.get('vendor_id', ANY)), 0xFFFF, 4, 'vendor_id'),
+        _parse_id(str(record.get('product_id', ANY)), 0xFFFF, 4, 'product_id'),
+        tuple(map(_compile_pattern, texts)),
         address,
         # An empty tag, null and false count as none.
         {name: str(tag or '') for name, tag in record.items() if name not in fields},
     )
 
 
-def _number(text: str, largest: int, width: int, name: str) -> str:
+def _parse_id(text: str, largest: int, width: int, name: str) -> str:
     """Return a hexadecimal number with leading zeros, or ``*``."""
     if text.strip() == ANY:
         return ANY
@@ -180,7 +180,7 @@ def _number(text: str, largest: int, width: int, name: str) -> str:
     raise ValueError(f'{name} {text[:40]!r} is not from 0 to {largest:x}')
 
 
-def _glob(text: str) -> Address:
+def _parse_address_pattern(text: str) -> Address:
     """Return the parts of an address, of which the first may be missing; those may be ``*``."""
     front, _, function = text.partition('.')
     fields = front.split(':') if front else []
@@ -188,12 +188,12 @@ def _glob(text: str) -> Address:
         raise ValueError(f'{text[:40]!r} is not an address')
     texts = [*[ANY] * (3 - len(fields)), *fields, function]
     return tuple(
-        _number(part.strip() or ANY, *_PARTS[name], name)
+        _parse_id(part.strip() or ANY, *_PARTS[name], name)
         for name, part in zip(_PARTS, texts, strict=True)
     )
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _compile_pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except (re.error, OverflowError, RecursionError):

@@ -57,7 +57,7 @@ class Device:
         return errors.BadFile(self.path, f'{self.host} {self.address}: {reason}', self.line)
 
 
-def parse(text: str, path: str) -> list[Device]:
+def parse_devices(text: str, path: str) -> list[Device]:
     """Parse rows: CSV, JSON, or the output of ``mysql --batch`` and ``mysql --xml``.
 
     :raises errors.BadFile: if it is none of them, or a row cannot be; with its line
@@ -68,23 +68,23 @@ def parse(text: str, path: str) -> list[Device]:
     start = text.lstrip()[:1]
     if not start:
         raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
-    parse_records = _from_csv
+    parse_records = _read_csv
     if start in ('[', '<'):
-        parse_records = _from_json if start == '[' else _from_xml
+        parse_records = _read_json if start == '[' else _read_mysql_xml
     elif '\t' in lines_of(text)[0]:
-        parse_records = _from_batch
+        parse_records = _read_mysql_batch
     devices: dict[tuple[str, str], Device] = {}
     for record, line in parse_records(text, path):
         if record.get('deleted', '') not in ('', '0'):
             continue  # Nova keeps deleted rows, with their ID in this column
-        device = _device(record, path, line)
+        device = _parse_record(record, path, line)
         if (device.host, device.address) in devices:
             raise device.error('is there twice')
         devices[device.host, device.address] = device
     return list(devices.values())
 
 
-def _device(record: Mapping[str, str], path: str, line: int | None) -> Device:
+def _parse_record(record: Mapping[str, str], path: str, line: int | None) -> Device:
     lacking = [name for name in COLUMNS if name not in _OPTIONAL and not record.get(name)]
     if lacking:
         raise errors.BadFile(path, f'{lacking[0]} is missing', line)
@@ -117,31 +117,31 @@ def _device(record: Mapping[str, str], path: str, line: int | None) -> Device:
 DeviceRecords = Iterator[tuple[Mapping[str, str], int | None]]
 
 
-def _from_csv(text: str, path: str) -> DeviceRecords:
+def _read_csv(text: str, path: str) -> DeviceRecords:
     lines = lines_of(text)
     header = lines[0]
     if ';' in header and ',' not in header:
         raise errors.BadFile(path, 'has semicolons between its fields: commas are expected', 1)
     reader = csv.reader((f'{line}\n' for line in lines), strict=True)
     try:
-        yield from _table(((cells, reader.line_num) for cells in reader), path)
+        yield from _read_table(((cells, reader.line_num) for cells in reader), path)
     except csv.Error as reason:
         raise errors.BadFile(path, str(reason), reader.line_num) from None
 
 
-def _from_batch(text: str, path: str) -> DeviceRecords:
-    rows = (list(map(_unescaped, line.split('\t'))) for line in lines_of(text))
-    yield from _table(((cells, number) for number, cells in enumerate(rows, 1)), path)
+def _read_mysql_batch(text: str, path: str) -> DeviceRecords:
+    rows = (list(map(_unescape, line.split('\t'))) for line in lines_of(text))
+    yield from _read_table(((cells, number) for number, cells in enumerate(rows, 1)), path)
 
 
-def _unescaped(cell: str) -> str:
+def _unescape(cell: str) -> str:
     """Return the value of a field of ``mysql --batch``: NULL is None, a backslash escapes."""
     if cell == 'NULL':
         return ''
     return re.sub(r'\\(.)', lambda match: _ESCAPES.get(match[1], match[1]), cell)
 
 
-def _table(rows: Iterator[tuple[list[str], int]], path: str) -> DeviceRecords:
+def _read_table(rows: Iterator[tuple[list[str], int]], path: str) -> DeviceRecords:
     header: list[str] | None = None
     for cells, line in rows:
         cells = [cell.strip() for cell in cells]
@@ -160,7 +160,7 @@ def _table(rows: Iterator[tuple[list[str], int]], path: str) -> DeviceRecords:
             yield dict(zip(header, cells, strict=True)), line
 
 
-def _from_json(text: str, path: str) -> DeviceRecords:
+def _read_json(text: str, path: str) -> DeviceRecords:
     try:
         document = strict_json.decoded(text.encode(), _RECORDS)
     except (strict_json.InvalidJSON, UnicodeError) as reason:
@@ -172,7 +172,7 @@ def _from_json(text: str, path: str) -> DeviceRecords:
         )
 
 
-def _from_xml(text: str, path: str) -> DeviceRecords:
-    for row in markup.parsed(text, path).findall('row'):
+def _read_mysql_xml(text: str, path: str) -> DeviceRecords:
+    for row in markup.parse_xml(text, path).findall('row'):
         # NULL has the attribute xsi:nil and no text.
         yield {cell.get('name', ''): (cell.text or '').strip() for cell in row}, None

@@ -90,7 +90,7 @@ class _MdevRecord(msgspec.Struct):
 _MDEVCTL = list[dict[str, list[dict[str, _MdevRecord]]]]
 
 
-def hostname(content: bytes, path: str) -> str:
+def parse_hostname(content: bytes, path: str) -> str:
     """Parse the output of ``virsh hostname``."""
     name = content.decode('utf-8', 'replace').strip()
     if len(name) > 200 or not _HOSTNAME.fullmatch(name):
@@ -98,9 +98,9 @@ def hostname(content: bytes, path: str) -> str:
     return name
 
 
-def domain(content: bytes, path: str) -> Domain:
+def parse_domain(content: bytes, path: str) -> Domain:
     """Parse the output of ``virsh dumpxml``."""
-    root = _parsed(content, path, 'domain')
+    root = _parse_root(content, path, 'domain')
     hostdevs = "devices/hostdev[@mode='subsystem'][@type='{}']/source/address"
     devices = root.findall(hostdevs.format('mdev'))
     memory = root.find('numatune/memory')
@@ -108,19 +108,21 @@ def domain(content: bytes, path: str) -> Domain:
     bound = [memory] if memory is not None else root.findall('numatune/memnode')
     pins = root.findall('cputune/vcpupin')
     return Domain(
-        _uuid(root.findtext('uuid'), path),
+        _parse_uuid(root.findtext('uuid'), path),
         path,
-        tuple(_uuid(device.get('uuid'), path) for device in devices),
-        _numbers(bound, 'nodeset', path),
-        _numbers(pins, 'cpuset', path),
-        tuple(_address(function, path) for function in root.findall(hostdevs.format('pci'))),
+        tuple(_parse_uuid(device.get('uuid'), path) for device in devices),
+        _parse_number_sets(bound, 'nodeset', path),
+        _parse_number_sets(pins, 'cpuset', path),
+        tuple(
+            _parse_pci_address(function, path) for function in root.findall(hostdevs.format('pci'))
+        ),
         'id' in root.attrib,
     )
 
 
-def mediated_device(content: bytes, path: str) -> MediatedDevice | None:
+def parse_mediated_device(content: bytes, path: str) -> MediatedDevice | None:
     """Parse the output of ``virsh nodedev-dumpxml``; ``None`` for other devices."""
-    root = _parsed(content, path, 'device')
+    root = _parse_root(content, path, 'device')
     capability = root.find("capability[@type='mdev']")
     if capability is None:
         return None
@@ -130,14 +132,16 @@ def mediated_device(content: bytes, path: str) -> MediatedDevice | None:
         message = match[1].replace('_', '-') if match else None
     kind = capability.find('type')
     return MediatedDevice(
-        _uuid(message, path),
+        _parse_uuid(message, path),
         (root.findtext('parent') or '').strip(),
         kind.get('id', '') if kind is not None else '',
         path,
     )
 
 
-def mdevctl(content: bytes, path: str, *, is_active: bool = True) -> Iterator[MediatedDevice]:
+def parse_mdevctl_list(
+    content: bytes, path: str, *, is_active: bool = True
+) -> Iterator[MediatedDevice]:
     """Parse the output of ``mdevctl list --dumpjson``: devices by the address of the parent."""
     try:
         document = strict_json.decoded(content or b'[]', _MDEVCTL)
@@ -149,10 +153,12 @@ def mdevctl(content: bytes, path: str, *, is_active: bool = True) -> Iterator[Me
             for device in devices:
                 for uuid, facts in device.items():
                     mdev_type = facts.mdev_type
-                    yield MediatedDevice(_uuid(uuid, path), parent, mdev_type, path, is_active)
+                    yield MediatedDevice(
+                        _parse_uuid(uuid, path), parent, mdev_type, path, is_active
+                    )
 
 
-def parents(content: bytes, path: str) -> frozenset[str]:
+def parse_mdev_parents(content: bytes, path: str) -> frozenset[str]:
     """Parse the output of ``virsh nodedev-list --cap mdev_types``."""
     names = content.decode('utf-8', 'replace').split()
     if not all(map(_PARENT.fullmatch, names)):
@@ -160,9 +166,9 @@ def parents(content: bytes, path: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def cells(content: bytes, path: str) -> dict[int, int]:
+def parse_cells(content: bytes, path: str) -> dict[int, int]:
     """Return the NUMA cell of each CPU from the output of ``virsh capabilities``."""
-    root = _parsed(content, path, 'capabilities')
+    root = _parse_root(content, path, 'capabilities')
     try:
         return {
             int(cpu.attrib['id']): int(cell.attrib['id'])
@@ -173,7 +179,7 @@ def cells(content: bytes, path: str) -> dict[int, int]:
         raise errors.BadFile(path, 'has a cell or a CPU without its number') from None
 
 
-def _numbers(elements: Iterable[Element], name: str, path: str) -> frozenset[int]:
+def _parse_number_sets(elements: Iterable[Element], name: str, path: str) -> frozenset[int]:
     """Return all numbers of an attribute that has sets in libvirt's syntax: ``0-3,8,^2``."""
     # As bits, because a few bytes of text may name many numbers.
     every = 0
@@ -186,7 +192,7 @@ def _numbers(elements: Iterable[Element], name: str, path: str) -> frozenset[int
     return frozenset(number for number in range(every.bit_length()) if every >> number & 1)
 
 
-def _address(element: Element, path: str) -> str:
+def _parse_pci_address(element: Element, path: str) -> str:
     """Return the address of a PCI device: ``0000:84:00.4``."""
     try:
         domain, bus, slot, function = (
@@ -197,14 +203,14 @@ def _address(element: Element, path: str) -> str:
     return f'{domain:04x}:{bus:02x}:{slot:02x}.{function:x}'
 
 
-def _parsed(content: bytes, path: str, tag: str) -> Element:
-    root = markup.parsed(content, path)
+def _parse_root(content: bytes, path: str, tag: str) -> Element:
+    root = markup.parse_xml(content, path)
     if root.tag != tag:
         raise errors.BadFile(path, f'not a <{tag}>')
     return root
 
 
-def _uuid(text: str | None, path: str) -> str:
+def _parse_uuid(text: str | None, path: str) -> str:
     uuid = (text or '').strip().lower()
     if not is_uuid(uuid):
         raise errors.BadFile(path, 'has no UUID where there has to be one')

@@ -26,7 +26,7 @@ class _BoundedTreeBuilder(TreeBuilder):
         return super().start(tag, attributes)
 
 
-def parsed(content: bytes | str, path: str) -> Element:
+def parse_xml(content: bytes | str, path: str) -> Element:
     """Return the root of a document.
 
     :raises errors.BadFile: if it is no XML, too large, or declares a document type

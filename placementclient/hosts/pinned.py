@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from placementclient.basis import errors
-from placementclient.hosts.assignments import Results, misfit
+from placementclient.hosts.assignments import Results, make_contradiction
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.servers import Image, Server, ServerMigration
 from placementclient.model.snapshots import Snapshot
@@ -26,7 +26,7 @@ _REASONS = {
 }
 
 
-def of_servers(
+def assign_pinned_servers(
     servers: Mapping[str, Server],
     path: str,
     snapshot: Snapshot,
@@ -44,17 +44,17 @@ def of_servers(
         if migration.uuid and not migration.is_over:
             moving[migration.server_uuid].append(migration.uuid)
     for uuid, server in servers.items():
-        policy, source = _policy(server, path, images.find(server)[0])
+        policy, source = _find_cpu_policy(server, path, images.find(server)[0])
         consumers = [(uuid, source)]
         consumers += [(m, f'{source}, migration of server {uuid}') for m in moving[uuid]]
         for consumer_uuid, evidence in consumers:
             if policy in _CLASSES:
-                yield from _rows(snapshot, consumer_uuid, _CLASSES[policy], evidence)
-            elif any(_rows(snapshot, consumer_uuid, SHARED, evidence)):
-                yield misfit(consumer_uuid, _REASONS[policy].format(evidence), path)
+                yield from _make_rows(snapshot, consumer_uuid, _CLASSES[policy], evidence)
+            elif any(_make_rows(snapshot, consumer_uuid, SHARED, evidence)):
+                yield make_contradiction(consumer_uuid, _REASONS[policy].format(evidence), path)
 
 
-def _policy(server: Server, path: str, image: Image | None) -> tuple[str, str]:
+def _find_cpu_policy(server: Server, path: str, image: Image | None) -> tuple[str, str]:
     """Return the CPU policy of a server, and its source; the flavor counts before the image.
 
     The policy is a key of :data:`_CLASSES` or of :data:`_REASONS`.
@@ -77,7 +77,7 @@ def _policy(server: Server, path: str, image: Image | None) -> tuple[str, str]:
     return 'shared', 'no CPU policy'
 
 
-def _rows(
+def _make_rows(
     snapshot: Snapshot, consumer_uuid: str, resource_class: str, evidence: str
 ) -> Iterator[AssignmentRow]:
     consumer = snapshot.consumers.get(consumer_uuid)

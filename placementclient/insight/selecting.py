@@ -11,7 +11,7 @@ from placementclient.files.cursors import Cursor
 from placementclient.model import patterns
 from placementclient.model.providers import is_uuid
 from placementclient.model.snapshots import ProviderState
-from placementclient.placing.requests import alternatives
+from placementclient.placing.requests import split_alternatives
 from placementclient.placing.shapes import has_each
 
 #: The place of options.
@@ -59,12 +59,12 @@ class ProviderSelector:
             yield 'without_trait', lambda state: unwanted not in state.traits
         if name := self.with_class:
             yield 'with_class', lambda state: name in state.inventories
-        if groups := alternatives(self.member_of):
+        if groups := split_alternatives(self.member_of):
             yield 'member_of', lambda state: has_each(state.aggregates, groups)
 
     def _unmet(self, field: str, states: Collection[ProviderState]) -> errors.PlacementError:
         """Return the error for the first condition that no provider meets."""
-        in_file = self.at.inside(field).error
+        in_file = self.at.descend(field).error
         error = errors.NoSuchProvider if self.at is _NOWHERE else in_file
         if field == 'match':
             return error(patterns.unmatched(self.match or '', [state.name for state in states]))

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.options import PartSearch
-from placementclient.placing.providers import HostProvider, granting
-from placementclient.placing.requests import Request, parsed
-from placementclient.placing.shapes import serving
+from placementclient.placing.providers import HostProvider, make_grants
+from placementclient.placing.requests import Request, parse_request
+from placementclient.placing.shapes import find_serving_providers
 from placementclient.placing.topology import Topology
 
 #: A provider as the rest of the groups sees it: the groups that it may serve, by number, and what
@@ -53,7 +53,7 @@ class CandidateCount:
         return all(tree.is_exact for tree in self.trees)
 
     @property
-    def lost(self) -> int:
+    def lost_trees(self) -> int:
         """The least number of trees that have no candidate that Nova takes.
 
         Without breadth first, the service has all candidates of one tree before those of the next
@@ -69,38 +69,38 @@ class CandidateCount:
         return len(self.trees) - chosen
 
 
-def counter(topology: Topology, request: CandidateRequest) -> Callable[[str], TreeCandidates]:
+def make_counter(topology: Topology, request: CandidateRequest) -> Callable[[str], TreeCandidates]:
     """Return the function that counts the candidates in a tree, by the UUID of its root.
 
     It counts equal trees once. Candidates with allocations only on sharing providers count once for
     each tree.
     """
-    parts = parsed(request)
+    parts = parse_request(request)
     counts: dict[object, tuple[int, bool]] = {}
 
     def in_tree(root: str) -> TreeCandidates:
         kind = topology.kind(root, parts.trees)
         if kind not in counts:
             states, bins = topology.serving(root), topology.host(root, parts.trees)
-            counts[kind] = _in_tree(parts, states, bins)
+            counts[kind] = _count_in_tree(parts, states, bins)
         return TreeCandidates(topology.trees[root][0].name, *counts[kind])
 
     return in_tree
 
 
-def counted(topology: Topology, request: CandidateRequest) -> CandidateCount:
+def count_candidates(topology: Topology, request: CandidateRequest) -> CandidateCount:
     """Return the number of candidates of a request, by tree."""
-    numbers = map(counter(topology, request), topology.trees)
+    numbers = map(make_counter(topology, request), topology.trees)
     trees = [tree for tree in numbers if tree.count or not tree.is_exact]
     return CandidateCount(sorted(trees, key=lambda tree: -tree.count), request.limit)
 
 
-def _in_tree(
+def _count_in_tree(
     request: Request, states: Sequence[ProviderState], bins: Sequence[HostProvider]
 ) -> tuple[int, bool]:
     """Return the number of candidates; False with it if there may be more."""
-    grants = granting(states)
-    options = serving(request, bins, grants)
+    grants = make_grants(states)
+    options = find_serving_providers(request, bins, grants)
     if options is None or not all(options):
         return 0, True
     if request.subtrees:
@@ -112,14 +112,14 @@ def _in_tree(
         parts=tuple(request.parts[number] for number in common), apart=frozenset()
     )
     search = PartSearch(whole, bins, [options[number] for number in common], grants)
-    count, total = _group_counter(request), 0
+    count, total = _make_group_counter(request), 0
     for _ in search.places():
-        left = Counter(_slots(request, options, states, search.taken))
+        left = Counter(_find_slots(request, options, states, search.taken))
         total += count(0, frozenset(left.items()))
     return total, search.left >= 0
 
 
-def _slots(
+def _find_slots(
     request: Request,
     options: Sequence[Sequence[int]],
     states: Sequence[ProviderState],
@@ -139,7 +139,7 @@ def _slots(
             yield serving, tuple(sorted(left.items()))
 
 
-def _group_counter(request: Request) -> Callable[[int, frozenset[tuple[Slot, int]]], int]:
+def _make_group_counter(request: Request) -> Callable[[int, frozenset[tuple[Slot, int]]], int]:
     """Return the function that counts the ways to serve the groups from one on."""
     # Its argument has each kind of providers once, with their number.
     groups = [number for number, part in enumerate(request.parts) if part.group]
@@ -156,7 +156,7 @@ def _group_counter(request: Request) -> Callable[[int, frozenset[tuple[Slot, int
             if number in able and all(free >= 0 for name, free in left if name in amounts):
                 others = Counter(dict(slots))
                 others[slot] -= 1
-                others[able - request.apart_from(number), left] += 1
+                others[able - request.excluded_parts(number), left] += 1
                 rest = frozenset((kind, n) for kind, n in others.items() if n)
                 total += many * count(first + 1, rest)
         return total

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from placementclient.placing.providers import Grants, HostProvider, lineage
 from placementclient.placing.requests import Request, RequestPart
-from placementclient.placing.shapes import HostOption, Pools, Shape, covers
+from placementclient.placing.shapes import HostOption, Pools, Shape, has_common_traits
 
 #: How many providers are tried for the parts of one server on one host.
 MAX_STEPS = 20_000
@@ -42,8 +42,8 @@ class PartSearch:
             return
         number = self._order[len(chosen)]
         part = self._request.parts[number]
-        separate = {chosen[other] for other in self._request.apart_from(number) & chosen.keys()}
-        for place in self._sorted(self._suitable[number], part):
+        separate = {chosen[other] for other in self._request.excluded_parts(number) & chosen.keys()}
+        for place in self._order_providers(self._suitable[number], part):
             self.left -= 1
             if self.left < 0:
                 return
@@ -56,7 +56,7 @@ class PartSearch:
                 for name, amount in part.resources:
                     self.taken[place, name] -= amount
 
-    def _sorted(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
+    def _order_providers(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
         """Return the providers to try for a part, in order."""
         return suitable
 
@@ -70,22 +70,22 @@ class PartSearch:
         """Return whether the conditions on several parts hold, once everything is chosen."""
         request, chosen, bins = self._request, self._chosen, self._bins
         common = [chosen[number] for number, part in enumerate(request.parts) if not part.group]
-        if not covers(request, bins, common):
+        if not has_common_traits(request, bins, common):
             return False
         for numbers in request.subtrees:
             together = {chosen[number] for number in numbers}
-            if self._above(together).isdisjoint(together):
+            if self._find_common_ancestors(together).isdisjoint(together):
                 return False
         for traits, numbers in request.ancestors:
             together = {chosen[number] for number in numbers}
             if not any(
                 traits <= bins[place].traits and bins[place].parent is not None
-                for place in self._above(together) - together
+                for place in self._find_common_ancestors(together) - together
             ):
                 return False
         return True
 
-    def _above(self, places: Collection[int]) -> set[int]:
+    def _find_common_ancestors(self, places: Collection[int]) -> set[int]:
         """Return the providers that all of some are below, or are themselves."""
         return set.intersection(*(set(lineage(self._bins, place)) for place in places))
 
@@ -115,23 +115,23 @@ class OptionSearch(PartSearch):
     def every(self) -> Iterator[HostOption]:
         """Return all options, without duplicates."""
         if not self._request.is_lax:
-            yield from map(self._option, self.places())
+            yield from map(self._make_option, self.places())
             return
-        option, totals = self._shape.sum_of(self._request), self._shape.totals
+        option, totals = self._shape.sum_least_amounts(self._request), self._shape.totals
         needed = self._request.totals.items()
         if all(self._room[totals[name]] >= amount for name, amount in needed) and all(
             self._pools.get(pool, 0) >= amount for pool, amount in option.shared
         ):
             yield option
 
-    def _sorted(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
+    def _order_providers(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
         """Return the providers, those with the least room first."""
         if len(suitable) == 1:
             return suitable
         name = part.resources[0][0] if part.resources else ''
         shape, seen, distinct = self._shape, set(), []
         used = set(self._chosen.values())
-        for place in sorted(suitable, key=lambda place: (self._preference(place, name), place)):
+        for place in sorted(suitable, key=lambda place: (self._rank_pool(place, name), place)):
             if self._are_twins_skipped and place in shape.twins and place not in used:
                 left = (
                     self._room[shape.rooms[place, resource_class]]
@@ -144,23 +144,25 @@ class OptionSearch(PartSearch):
             distinct.append(place)
         return distinct
 
-    def _preference(self, place: int, name: str) -> int:
+    def _rank_pool(self, place: int, name: str) -> int:
         pool = self._bins[place].pool
         if any(uuid == pool for uuid, _ in self._shared):
             # A server that uses it already stays, so that no data are copied.
             return -1
-        return self._free(place, name) if name or pool else 0
+        return self._find_free_amount(place, name) if name or pool else 0
 
-    def _free(self, place: int, name: str) -> int:
+    def _find_free_amount(self, place: int, name: str) -> int:
         pool = self._bins[place].pool
         if pool is not None:
             return self._pools.get((pool, name), 0)
         return self._room[self._shape.rooms[place, name]]
 
     def _is_granted(self, place: int, name: str, amount: int) -> bool:
-        return self._shape.units[place][name].admit(amount) and amount <= self._free(place, name)
+        return self._shape.units[place][name].admit(amount) and amount <= self._find_free_amount(
+            place, name
+        )
 
-    def _option(self, places: tuple[int, ...]) -> HostOption:
+    def _make_option(self, places: tuple[int, ...]) -> HostOption:
         shape = self._shape
         local, shared = [], []
         for (place, name), amount in sorted(self.taken.items()):

@@ -17,7 +17,7 @@ def is_sharing(state: ProviderState) -> bool:
     return SHARING_TRAIT in state.traits
 
 
-def slots(state: ProviderState, resource_class: str, amount: int) -> int:
+def count_slots(state: ProviderState, resource_class: str, amount: int) -> int:
     """Return how many allocations of an amount a provider can still grant."""
     inventory = state.inventories.get(resource_class)
     if inventory is None or not inventory.admits(amount):
@@ -25,9 +25,9 @@ def slots(state: ProviderState, resource_class: str, amount: int) -> int:
     return max(0, state.free(resource_class)) // amount
 
 
-def granting(states: Sequence[ProviderState]) -> Grants:
+def make_grants(states: Sequence[ProviderState]) -> Grants:
     """Return the function that compares amounts with the free amounts of providers."""
-    return lambda number, name, amount: slots(states[number], name, amount) > 0
+    return lambda number, name, amount: count_slots(states[number], name, amount) > 0
 
 
 class HostProvider(NamedTuple):

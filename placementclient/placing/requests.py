@@ -71,17 +71,17 @@ class Request(NamedTuple):
         """The UUIDs of the trees that the request allows."""
         return frozenset(part.in_tree for part in self.parts if part.in_tree)
 
-    def apart_from(self, number: int) -> frozenset[int]:
+    def excluded_parts(self, number: int) -> frozenset[int]:
         """Return the parts that the provider of a part must not serve too."""
         return self.apart if number in self.apart else frozenset()
 
 
-def parsed(request: CandidateRequest) -> Request:
+def parse_request(request: CandidateRequest) -> Request:
     """Return the parts of a request for candidates."""
     common = request.common._replace(required=())
     parts = (
-        *(part({name: amount}, common) for name, amount in common.resources.items()),
-        *(part(group.resources, group, suffix) for suffix, group in request.groups.items()),
+        *(make_part({name: amount}, common) for name, amount in common.resources.items()),
+        *(make_part(group.resources, group, suffix) for suffix, group in request.groups.items()),
     )
     numbers = {part.group: number for number, part in enumerate(parts)}
     # For a group that only forbids, the service looks for no provider.
@@ -89,32 +89,32 @@ def parsed(request: CandidateRequest) -> Request:
     isolated = request.groups if request.group_policy == 'isolate' else ()
     return Request(
         parts,
-        covering=alternatives(request.common.required),
+        covering=split_alternatives(request.common.required),
         apart=frozenset(numbers[suffix] for suffix in isolated),
         subtrees=tuple(
             frozenset(numbers[suffix] for suffix in suffixes) for suffixes in request.same_subtree
         ),
-        root_required=alternatives(request.root_required) + (() if is_served else NOWHERE),
+        root_required=split_alternatives(request.root_required) + (() if is_served else NOWHERE),
         root_forbidden=frozenset(request.root_forbidden),
     )
 
 
-def part(resources: Resources, conditions: Filter, group: str = '') -> RequestPart:
+def make_part(resources: Resources, conditions: Filter, group: str = '') -> RequestPart:
     """Return the part with some resources and the conditions of its group.
 
     Without resources, the service does not look at the tree.
     """
     return RequestPart(
         tuple(sorted(resources.items())),
-        alternatives(conditions.required),
+        split_alternatives(conditions.required),
         frozenset(conditions.forbidden),
-        alternatives(conditions.member_of),
+        split_alternatives(conditions.member_of),
         frozenset(name for names in conditions.forbidden_member_of for name in names.split(',')),
         group,
         conditions.in_tree if resources else None,
     )
 
 
-def alternatives(names: Iterable[str]) -> tuple[frozenset[str], ...]:
+def split_alternatives(names: Iterable[str]) -> tuple[frozenset[str], ...]:
     """Return sets of alternative names, each from a text with commas."""
     return tuple(frozenset(text.split(',')) for text in names)

@@ -69,7 +69,7 @@ class Shape:
                     sums[place] += max(0, local)
         return sums
 
-    def sum_of(self, request: Request) -> HostOption:
+    def sum_least_amounts(self, request: Request) -> HostOption:
         """Return the least amounts of the sums that a server uses with any option.
 
         Present allocations on a sharing provider do not count again, if they can stay there.
@@ -109,12 +109,12 @@ class Shape:
         :return: ``None`` if the host is out for this request
         """
         if request.is_lax:
-            is_possible = admits_root(self.bins[0], request) and self._composes(request)
+            is_possible = is_root_suitable(self.bins[0], request) and self._can_compose(request)
             return [[]] * len(request.parts) if is_possible else None
-        suitable = serving(request, self.bins, self._admits)
+        suitable = find_serving_providers(request, self.bins, self._can_grant)
         return None if suitable is None or not all(suitable) else suitable
 
-    def _composes(self, request: Request) -> bool:
+    def _can_compose(self, request: Request) -> bool:
         """Return whether the units allow the amounts, divided between providers in some way."""
         for name, amount in request.totals.items():
             units = [self.units[number][name] for number in self.members.get(name, ())]
@@ -125,32 +125,32 @@ class Shape:
                 return False
         return True
 
-    def _admits(self, number: int, name: str, amount: int) -> bool:
+    def _can_grant(self, number: int, name: str, amount: int) -> bool:
         units = self.units[number]
         return name in units and units[name].admit(amount)
 
 
-def serving(
+def find_serving_providers(
     request: Request, bins: Sequence[HostProvider], grants: Grants
 ) -> list[list[int]] | None:
     """Return the providers of a host that can serve each part of a request, by number.
 
     :return: ``None`` if the request rules out the host
     """
-    if not admits_root(bins[0], request):
+    if not is_root_suitable(bins[0], request):
         return None
     return [
         [
             number
             for number, provider in enumerate(bins)
             if all(grants(number, name, amount) for name, amount in part.resources)
-            and admits(provider, part, bins[0])
+            and can_serve(provider, part, bins[0])
         ]
         for part in request.parts
     ]
 
 
-def admits_root(root: HostProvider, request: Request) -> bool:
+def is_root_suitable(root: HostProvider, request: Request) -> bool:
     """Return whether the root of a host meets the conditions of a request."""
     return (
         root.traits.isdisjoint(request.root_forbidden)
@@ -159,7 +159,9 @@ def admits_root(root: HostProvider, request: Request) -> bool:
     )
 
 
-def covers(request: Request, bins: Sequence[HostProvider], common: Collection[int]) -> bool:
+def has_common_traits(
+    request: Request, bins: Sequence[HostProvider], common: Collection[int]
+) -> bool:
     """Return whether some providers have the traits of the common group between them."""
     return all(
         any(not alternatives.isdisjoint(bins[number].traits) for number in common)
@@ -167,7 +169,7 @@ def covers(request: Request, bins: Sequence[HostProvider], common: Collection[in
     )
 
 
-def admits(provider: HostProvider, part: RequestPart, root: HostProvider) -> bool:
+def can_serve(provider: HostProvider, part: RequestPart, root: HostProvider) -> bool:
     """Return whether a provider meets the conditions of a part, apart from the amounts.
 
     :param root: of the host: for the common group, all of its tree is in the root's aggregates

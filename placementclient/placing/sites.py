@@ -46,7 +46,7 @@ class Site:
         return not any(self.pools)
 
 
-def most(demands: Iterable[tuple[Site, int]], pools: Mapping[Stock, int]) -> int:
+def maximize_servers(demands: Iterable[tuple[Site, int]], pools: Mapping[Stock, int]) -> int:
     """Return how many servers fit on all sites together.
 
     :param demands: the sites with choices, and the most servers of each

@@ -12,10 +12,10 @@ from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.optimize.max_flow import draws
 from placementclient.placing.options import PartSearch
-from placementclient.placing.providers import HostProvider, granting, slots
-from placementclient.placing.requests import RequestPart, parsed
-from placementclient.placing.shapes import covers, serving
-from placementclient.placing.sites import Choice, Site, Stock, most
+from placementclient.placing.providers import HostProvider, count_slots, make_grants
+from placementclient.placing.requests import RequestPart, parse_request
+from placementclient.placing.shapes import find_serving_providers, has_common_traits
+from placementclient.placing.sites import Choice, Site, Stock, maximize_servers
 from placementclient.placing.topology import Topology
 
 #: How many providers are tried for the parts of one server on one site.
@@ -31,10 +31,10 @@ class Supply:
     def __init__(
         self, topology: Topology, request: CandidateRequest, trees: Collection[str] | None = None
     ) -> None:
-        self._topology, self._request = topology, parsed(request)
+        self._topology, self._request = topology, parse_request(request)
         #: The parts that take something.
         self._parts = [part for part in self._request.parts if part.resources]
-        self._labels = list(map(_label, self._parts))
+        self._labels = list(map(_label_part, self._parts))
         classes = Counter(name for part in self._parts for name, _ in part.resources)
         self._common = [number for number, part in enumerate(self._parts) if not part.group]
         is_isolated = self._request.apart and len(self._parts) - len(self._common) > 1
@@ -45,7 +45,7 @@ class Supply:
         self._free: dict[Stock, int] = {}
         self._distinct: dict[object, Site] = {}
         self._counts: dict[Site, int] = {}
-        sites = list(self._sites(topology.trees if trees is None else trees))
+        sites = list(self._find_sites(topology.trees if trees is None else trees))
         self.complete = [pair for pair in sites if pair[1].is_complete]
         #: The sites of these trees; without any, those with inventory for some part.
         self._chosen = [site for _, site in self.complete or sites]
@@ -56,43 +56,46 @@ class Supply:
         :return: with it the number if only one class, or one group with a suffix, counted
         """
         chosen = Counter(self._chosen if sites is None else sites)
-        merged = list(map(_merged, chosen, chosen.values()))
-        by_class = {label: self._most(merged, [part]) for part, label in enumerate(self._labels)}
-        return self._count(chosen), by_class
+        merged = list(map(_merge_sites, chosen, chosen.values()))
+        by_class = {
+            label: self._count_independent(merged, [part])
+            for part, label in enumerate(self._labels)
+        }
+        return self._count_servers(chosen), by_class
 
-    def _count(self, sites: Mapping[Site, int]) -> int:
+    def _count_servers(self, sites: Mapping[Site, int]) -> int:
         count, together, plain = 0, list[Site](), list[Site]()
         for site, number in sites.items():
             if not site.choices:
-                plain.append(_merged(site, number))
+                plain.append(_merge_sites(site, number))
             elif site.is_alone:
                 if site not in self._counts:
-                    self._counts[site] = self._search([site])
+                    self._counts[site] = self._search_most([site])
                 count += number * self._counts[site]
             else:
                 together += [site] * number
         if together:
-            return count + self._search(together + plain)
-        return count + self._most(plain, range(len(self._labels)))
+            return count + self._search_most(together + plain)
+        return count + self._count_independent(plain, range(len(self._labels)))
 
-    def _most(self, sites: Sequence[Site], parts: Sequence[int]) -> int:
+    def _count_independent(self, sites: Sequence[Site], parts: Sequence[int]) -> int:
         """Return the most on sites where no part of a server depends on another."""
-        limits = [min(self._reachable(site, part) for part in parts) for site in sites]
-        by_part = [self._granted(sites, limits, part) for part in parts]
+        limits = [min(self._limit_part(site, part) for part in parts) for site in sites]
+        by_part = [self._distribute_part(sites, limits, part) for part in parts]
         best = min(by_part, key=sum)
         # More than the scarcest part allows is impossible. Most often the others allow that too.
-        if all(self._granted(sites, best, part) == best for part in parts):
+        if all(self._distribute_part(sites, best, part) == best for part in parts):
             return sum(best)
-        return self._search(sites)
+        return self._search_most(sites)
 
-    def _search(self, sites: Iterable[Site]) -> int:
+    def _search_most(self, sites: Iterable[Site]) -> int:
         demands = []
         for site in sites:
-            if limit := min(self._reachable(site, part) for part in range(len(self._labels))):
-                demands.append((site if site.choices else self._plain(site), limit))
-        return most(demands, self._free) if demands else 0
+            if limit := min(self._limit_part(site, part) for part in range(len(self._labels))):
+                demands.append((site if site.choices else self._add_choices(site), limit))
+        return maximize_servers(demands, self._free) if demands else 0
 
-    def _plain(self, site: Site) -> Site:
+    def _add_choices(self, site: Site) -> Site:
         """Return a site with choices where no part depends on another, so that the tree is one."""
         choices: list[tuple[Choice, ...]] = []
         for label, part, pools in zip(self._labels, self._parts, site.pools, strict=True):
@@ -102,11 +105,13 @@ class Supply:
         amounts = tuple(((0, label), n) for label, n in zip(self._labels, site.local, strict=True))
         return replace(site, choices=tuple(choices), amounts=amounts)
 
-    def _reachable(self, site: Site, part: int) -> int:
+    def _limit_part(self, site: Site, part: int) -> int:
         label = self._labels[part]
         return site.local[part] + sum(self._servers[pool, label] for pool in site.pools[part])
 
-    def _granted(self, sites: Sequence[Site], counts: Sequence[int], part: int) -> list[int]:
+    def _distribute_part(
+        self, sites: Sequence[Site], counts: Sequence[int], part: int
+    ) -> list[int]:
         """Return the most that sites have of one part, if each gets so many servers."""
         local = [min(count, site.local[part]) for site, count in zip(sites, counts, strict=True)]
         demands = Counter[frozenset[str]]()
@@ -121,20 +126,20 @@ class Supply:
             granted.append(had + drawn)
         return granted
 
-    def _sites(self, roots: Iterable[str]) -> Iterator[tuple[str, Site]]:
+    def _find_sites(self, roots: Iterable[str]) -> Iterator[tuple[str, Site]]:
         topology, trees = self._topology, self._request.trees
         by_kind: dict[object, Site | None] = {}
         for root in roots:
             kind = topology.kind(root, trees)
             if kind not in by_kind:
-                by_kind[kind] = self._site(root)
+                by_kind[kind] = self._make_site(root)
             if (site := by_kind[kind]) is not None:
                 yield topology.trees[root][0].name, site
 
-    def _site(self, root_uuid: str) -> Site | None:
+    def _make_site(self, root_uuid: str) -> Site | None:
         states = self._topology.serving(root_uuid)
         bins = self._topology.host(root_uuid, self._request.trees)
-        suitable = serving(
+        suitable = find_serving_providers(
             self._request, bins, lambda number, name, _: name in states[number].inventories
         )
         if suitable is None:
@@ -142,16 +147,16 @@ class Supply:
         numbers = [n for n, part in enumerate(self._request.parts) if part.resources]
         able = [suitable[number] for number in numbers]
         common = {number for part in self._common for number in able[part]}
-        if not covers(self._request, bins, common):
+        if not has_common_traits(self._request, bins, common):
             return None
-        is_tied = self._depends(bins, able)
-        options = tuple(self._options(states, bins)) if is_tied else ()
+        is_tied = self._has_dependent_parts(bins, able)
+        options = tuple(self._find_choices(states, bins)) if is_tied else ()
         content = (
             tuple(self._count_local(part, states, bins, able[part]) for part in range(len(able))),
             tuple(frozenset(bins[n].pool or '' for n in places) - {''} for places in able),
             all(able),
             (options,) if is_tied else (),
-            _free_of(options, states),
+            _list_free_amounts(options, states),
         )
         return self._distinct.setdefault(content, Site(*content))
 
@@ -165,7 +170,7 @@ class Supply:
         """Return of how many servers a tree serves a part, and enter the pools that do, too."""
         label, part, total = self._labels[number], self._parts[number], 0
         for state, pool in ((states[place], bins[place].pool) for place in places):
-            count = min(slots(state, name, amount) for name, amount in part.resources)
+            count = min(count_slots(state, name, amount) for name, amount in part.resources)
             # Other trees use shared inventory of a tree: it is a pool for the tree too.
             if pool is None:
                 total += count
@@ -175,7 +180,9 @@ class Supply:
                 self._free[pool, name] = max(0, state.free(name))
         return total
 
-    def _depends(self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]) -> bool:
+    def _has_dependent_parts(
+        self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]
+    ) -> bool:
         """Return whether the provider of one part decides on the providers of another."""
         return bool(self._is_tied) or not all(
             any(
@@ -185,12 +192,12 @@ class Supply:
             for names in self._request.covering
         )
 
-    def _options(
+    def _find_choices(
         self, states: Sequence[ProviderState], bins: Sequence[HostProvider]
     ) -> Iterator[Choice]:
         """Return a choice for each set of amounts that a whole server may take."""
-        grants = granting(states)
-        suitable = serving(self._request, bins, grants) or ()
+        grants = make_grants(states)
+        suitable = find_serving_providers(self._request, bins, grants) or ()
         search, seen = _DistinctSearch(self._request, bins, suitable, grants), set[Choice]()
         search.left = MAX_STEPS
         for _ in search.places():
@@ -205,7 +212,7 @@ class Supply:
             )
 
 
-def _free_of(
+def _list_free_amounts(
     options: Iterable[Choice], states: Sequence[ProviderState]
 ) -> tuple[tuple[Stock, int], ...]:
     """Return each inventory of a tree that some choice takes from, with its free amount."""
@@ -221,7 +228,7 @@ def _free_of(
 class _DistinctSearch(PartSearch):
     """Finds each set of amounts once: equal groups come in the order of their providers."""
 
-    def _sorted(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
+    def _order_providers(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
         if self._request.subtrees or not part.group:
             return suitable
         others = ((self._request.parts[number], place) for number, place in self._chosen.items())
@@ -233,13 +240,13 @@ class _DistinctSearch(PartSearch):
         return [place for place in suitable if place >= max(twins, default=0)]
 
 
-def _label(part: RequestPart) -> str:
+def _label_part(part: RequestPart) -> str:
     """Return the class of a part of the common group; the classes and the suffix of a group."""
     names = '+'.join(name for name, _ in part.resources)
     return f'{names} (group {part.group})' if part.group else names
 
 
-def _merged(site: Site, number: int) -> Site:
+def _merge_sites(site: Site, number: int) -> Site:
     """Return one site with the amounts of several equal ones."""
     # As many servers fit there: dealt out evenly, no tree draws on a pool while another one still
     # has some of its own.

@@ -34,10 +34,10 @@ class Topology:
         self._hosts: dict[str, Sequence[HostProvider]] = {}
         self._reached = {
             root: [snapshot.providers[uuid] for uuid in uuids]
-            for root, uuids in (self._reach() if reached is None else reached).items()
+            for root, uuids in (self._find_reach() if reached is None else reached).items()
         }
 
-    def _reach(self) -> Mapping[str, Iterable[str]]:
+    def _find_reach(self) -> Mapping[str, Iterable[str]]:
         sharing = [state for states in self.trees.values() for state in filter(is_sharing, states)]
         return reach(
             (
@@ -53,9 +53,9 @@ class Topology:
     @functools.cached_property
     def kinds(self) -> dict[str, int]:
         """Equal numbers for trees that differ only in names and UUIDs, by the root's UUID."""
-        return self.alike()
+        return self.number_kinds()
 
-    def alike(self, *, has_usage: bool = True) -> dict[str, int]:
+    def number_kinds(self, *, has_usage: bool = True) -> dict[str, int]:
         """Return equal numbers for equal trees, by the root's UUID.
 
         A tree that shares inventory equals no other: servers of other trees use it up.
@@ -76,7 +76,7 @@ class Topology:
                 )
                 for state in states
             )
-            reached = tuple(state.uuid for state in self.reached(root))
+            reached = tuple(state.uuid for state in self.sharing_providers(root))
             key: object = root if any(map(is_sharing, states)) else (local, reached)
             kinds[root] = numbers.setdefault(key, len(numbers))
         return kinds
@@ -85,7 +85,7 @@ class Topology:
         """Return a key that is equal for trees with the same candidates."""
         return root_uuid if trees else self.kinds[root_uuid]
 
-    def offering(self, resource_class: str) -> set[str]:
+    def find_roots_with(self, resource_class: str) -> set[str]:
         """Return the roots of the trees with inventory of a class."""
         return {
             root
@@ -95,7 +95,7 @@ class Topology:
 
     def serving(self, root_uuid: str) -> list[ProviderState]:
         """Return the providers that can serve a tree: its own, root first, then sharing ones."""
-        return [*self.trees[root_uuid], *self.reached(root_uuid)]
+        return [*self.trees[root_uuid], *self.sharing_providers(root_uuid)]
 
     def host(self, root_uuid: str, trees: Iterable[str] = ()) -> Sequence[HostProvider]:
         """Return the providers of :meth:`serving` in the form for requests that name trees."""
@@ -127,6 +127,6 @@ class Topology:
             for state, provider in zip(states, bins, strict=True)
         ]
 
-    def reached(self, root_uuid: str) -> list[ProviderState]:
+    def sharing_providers(self, root_uuid: str) -> list[ProviderState]:
         """Return the sharing providers of other trees that serve a tree, by name."""
         return self._reached.get(root_uuid, [])

@@ -138,7 +138,7 @@ class _Planner:
             progress(root.name)
             layout = None
             try:
-                with self._row_faults.collected():
+                with self._row_faults.collect():
                     layout = self._lay_out([root])
             except Refused as refusal:
                 self._leave_out([root], refusal)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from placementclient.files.cursors import Cursor, read
+from placementclient.files.cursors import Cursor, parse_document
 from placementclient.files.declared import read_declared, read_inventories
 from placementclient.model.inventories import Inventory, InventoryFields
 from placementclient.model.providers import is_uuid
@@ -27,7 +27,7 @@ _ANY_NODE = '$COMPUTE_NODE'
 
 def parse(text: str, path: str) -> tuple[DeclaredProvider, ...]:
     """Parse a declaration: a provider, a list, or a provider configuration file of Nova."""
-    return read_declarations(read(text, path))
+    return read_declarations(parse_document(text, path))
 
 
 def read_declarations(

@@ -78,7 +78,7 @@ def _lines(
         yield f'  {count:>{width}}  {requirement}'
     made = explanation.count
     # One candidate for each tree needs no line, unless some are lost.
-    if made is not None and (made.total > len(made.trees) or made.lost):
+    if made is not None and (made.total > len(made.trees) or made.lost_trees):
         yield from _candidates(made, most)
     if not explanation.is_met:
         yield from _causes(explanation)
@@ -132,11 +132,11 @@ def _candidates(count: CandidateCount, most: int) -> Iterator[str]:
     for tree in count.trees[:most]:
         yield f'  {tree.count:>{width}}  {"" if tree.is_exact else "at least, "}{tree.name}'
     yield f'  {count.total:>{width}}  in all'
-    if count.lost:
+    if count.lost_trees:
         yield (
-            f'  Nova takes {count.limit} of them (max_placement_results): at least {count.lost} of '
-            f'{counted(len(count.trees), "tree")} cannot be chosen, unless Placement has '
-            'allocation_candidates_generation_strategy = breadth-first'
+            f'  Nova takes {count.limit} of them (max_placement_results): at least '
+            f'{count.lost_trees} of {counted(len(count.trees), "tree")} cannot be chosen, unless '
+            'Placement has allocation_candidates_generation_strategy = breadth-first'
         )
     if count.trees[0].count > _MANY:
         yield (
@@ -194,7 +194,7 @@ def data(explanation: Explanation, fallback: Offer | None = None) -> dict[str, A
             'total': count.total,
             'is_exact': count.is_exact,
             'limit': count.limit,
-            'lost': count.lost,
+            'lost': count.lost_trees,
             'trees': {tree.name: tree.count for tree in count.trees},
         }
     return record

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from placementclient.basis import errors
 from placementclient.changes.records import plans
 from placementclient.files import disk, specifications, system
-from placementclient.files.decoding import kind_of
+from placementclient.files.decoding import detect_kind
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.plans import Plan
 from placementclient.model.specifications import Spec
@@ -23,7 +23,7 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
     :param rows: the files of further rows; instead of those that a plan has in it
     """
     content = disk.read_bytes(path, disk.WRITTEN)
-    if kind_of(content) == 'plan':
+    if detect_kind(content) == 'plan':
         plan = plans.decode(content, path)
         if plan.recipe is None:
             raise errors.BadFile(path, f'the plan of {plan.command} has no specification')
@@ -31,8 +31,10 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Assi
             return plan.recipe.spec, list(plan.recipe.assignments)
         return plan.recipe.spec, [row for name in rows for row in read_assignments(name)]
     if len(content) > disk.TYPED:
-        raise system.too_large(path, disk.TYPED)
-    return read_assigned(specifications.parse(disk.as_text(content, path), path), path, rows)
+        raise system.make_size_error(path, disk.TYPED)
+    return read_assigned(
+        specifications.parse_specification(disk.decode_text(content, path), path), path, rows
+    )
 
 
 def read_assigned(
@@ -58,5 +60,5 @@ def read_plan(path: str) -> Plan:
 
 def write_plan(path: str, plan: Plan) -> None:
     """Write a plan to a file, which is never incomplete."""
-    with disk.written(path) as stream:
+    with disk.open_output(path) as stream:
         stream.writelines(plans.encode(plan))

@@ -190,7 +190,7 @@ def plan_of(
     ]
     return planner.plan_reshape(
         snapshot,
-        specifications.from_document(document, 'spec.yaml'),
+        specifications.convert_specification(document, 'spec.yaml'),
         rows if is_mapped else (),
         allow_inferred=allow_inferred,
     )

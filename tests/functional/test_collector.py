@@ -38,7 +38,7 @@ def test_collector_packs_all_facts_of_a_host_and_no_secret(shell, placement, tmp
         'mdevctl-defined.json',
         'count',
     }
-    facts = archive.read(str(tmp_path / 'gpu1.tar'))
+    facts = archive.read_host(str(tmp_path / 'gpu1.tar'))
     assert (facts.hostname, facts.parents) == ('gpu1', {GPU0})
     assert b'do-not-tell' not in (tmp_path / 'gpu1.tar').read_bytes()
     assert not [
@@ -57,7 +57,7 @@ def test_collector_leaves_out_a_server_that_ends_meanwhile(placement, tmp_path):
     once += f"    : > '{flag}' ;;\nesac\ncat "
     (programs / 'virsh').write_text(virsh.replace('cat ', once, 1).replace('|| exit 1', '2>&-'))
     collect(placement, programs, tmp_path / 'gpu1.tar')
-    facts = archive.read(str(tmp_path / 'gpu1.tar'))
+    facts = archive.read_host(str(tmp_path / 'gpu1.tar'))
     assert [domain.uuid for domain in facts.domains] == [server]
 
 
@@ -117,7 +117,7 @@ def test_the_file_that_the_collector_writes_is_for_its_owner_alone(name, placeme
     done = run_script(placement, programs, name)
     assert (done.returncode, done.stdout, done.stderr) == (0, b'', b'')
     assert target.stat().st_mode & 0o777 == 0o600
-    assert archive.read(str(target)).hostname == 'gpu1'
+    assert archive.read_host(str(target)).hostname == 'gpu1'
     assert sorted(path.name for path in target.parent.iterdir() if 'tar' in path.name) in (
         [target.name],
         [],

@@ -22,7 +22,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
-from placementclient.placing.requests import parsed
+from placementclient.placing.requests import parse_request
 from tests.functional import clouds
 from tests.functional.bulk import Database
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
@@ -125,7 +125,7 @@ def test_moves_make_room_that_the_service_grants_to_new_servers(client):
         small, names, resources, number = room_oracle.case(seed)
         snapshot = real(small, f'room{seed}')
         chosen = [snapshot.named(f'room{seed}-{name}').uuid for name in names]
-        new = NewServers('new', parsed(CandidateRequest(Filter(resources))), number)
+        new = NewServers('new', parse_request(CandidateRequest(Filter(resources))), number)
         decision = make_room(DrainCloud(snapshot), chosen, new)
         if decision.verdict is DrainVerdict.YES and decision.moves:
             cases.append((f'room{seed}-*', chosen, new, list(decision.moves)))

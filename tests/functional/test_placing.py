@@ -29,7 +29,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.placing import candidate_count
 from placementclient.placing.options import OptionSearch
 from placementclient.placing.providers import is_sharing
-from placementclient.placing.requests import parsed
+from placementclient.placing.requests import parse_request
 from placementclient.placing.topology import Topology
 from tests.functional import clouds
 from tests.functional.claiming import claim_all
@@ -182,7 +182,7 @@ def worked_out(snapshot, request):
     The service keeps what sharing providers alone can give to the common group for one of the trees
     that they reach, and which one that is nobody can tell.
     """
-    cloud, parts = DrainCloud(snapshot), parsed(request)
+    cloud, parts = DrainCloud(snapshot), parse_request(request)
     cloud.hosts = list(cloud.topology.trees)
     kind = cloud.number(parts)
     problem = build_problem(cloud, {kind: ()}, ())
@@ -266,7 +266,7 @@ def check(snapshot, request, candidates, case):
     assert explained.is_met == bool(granted) or not certain, case
     topology = Topology(snapshot)
     if not any(map(is_sharing, snapshot.providers.values())):
-        number = candidate_count.counted(topology, request)
+        number = candidate_count.count_candidates(topology, request)
         assert (number.total, number.is_exact) == (len(granted), True), case
     counts = fits.by_tree(topology, request)
     names = {snapshot.providers[root].name for root in roots}
@@ -283,7 +283,7 @@ def test_capacity_and_drain_count_as_many_servers_as_trying_all_options():
         for _ in range(8):
             request = random_request(chance, list(snapshot.providers), '1.39')
             counts = {item.name: item.count for item in fits.by_tree(topology, request)}
-            kind = cloud.number(parsed(request))
+            kind = cloud.number(parse_request(request))
             problem = build_problem(cloud, {kind: ()}, ())
             servers = [ServerMove('', '', {}, {})] * (counts[ALL] + 1)
             packing = pack(build_problem(cloud, {kind: servers}, ()))

@@ -276,11 +276,11 @@ def test_incomplete_facts_or_those_of_another_host_are_collected_again(night):
     facts.mkdir(parents=True)
     (facts / 'gpu1.tar').write_bytes(bytes(1024))
     tar(facts / 'gpu2.tar', FILES)
-    assert archive.read(str(facts / 'gpu2.tar')).hostname == 'gpu1'
+    assert archive.read_host(str(facts / 'gpu2.tar')).hostname == 'gpu1'
     status, printed = night.run('upgrade.yml')
     assert (status, 'plan: exit status 5' in printed) == (2, True), printed
     for name, servers in ('gpu1', {ONE, OTHER, BOTH}), ('gpu2', {ON, OFF}):
-        collected = archive.read(str(facts / f'{name}.tar'))
+        collected = archive.read_host(str(facts / f'{name}.tar'))
         assert (collected.hostname, {domain.uuid for domain in collected.domains}) == (
             name,
             servers,

@@ -43,7 +43,7 @@ def plan_of(before, count):
         }
         for number in range(count)
     ]
-    spec = specifications.from_document({'additions': additions}, 'spec.yaml')
+    spec = specifications.convert_specification({'additions': additions}, 'spec.yaml')
     return planner.plan_reshape(before, spec)
 
 

@@ -6,7 +6,7 @@ import copy
 import pytest
 
 from placementclient.changes.records.changes import encode_change
-from placementclient.files.encoding import builtins
+from placementclient.files.encoding import convert_to_json
 from placementclient.model.outcomes import State
 from placementclient.runs import engines
 from tests.functional import clouds
@@ -61,7 +61,7 @@ def altered(plan, mutation, is_in_journal, folder):
     """Return a plan of which a tree was changed, in its file or in its journal."""
     if not is_in_journal:
         return edited(plan, folder / 'plan.json', lambda document: mutation(document['trees'][0]))
-    tree = copy.deepcopy(builtins(encode_change(plan.changes[0])))
+    tree = copy.deepcopy(convert_to_json(encode_change(plan.changes[0])))
     mutation(tree)
     noted(plan, folder / 'journal', tree)
     return plan
@@ -69,7 +69,7 @@ def altered(plan, mutation, is_in_journal, folder):
 
 def test_a_plan_that_was_rewritten_without_a_change_is_applied(client, plan, tmp_path):
     same = edited(plan, tmp_path / 'plan.json', lambda document: None)
-    path = noted(same, tmp_path / 'journal', builtins(encode_change(same.changes[0])))
+    path = noted(same, tmp_path / 'journal', convert_to_json(encode_change(same.changes[0])))
     outcome = engines.apply(client, same, path)
     assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.APPLIED]
 

@@ -134,7 +134,9 @@ def sharing_cloud(client, hosts=3):
             }
         ],
     }
-    return before, planner.plan_reshape(before, specifications.from_document(document, 'spec.yaml'))
+    return before, planner.plan_reshape(
+        before, specifications.convert_specification(document, 'spec.yaml')
+    )
 
 
 def test_trees_that_share_a_provider_are_applied_and_rolled_back_as_one(client, tmp_path, path):

@@ -87,8 +87,11 @@ def encode_change(change: Change) -> ChangeRecord:
 
 def _encode_side(snapshot: Snapshot) -> SideRecord:
     return SideRecord(
-        tuple(map(snapshots.provider_record, snapshot.providers.values())),
-        {u: snapshots.consumer_record(state) for u, state in sorted(snapshot.consumers.items())},
+        tuple(map(snapshots.make_provider_record, snapshot.providers.values())),
+        {
+            u: snapshots.make_consumer_record(state)
+            for u, state in sorted(snapshot.consumers.items())
+        },
     )
 
 
@@ -109,6 +112,6 @@ def decode_change(record: ChangeRecord, values: dict[Any, Any] | None = None) ->
 
 def _decode_side(record: SideRecord, values: dict[Any, Any]) -> Snapshot:
     return Snapshot(
-        (snapshots.provider_state(state, values) for state in record.providers),
-        (snapshots.consumer(uuid, consumer) for uuid, consumer in record.consumers.items()),
+        (snapshots.make_provider_state(state, values) for state in record.providers),
+        (snapshots.make_consumer(uuid, consumer) for uuid, consumer in record.consumers.items()),
     )

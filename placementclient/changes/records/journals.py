@@ -15,7 +15,7 @@ import msgspec
 from placementclient.basis import errors
 from placementclient.basis.strict_json import InvalidJSON, check_keys, located
 from placementclient.changes.records.changes import ChangeRecord
-from placementclient.files.encoding import encoded
+from placementclient.files.encoding import encode_json
 
 FORMAT: Final = 'placementclient/reshape-journal'
 VERSION: Final = 1
@@ -67,12 +67,12 @@ class JournalContent(NamedTuple):
 
 _DECODER = msgspec.json.Decoder(JournalEntry)
 #: The common beginning of every first line.
-_BEGINNING = encoded(JournalEntry(journal=FORMAT, version=VERSION, at='')).removesuffix(b'"}')
+_BEGINNING = encode_json(JournalEntry(journal=FORMAT, version=VERSION, at='')).removesuffix(b'"}')
 
 
 def encode(entry: JournalEntry) -> bytes:
     """Return an entry as a line, with its checksum."""
-    line = encoded(entry).removesuffix(b'}')
+    line = encode_json(entry).removesuffix(b'}')
     return b'%b,"crc32":"%08x"}\n' % (line, zlib.crc32(line))
 
 

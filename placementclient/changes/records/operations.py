@@ -11,7 +11,7 @@ import msgspec
 
 from placementclient.basis.wording import counted
 from placementclient.changes import operations as ops
-from placementclient.files.encoding import encoded
+from placementclient.files.encoding import encode_json
 
 
 def encode_brief(operation: ops.Operation) -> dict[str, Any]:
@@ -70,7 +70,7 @@ _TYPES: Mapping[str, type[ops.Operation]] = {
 
 def encode_whole(operation: ops.Operation) -> dict[str, Any]:
     """Return the complete record of an operation, for :func:`decode_whole`."""
-    values: dict[str, Any] = msgspec.json.decode(encoded(operation))
+    values: dict[str, Any] = msgspec.json.decode(encode_json(operation))
     return {'operation': type(operation).__name__, 'values': values}
 
 

@@ -12,7 +12,7 @@ from placementclient.changes.diff import list_operations
 from placementclient.changes.records import changes, operations
 from placementclient.files import encoding, specifications
 from placementclient.files.decoding import FileSource
-from placementclient.files.encoding import builtins, encoded, opened, separated
+from placementclient.files.encoding import convert_to_json, encode_json, open_object, separate_lines
 from placementclient.model.plans import LeftOut, Plan, Recipe
 from placementclient.model.snapshots import Origin
 from placementclient.model.specifications import Spec, SpecRecord
@@ -48,7 +48,7 @@ _CHANGE = msgspec.json.Decoder(changes.ChangeRecord)
 
 def encode(plan: Plan) -> Iterator[bytes]:
     """Return the content of a file, in a fixed order."""
-    return encoding.sealed(_encode_lines(plan))
+    return encoding.seal_lines(_encode_lines(plan))
 
 
 def decode(content: bytes, path: str) -> Plan:
@@ -75,27 +75,27 @@ def decode(content: bytes, path: str) -> Plan:
     )
     for reason in changes.find_plan_faults(plan):
         raise source.error(f'damaged plan: {reason}')
-    if not is_sealed and encoding.digest(_encode_lines(plan)) != document.digest:
+    if not is_sealed and encoding.compute_digest(_encode_lines(plan)) != document.digest:
         raise source.error('was edited: its digest is not that of its content')
     return replace(plan, digest=document.digest)
 
 
 def plan_digest(plan: Plan) -> str:
     """Return the digest that identifies a plan."""
-    return plan.digest if plan.digest is not None else encoding.digest(_encode_lines(plan))
+    return plan.digest if plan.digest is not None else encoding.compute_digest(_encode_lines(plan))
 
 
 def make_document(plan: Plan) -> dict[str, Any]:
     """Return a plan for programs: its file, and the rollback operations of each tree."""
-    trees = [builtins(changes.encode_change(tree)) for tree in plan.changes]
+    trees = [convert_to_json(changes.encode_change(tree)) for tree in plan.changes]
     for tree, shown in zip(plan.changes, trees, strict=True):
         shown['inverse'] = list(map(operations.encode_brief, list_operations(tree, backward=True)))
-    return {**builtins(_make_header(plan)), 'trees': trees}
+    return {**convert_to_json(_make_header(plan)), 'trees': trees}
 
 
 def _decode_recipe(source: FileSource, record: Recipe[Any]) -> Recipe[Spec]:
     spec: Any = source.decoded(msgspec.json.Decoder(), record.spec, 'recipe.spec')
-    return structs.replace(record, spec=specifications.from_document(spec, source.path))
+    return structs.replace(record, spec=specifications.convert_specification(spec, source.path))
 
 
 def _make_header(plan: Plan) -> PlanHeader[SpecRecord]:
@@ -113,5 +113,5 @@ def _make_header(plan: Plan) -> PlanHeader[SpecRecord]:
 def _encode_lines(plan: Plan) -> Iterator[bytes]:
     """Return the lines before the digest."""
     # Not sorted: earlier moves of the specification are preferred.
-    yield opened(msgspec.json.encode(_make_header(plan)), 'trees', b'[')
-    yield from separated(encoded(changes.encode_change(tree)) for tree in plan.changes)
+    yield open_object(msgspec.json.encode(_make_header(plan)), 'trees', b'[')
+    yield from separate_lines(encode_json(changes.encode_change(tree)) for tree in plan.changes)

@@ -229,7 +229,9 @@ class ExplainCandidate(DocumentCommand):
         result = explanation.explain(first, index, hosts=self.args.hosts)
         if server is not None and result.is_met:
             limited = first._replace(limit=server.nova_request.first.limit)
-            result = replace(result, count=candidate_count.counted(index.topology, limited))
+            result = replace(
+                result, count=candidate_count.count_candidates(index.topology, limited)
+            )
         fallback = None
         if second is not None and not result.is_met:
             fallback = explanation.without_pcpu(second, index)

@@ -296,7 +296,7 @@ class PlanDrain(base.Lister):
 
     def _room(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
         from placementclient.insight.drain import moves, room_plan
-        from placementclient.placing.requests import parsed
+        from placementclient.placing.requests import parse_request
         from placementclient.render import rooms
 
         name = self.args.for_flavor
@@ -304,7 +304,9 @@ class PlanDrain(base.Lister):
         for _, request in server_options.make_flavor_requests(
             self, cloud.snapshot, [flavor], lambda text: self.warn([text])
         ):
-            new = room_plan.NewServers(flavor.name, parsed(request.first), self.args.count or 1)
+            new = room_plan.NewServers(
+                flavor.name, parse_request(request.first), self.args.count or 1
+            )
             decision = room_plan.make_room(
                 cloud,
                 hosts,

@@ -253,5 +253,5 @@ def _open_commands(path: str, stdin: TextIO) -> contextlib.AbstractContextManage
     """Open a file of commands; ``-`` is standard input."""
     if path == '-':
         return contextlib.nullcontext(stdin.buffer)
-    with system.explained(path):
+    with system.explain_errors(path):
         return open(path, 'rb')

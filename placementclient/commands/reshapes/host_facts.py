@@ -85,7 +85,7 @@ class AssignmentsReshape(base.Lister):
     def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.hosts import assignments
-        from placementclient.hosts.balance import balance
+        from placementclient.hosts.balance import balance_rows
 
         if bool(self.args.host_facts) == bool(self.args.servers):
             raise errors.UsageError('Either --host-facts or --servers is needed')
@@ -98,27 +98,27 @@ class AssignmentsReshape(base.Lister):
             self._find_pinned(snapshot) if self.args.pinned else self._read_hosts(snapshot)
         )
         if snapshot is None:
-            rows, misfits = assignments.divided(results)
+            rows, misfits = assignments.split_results(results)
         else:
-            rows, misfits, lines = balance(results, snapshot, scope)
+            rows, misfits, lines = balance_rows(results, snapshot, scope)
             self.warn(lines)
-        disk.write_text(self.args.output, assignments.written(rows))
+        disk.write_text(self.args.output, assignments.format_rows(rows))
         return _report_misfits(self, misfits)
 
     def _read_hosts(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
         from placementclient.hosts import archive, assignments
         from placementclient.hosts.balance import Scope
 
-        hosts = archive.read_all(self.args.host_facts)
+        hosts = archive.read_hosts(self.args.host_facts)
         names = {facts.hostname for facts in hosts}
         if self.args.numa:
             scope = Scope(assignments.CELL_CLASSES, names)
-            return assignments.of_cells(hosts, snapshot), scope
+            return assignments.assign_cells(hosts, snapshot), scope
         pairs = [text.rpartition('=') for text in self.args.classes]
         by_type = {kind: name for kind, _, name in pairs}
         default = by_type.pop('', assignments.VGPU)
         scope = Scope({default, *by_type.values()}, names)
-        return assignments.of_mediated_devices(hosts, snapshot, by_type, default), scope
+        return assignments.assign_mediated_devices(hosts, snapshot, by_type, default), scope
 
     def _find_pinned(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
         from placementclient.hosts import pinned
@@ -132,7 +132,7 @@ class AssignmentsReshape(base.Lister):
         if self.args.images:
             images = server_options.read_images(self, self.args.images, list(servers.values()))
         path = ', '.join(self.args.servers)
-        results = pinned.of_servers(servers, path, snapshot, migrations or (), images)
+        results = pinned.assign_pinned_servers(servers, path, snapshot, migrations or (), images)
         unlisted = 'it may be of another project, or deleted'
         if migrations is None:
             unlisted += ', or a migration (--migrations)'
@@ -173,14 +173,14 @@ class DevicesReshape(base.Lister):
         rows = [
             device
             for path in self.args.devices
-            for device in devices.parse(disk.read_text(path), path)
+            for device in devices.parse_devices(disk.read_text(path), path)
         ]
         specs = {}
         for text in self.args.device_spec:
             host, _, path = text.rpartition('=')
-            specs[host] = device_spec.parse(disk.read_text(path), path)
-        results = additions.of_devices(rows, specs, _read_snapshot(self))
-        entries, misfits = assignments.divided(results)
+            specs[host] = device_spec.parse_entries(disk.read_text(path), path)
+        results = additions.build_additions(rows, specs, _read_snapshot(self))
+        entries, misfits = assignments.split_results(results)
         disk.write_document(self.args.output, {'additions': entries})
         return _report_misfits(self, misfits)
 

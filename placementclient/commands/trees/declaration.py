@@ -62,7 +62,7 @@ class ApplyTree(ChangeCommand):
         from placementclient.producers.declare import Declaring
 
         paths = [path for path in (self.args.file, self.args.previous) if path]
-        documents = [cursors.read(disk.read_text(path), path) for path in paths]
+        documents = [cursors.parse_document(disk.read_text(path), path) for path in paths]
         if specifications.is_specification(documents[0]):
             return self._reshape(specifications.read_specification(documents[0]))
         nodes = self.args.compute_node or ()

@@ -173,4 +173,4 @@ def _take_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]
 
     topology = Topology(snapshot)
     for root_uuid in roots or topology.trees:
-        yield Tree(snapshot, snapshot.providers[root_uuid], topology.reached(root_uuid))
+        yield Tree(snapshot, snapshot.providers[root_uuid], topology.sharing_providers(root_uuid))

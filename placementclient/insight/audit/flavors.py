@@ -93,7 +93,7 @@ def _lasting(request: CandidateRequest, names: Names) -> CandidateRequest:
 
 def _empty_hosts(topology: Topology) -> list[ProviderIndex]:
     """Return the trees of a cloud, empty, one of each kind: first a few, then all."""
-    kinds = topology.alike(has_usage=False)
+    kinds = topology.number_kinds(has_usage=False)
     trees = {kinds[root]: tree for root, tree in topology.trees.items()}.values()
     shared = [tree for tree in trees if any(map(is_sharing, tree))]
     others = [tree for tree in trees if not any(map(is_sharing, tree))]

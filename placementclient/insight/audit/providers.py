@@ -136,7 +136,7 @@ def _counters(
 ) -> list[tuple[str, int, Callable[[str], candidate_count.TreeCandidates]]]:
     """Return the functions that count the candidates of flavors on a tree, and the limits."""
     return [
-        (flavor.name, request.limit, candidate_count.counter(cloud.topology, request))
+        (flavor.name, request.limit, candidate_count.make_counter(cloud.topology, request))
         for flavor, request in requests
         if request.limit is not None
     ]

@@ -141,7 +141,7 @@ def without_pcpu(request: CandidateRequest, index: ProviderIndex) -> Offer:
     """Return the trees without PCPU that have candidates."""
     required = requirements(request)
     satisfying = Matcher(index, required).satisfying(frozenset(required))
-    return Offer(len(satisfying - index.topology.offering('PCPU')))
+    return Offer(len(satisfying - index.topology.find_roots_with('PCPU')))
 
 
 class _RequestDiagnosis:

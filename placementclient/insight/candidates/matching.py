@@ -12,9 +12,9 @@ from placementclient.insight.candidates.requirements import Kind, Requirement, a
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.options import PartSearch
-from placementclient.placing.providers import HostProvider, slots
-from placementclient.placing.requests import Request, alternatives, parsed, part
-from placementclient.placing.shapes import serving
+from placementclient.placing.providers import HostProvider, count_slots
+from placementclient.placing.requests import Request, make_part, parse_request, split_alternatives
+from placementclient.placing.shapes import find_serving_providers
 from placementclient.placing.topology import Topology
 
 #: The UUIDs of providers.
@@ -38,7 +38,7 @@ def snapshot_index(snapshot: Snapshot) -> ProviderIndex:
     topology, states = Topology(snapshot), snapshot.providers
     return ProviderIndex(
         topology,
-        lambda name, amount: [uuid for uuid in states if slots(states[uuid], name, amount)],
+        lambda name, amount: [uuid for uuid in states if count_slots(states[uuid], name, amount)],
         lambda roots: {root: topology.serving(root) for root in roots},
     )
 
@@ -135,7 +135,7 @@ class Matcher:
             return uuids[number] in self._granted[key]
 
         request = self._request(retained)
-        suitable = serving(request, bins, grants)
+        suitable = find_serving_providers(request, bins, grants)
         if suitable is None or not all(suitable):
             return False
         search = PartSearch(request, bins, suitable, grants)
@@ -167,8 +167,8 @@ def _parsed(request: CandidateRequest, bare: Uuids) -> Request:
         others = common._replace(required=())
         lone += [others] if others != Filter() else []
         request = request._replace(common=Filter())
-    grouped = parsed(request)
-    parts = [*grouped.parts, *(part({}, conditions) for conditions in lone)]
+    grouped = parse_request(request)
+    parts = [*grouped.parts, *(make_part({}, conditions) for conditions in lone)]
     for number, requested in enumerate(parts):
         if requested.group not in bare:
             parts[number] = requested._replace(in_tree=trees[requested.group])
@@ -180,5 +180,5 @@ def _parsed(request: CandidateRequest, bare: Uuids) -> Request:
             for number in grouped.apart
             if parts[number].resources or parts[number].group in bare
         ),
-        root_required=alternatives(request.root_required),
+        root_required=split_alternatives(request.root_required),
     )

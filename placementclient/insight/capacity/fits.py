@@ -101,7 +101,7 @@ def by_fallback(
 
     :param request: the second one of Nova, with VCPU
     """
-    pinned = topology.offering('PCPU')
+    pinned = topology.find_roots_with('PCPU')
     roots = [root for root in topology.trees if trees is None or root in trees]
     supply = Supply(topology, request, [root for root in roots if root not in pinned])
     rooms = [supply.most_servers([site])[0] for _, site in supply.complete]

@@ -48,7 +48,7 @@ def by_tree(snapshot: Snapshot) -> list[TotalsLine]:
     for root_uuid, states in topology.trees.items():
         name = snapshot.providers[root_uuid].name
         lines += _lines(name, states)
-        for sharing in topology.reached(root_uuid):
+        for sharing in topology.sharing_providers(root_uuid):
             lines += _lines(name, [sharing], sharing.name)
     return lines + by_class(snapshot)
 

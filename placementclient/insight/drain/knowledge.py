@@ -32,7 +32,7 @@ from placementclient.nova.server_request import Scheduling
 from placementclient.nova.settings import Settings
 from placementclient.nova.wishes import Wishes
 from placementclient.placing.providers import is_sharing
-from placementclient.placing.requests import Request, parsed
+from placementclient.placing.requests import Request, parse_request
 
 #: The policies of server groups that Nova's scheduler enforces.
 _APART, _TOGETHER = 'anti-affinity', 'affinity'
@@ -143,7 +143,7 @@ class _RequestReader:
             self._unknown[asked] += 1
             return
         allocations = self.snapshot.consumers[server.uuid].allocations
-        request = parsed(asked)._replace(
+        request = parse_request(asked)._replace(
             shared=requests.shared(self.snapshot, allocations),
             limits=self.groups.get(server.uuid, ()),
         )

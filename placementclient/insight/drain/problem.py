@@ -205,7 +205,7 @@ def _fit(request: Request, shape: Shape) -> Fit | None:
     suitable = shape.suitable(request)
     if suitable is None:
         return None
-    sums, root = shape.sum_of(request), shape.bins[0]
+    sums, root = shape.sum_least_amounts(request), shape.bins[0]
     if request.is_lax:
         return Fit(suitable, None if shape.pooled else sums, dict(sums.local), True, sums, 0)
     only, fixed = None, dict[int, int]()

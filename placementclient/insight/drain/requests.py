@@ -10,7 +10,7 @@ from placementclient.model.consumers import Allocations, sum_parts
 from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
-from placementclient.placing.requests import Pool, Request, RequestPart, alternatives
+from placementclient.placing.requests import Pool, Request, RequestPart, split_alternatives
 
 
 def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) -> Request:
@@ -27,8 +27,8 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
         tuple(
             RequestPart(
                 tuple(sorted(allocations[state.uuid].items())),
-                alternatives(sorted(state.traits - {DISABLED})),
-                member_of=alternatives(sorted(state.aggregates)),
+                split_alternatives(sorted(state.traits - {DISABLED})),
+                member_of=split_alternatives(sorted(state.aggregates)),
                 group=str(place),
             )
             for place, state in enumerate(states)
@@ -45,9 +45,9 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
             for uuid, parts in below.items()
             if uuid not in places
         ),
-        root_required=alternatives(sorted(root.traits - {DISABLED})),
+        root_required=split_alternatives(sorted(root.traits - {DISABLED})),
         root_forbidden=frozenset({DISABLED}),
-        root_member_of=alternatives(sorted(root.aggregates)),
+        root_member_of=split_alternatives(sorted(root.aggregates)),
         shared=shared(snapshot, allocations),
     )
 

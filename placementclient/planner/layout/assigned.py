@@ -80,7 +80,7 @@ class AssignedRows:
                 others = seen.get(consumer.uuid)
                 seen[consumer.uuid] = providers if others is None else others | providers
                 key = AllocationKey(consumer.uuid, source, name)
-                with faults.collected():
+                with faults.collect():
                     if pairs := self._match_rows(snapshot, target_state, key):
                         source_name = target_state.providers[source].name
                         result[key] = self._plan_rows(pairs, amount, source_name)

@@ -8,7 +8,7 @@ from typing import Any
 
 from placementclient.basis import errors
 from placementclient.basis.wording import counted, lines_of
-from placementclient.files.cursors import Cursor, Faults, read
+from placementclient.files.cursors import Cursor, Faults, parse_document
 from placementclient.model.assignments import COLUMNS, TO_CLASS, UNEXPLAINED, AssignmentRow
 from placementclient.model.inventories import UNLIMITED
 from placementclient.planner.infeasibility import UndecidedRow
@@ -33,9 +33,13 @@ def parse_assignments(text: str, path: str) -> list[AssignmentRow]:
     is_csv = written.lstrip('\ufeff \t')[:1] not in '[{-' and ',' in written
     rows: dict[tuple[str, ...], AssignmentRow] = {}
     faults = Faults()
-    lines = _read_csv(text, path, faults) if is_csv else _read_document(read(text, path), faults)
+    lines = (
+        _read_csv(text, path, faults)
+        if is_csv
+        else _read_document(parse_document(text, path), faults)
+    )
     for cells in lines:
-        with faults.collected():
+        with faults.collect():
             row = _read_row(cells)
             if row is not None:
                 _add_row(rows, row)
@@ -109,7 +113,7 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
 
 def _read_document(document: Cursor, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
     for item in document.items():
-        with faults.collected():
+        with faults.collect():
             inside = item.keys(_ALLOWED, _NEEDED)
             yield {name: at for name, at in inside.items() if at.value not in (None, '')}
 
@@ -126,7 +130,7 @@ def _read_row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
         return None
     faults, values = Faults(), dict[str, Any]()
     for name, cursor in cells.items():
-        with faults.collected():
+        with faults.collect():
             values[name] = _READERS[name](cursor)
     faults.raise_any()
     values = {'amount': None, 'to_provider': ''} | values

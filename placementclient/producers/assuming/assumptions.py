@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from placementclient.basis.wording import suggestion
-from placementclient.files.cursors import Cursor, read
-from placementclient.files.declared import inventory_fields
+from placementclient.files.cursors import Cursor, parse_document
+from placementclient.files.declared import read_inventory_fields
 from placementclient.insight import owners
 from placementclient.insight.selecting import CONDITIONS, ProviderSelector
 from placementclient.model.inventories import UNLIMITED
@@ -59,7 +59,7 @@ def parse(text: str, path: str, sources: NamedFiles) -> tuple[Assumption, ...]:
 
     :raises errors.BadFile: for what is wrong, with line and column
     """
-    document = read(text, path, columns=True)
+    document = parse_document(text, path, columns=True)
     return document.sequence(lambda item: _assumption(item, sources))
 
 
@@ -112,7 +112,7 @@ _EDIT: Mapping[str, Callable[[Cursor], Any]] = {
     'without_trait': Cursor.symbol,
     'with_class': Cursor.symbol,
     'member_of': _member_of,
-    'inventories': lambda at: at.entries(inventory_fields),
+    'inventories': lambda at: at.entries(read_inventory_fields),
     'traits': lambda at: _changes(at, Cursor.symbols),
     'aggregates': lambda at: _changes(at, lambda names: names.sequence(Cursor.uuid)),
 }
@@ -136,7 +136,7 @@ def _new_hosts(at: Cursor, _: NamedFiles) -> Assumption:
     fields = at.fields(readers, list(readers))
     number, name = fields['add'], fields['name']
     if number > 1 and not _NUMBER.search(name):
-        raise at.inside('name').error(f'is the same {number} times: put {{n}} in it')
+        raise at.descend('name').error(f'is the same {number} times: put {{n}} in it')
 
     def named(n: int) -> str:
         return _NUMBER.sub(lambda match: format(n, match[1] or ''), name)
@@ -200,7 +200,7 @@ def _asks(
     flavors = {flavor.name: flavor for flavor in sources.flavors(path)}
     name = fields['flavor']
     if name not in flavors:
-        raise at.inside('flavor').error(f'there is no flavor {name}{suggestion(name, flavors)}')
+        raise at.descend('flavor').error(f'there is no flavor {name}{suggestion(name, flavors)}')
 
     def asks(snapshot: Snapshot) -> NovaRequest:
         is_owned = owners.is_owner_required(snapshot)

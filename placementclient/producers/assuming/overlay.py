@@ -26,7 +26,7 @@ from placementclient.model.plans import Change, Plan
 from placementclient.model.providers import LONGEST_NAME, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_request import FALLBACK, NovaRequest
-from placementclient.placing.requests import parsed
+from placementclient.placing.requests import parse_request
 from placementclient.producers.assuming import Assumed
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
 
@@ -72,28 +72,28 @@ def _edits(
 ) -> Iterator[tuple[Edit, Cursor]]:
     if inventories:
         for sentence in Names.from_snapshot(snapshot).impossible(inventories, ()):
-            raise at.inside('inventories').error(sentence)
-        yield InventoryEdit(inventories, amend=True), at.inside('inventories')
+            raise at.descend('inventories').error(sentence)
+        yield InventoryEdit(inventories, amend=True), at.descend('inventories')
     for facet, changes in names.items():
         added, removed = (changes.get(key, frozenset()) for key in ('add', 'remove'))
         for sentence in Names.from_snapshot(snapshot).impossible(
             (), added if facet == 'traits' else ()
         ):
-            raise at.inside(facet).inside('add').error(sentence)
-        yield NamesEdit(facet, added, removed), at.inside(facet)
+            raise at.descend(facet).descend('add').error(sentence)
+        yield NamesEdit(facet, added, removed), at.descend(facet)
 
 
 def add_hosts(cloud: Assumed, at: Cursor, names: Iterable[str], like: str) -> None:
     """Add empty copies of a host with these names."""
     states = dict(cloud.snapshot.providers)
-    root = _root(cloud.snapshot, like, at.inside('like'))
+    root = _root(cloud.snapshot, like, at.descend('like'))
     taken = {state.name for state in states.values()}
     for name in names:
         for state in _copies(cloud.snapshot, root, name):
             if state.name in taken:
-                raise at.inside('name').error(f'there is a provider {state.name} already')
+                raise at.descend('name').error(f'there is a provider {state.name} already')
             if len(state.name) > LONGEST_NAME:
-                raise at.inside('name').error(
+                raise at.descend('name').error(
                     f'{state.name[:20]}… has more than {LONGEST_NAME} characters'
                 )
             taken.add(state.name)
@@ -120,7 +120,7 @@ def _copies(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderS
 def remove_hosts(cloud: Assumed, at: Cursor, without: Sequence[str]) -> None:
     """Remove hosts, given names, UUIDs or patterns, with what consumers hold on them."""
     snapshot = cloud.snapshot
-    roots = _roots(snapshot, without, at.inside('without'))
+    roots = _roots(snapshot, without, at.descend('without'))
     gone = {state.uuid for root in roots for state in snapshot.tree(root)}
     lost = {consumer.uuid for uuid in gone for consumer in snapshot.consumers_on(uuid)}
     consumers = dict(snapshot.consumers)
@@ -146,10 +146,10 @@ def add_servers(
     :param on: names, UUIDs, or patterns of names of hosts; none: all hosts, by name
     """
     drain = DrainCloud(cloud.snapshot)
-    roots = _roots(cloud.snapshot, on, at.inside('on')) if on else drain.topology.trees
+    roots = _roots(cloud.snapshot, on, at.descend('on')) if on else drain.topology.trees
     drain.hosts = list(roots)
     nova = asks(cloud.snapshot)
-    request = parsed(nova.first)
+    request = parse_request(nova.first)
     number = drain.number(request)
     problem = build_problem(drain, {number: ()}, ())
     packing = Packing(problem)
@@ -184,7 +184,7 @@ def carry_out(cloud: Assumed, at: Cursor, plan: Plan) -> None:
         live = _part(cloud.snapshot, tree)
         merged = merge_change(tree, live)
         if merged.obstacles:
-            raise at.inside('plan').error(
+            raise at.descend('plan').error(
                 f'the plan does not suit the cloud any more: '
                 f'{describe_obstacles(merged.obstacles)}. Make the plan again'
             )
@@ -222,7 +222,7 @@ def _roots(snapshot: Snapshot, names: Sequence[str], at: Cursor) -> list[str]:
     """Return the UUIDs of the roots of hosts, given names, UUIDs or patterns."""
     roots: dict[str, None] = {}
     for index, name in enumerate(names):
-        inside = at.inside(index) if isinstance(at.value, list) else at
+        inside = at.descend(index) if isinstance(at.value, list) else at
         if patterns.is_pattern(name) and snapshot.named(name) is None:
             try:
                 roots |= dict.fromkeys(snapshot.root_uuids([name]))

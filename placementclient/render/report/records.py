@@ -56,7 +56,7 @@ class Records:
         trees = [
             [
                 self._tree(cloud.snapshot, states),
-                [places[state.uuid] for state in cloud.topology.reached(root)],
+                [places[state.uuid] for state in cloud.topology.sharing_providers(root)],
             ]
             for root, states in cloud.topology.trees.items()
         ]

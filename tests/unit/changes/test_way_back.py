@@ -24,7 +24,7 @@ moves:
 
 
 def planned(snapshot, *trees, spec=SPEC):
-    parsed = specifications.parse(spec, 'spec.yaml')
+    parsed = specifications.parse_specification(spec, 'spec.yaml')
     return planner.plan_reshape(snapshot, parsed, trees=trees, migrations=())
 
 

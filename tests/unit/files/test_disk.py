@@ -159,7 +159,7 @@ def plan_of_one_row():
     live = cloud(
         {'compute1': {'inventories': {'VGPU': {'total': 2}}}}, {'a': {'compute1': {'VGPU': 1}}}
     )
-    spec = specifications.parse(
+    spec = specifications.parse_specification(
         '- from_resource_provider: compute1\n  to_resource_provider: gpu0\n'
         '  moved_resources: {VGPU: 1}\n'
         '- from_resource_provider: compute1\n  to_resource_provider: gpu1\n'
@@ -198,7 +198,7 @@ def test_a_document_is_read_back_as_it_was(tmp_path, name, text):
     path = str(tmp_path / name)
     meant = [{'name': text, 'traits': [text], 'key': {'ratio': 1.5, 'total': 1}}]
     disk.write_document(path, meant)
-    assert cursors.read(disk.read_text(path), path).value == meant
+    assert cursors.parse_document(disk.read_text(path), path).value == meant
 
 
 @pytest.mark.parametrize(

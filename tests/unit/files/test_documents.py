@@ -19,7 +19,7 @@ def test_yaml_aliases_are_read(layout):
         part,
         {'empty': {}, 'none': [], 'nested': [[], {}, [[1, [2]], 3]]},
     ]
-    assert cursors.read(layout(document), '').value == document
+    assert cursors.parse_document(layout(document), '').value == document
 
 
 def test_documents_have_the_layout_of_other_tools():

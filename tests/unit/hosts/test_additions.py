@@ -5,7 +5,7 @@ import pytest
 
 from placementclient.basis import errors
 from placementclient.hosts import additions, device_spec
-from placementclient.hosts.assignments import divided
+from placementclient.hosts.assignments import split_results
 from placementclient.hosts.devices import Device
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -24,8 +24,8 @@ def device(address, kind='type-PCI', parent='', used=''):
 
 
 def made(devices, *specs, of=None):
-    entries = device_spec.parse(json.dumps(list(specs) or [{}]), 'spec')
-    added, misfits = divided(additions.of_devices(devices, {'': entries}, of))
+    entries = device_spec.parse_entries(json.dumps(list(specs) or [{}]), 'spec')
+    added, misfits = split_results(additions.build_additions(devices, {'': entries}, of))
     return (
         {entry['resource_provider']: entry for entry in added},
         [f'{misfit.subject} {misfit.reason}' for misfit in misfits],

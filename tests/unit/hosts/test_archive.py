@@ -48,7 +48,7 @@ def entry(name, kind=tarfile.REGTYPE, size=0, link=''):
 @pytest.mark.parametrize('form', ['tar', 'folder'])
 def test_the_archive_of_a_host_is_read(form, tmp_path):
     path = tar(tmp_path / 'f.tar', FILES) if form == 'tar' else folder(tmp_path / 'f', FILES)
-    facts = archive.read(path)
+    facts = archive.read_host(path)
     assert facts.hostname == 'gpu1'
     assert [domain.mdevs for domain in facts.domains] == [(MDEVS[0],)]
     assert {device.parent for device in facts.mdevs[MDEVS[0]]} == {GPU0}
@@ -65,7 +65,7 @@ def test_facts_that_passed_through_a_terminal_are_read(form, tmp_path):
     else:
         files = {name: text.replace('\n', '\r\n') for name, text in FILES.items()}
         path = folder(tmp_path / 'f', files)
-    facts = archive.read(path)
+    facts = archive.read_host(path)
     assert (facts.hostname, facts.parents) == ('gpu1', {GPU0})
     assert [domain.mdevs for domain in facts.domains] == [(MDEVS[0],)]
 
@@ -73,7 +73,7 @@ def test_facts_that_passed_through_a_terminal_are_read(form, tmp_path):
 def test_devices_that_are_only_defined_are_not_active(tmp_path):
     files = {**FILES, 'mdevctl-defined.json': FILES['mdevctl.json'], 'mdevctl.json': '[]'}
     del files['nodedevs/mdev.xml']
-    facts = archive.read(folder(tmp_path, {**files, 'count': 'domains 1\nnodedevs 0\n'}))
+    facts = archive.read_host(folder(tmp_path, {**files, 'count': 'domains 1\nnodedevs 0\n'}))
     assert [device.is_active for device in facts.mdevs[MDEVS[0]]] == [False]
 
 
@@ -91,7 +91,7 @@ def test_devices_that_are_only_defined_are_not_active(tmp_path):
 def test_an_archive_with_links_or_strange_paths_is_refused(bad, message, tmp_path):
     path = tar(tmp_path / 'f.tar', FILES, bad)
     with pytest.raises(errors.BadFile) as caught:
-        archive.read(path)
+        archive.read_host(path)
     assert str(caught.value).startswith(path)
     assert str(caught.value).endswith(message)
     assert len(str(caught.value).splitlines()) == 1
@@ -101,21 +101,21 @@ def test_a_folder_has_no_links(tmp_path):
     path = folder(tmp_path / 'f', FILES)
     os.symlink('/etc/passwd', tmp_path / 'f' / 'domains' / 'x.xml')
     with pytest.raises(errors.BadFile):
-        archive.read(path)
+        archive.read_host(path)
 
 
 def test_a_folder_has_no_pipes(tmp_path):
     path = folder(tmp_path / 'f', FILES)
     os.mkfifo(tmp_path / 'f' / 'domains' / 'x.xml')
     with pytest.raises(errors.BadFile, match='not a regular file'):
-        archive.read(path)
+        archive.read_host(path)
 
 
 @pytest.mark.parametrize('content', [b'', b'no tar', b'\x1f\x8b\x08', b'\0' * 1024])
 def test_other_files_are_no_archive(content, tmp_path):
     (tmp_path / 'f.tar').write_bytes(content)
     with pytest.raises(errors.BadFile) as caught:
-        archive.read(str(tmp_path / 'f.tar'))
+        archive.read_host(str(tmp_path / 'f.tar'))
     assert str(caught.value).startswith(str(tmp_path / 'f.tar'))
 
 
@@ -126,9 +126,9 @@ def test_a_truncated_archive_is_refused(tmp_path):
     for length in range(100, end, 97):
         path.write_bytes(whole[:length])
         with pytest.raises(errors.BadFile):
-            archive.read(str(path))
+            archive.read_host(str(path))
     with pytest.raises(errors.BadFile, match='No such file'):
-        archive.read(str(tmp_path / 'gone.tar'))
+        archive.read_host(str(tmp_path / 'gone.tar'))
 
 
 def without(name):
@@ -151,7 +151,7 @@ def without(name):
 def test_incomplete_facts_are_refused(form, files, message, tmp_path):
     path = tar(tmp_path / 'f.tar', files) if form == 'tar' else folder(tmp_path / 'f', files)
     with pytest.raises(errors.BadFile) as caught:
-        archive.read(path)
+        archive.read_host(path)
     assert str(caught.value).startswith(path)
     assert message in str(caught.value)
 
@@ -167,21 +167,21 @@ def test_a_folder_that_cannot_be_read_is_no_empty_one(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, 'scandir', refused)
     with pytest.raises(errors.BadFile, match='Permission denied'):
-        archive.read(path)
+        archive.read_host(path)
 
 
 @pytest.mark.parametrize('name', ['hostname', './hostname', f'domains/./{SERVERS[0]}.xml'])
 def test_a_file_twice_in_an_archive_is_refused(name, tmp_path):
     path = tar(tmp_path / 'f.tar', FILES, entry(name))
     with pytest.raises(errors.BadFile, match='is there twice: run the script of'):
-        archive.read(path)
+        archive.read_host(path)
 
 
 def test_a_server_twice_in_an_archive_is_refused(tmp_path):
     again = {'domains/again.xml': domain(SERVERS[0]), 'count': 'domains 2\nnodedevs 1\n'}
     path = tar(tmp_path / 'f.tar', FILES | again)
     with pytest.raises(errors.BadFile) as caught:
-        archive.read(path)
+        archive.read_host(path)
     assert f'domains/again.xml: is of server {SERVERS[0]}, as {path}: domains' in str(caught.value)
 
 
@@ -189,9 +189,9 @@ def test_a_host_that_is_given_twice_is_refused(tmp_path):
     """Not servers on several hosts, as in a migration."""
     one, other = tar(tmp_path / 'one.tar', FILES), folder(tmp_path / 'other', FILES)
     with pytest.raises(errors.BadFile) as caught:
-        archive.read_all([one, other])
+        archive.read_hosts([one, other])
     assert str(caught.value) == f'{other}: is of host gpu1, as {one} is: give one of the two'
-    assert [facts.path for facts in archive.read_all([one])] == [one]
+    assert [facts.path for facts in archive.read_hosts([one])] == [one]
 
 
 @pytest.mark.parametrize(
@@ -204,14 +204,14 @@ def test_a_small_archive_with_too_much_in_it_is_refused(kind, tmp_path):
         for _ in range(size >> 20):
             stream.write(bytes(1 << 20))
     with pytest.raises(errors.BadFile, match=r'f\.tar: has more than 64 MiB'):
-        archive.read(str(tmp_path / 'f.tar'))
+        archive.read_host(str(tmp_path / 'f.tar'))
 
 
 def test_a_folder_with_too_much_in_it_is_refused(tmp_path, monkeypatch):
     path = folder(tmp_path / 'f', FILES)
     monkeypatch.setattr(archive, 'LARGEST', sum(map(len, FILES.values())) - 1)
     with pytest.raises(errors.BadFile, match='which no host can have'):
-        archive.read(path)
+        archive.read_host(path)
 
 
 def test_a_folder_has_the_archives_of_many_hosts(tmp_path):
@@ -220,10 +220,10 @@ def test_a_folder_has_the_archives_of_many_hosts(tmp_path):
     tar(facts / 'gpu1.tar', FILES)
     folder(facts / 'gpu2', FILES | {'hostname': 'gpu2\n'})
     (facts / '.hidden').write_text('not read')
-    assert [host.hostname for host in archive.read_all([str(facts)])] == ['gpu1', 'gpu2']
+    assert [host.hostname for host in archive.read_hosts([str(facts)])] == ['gpu1', 'gpu2']
     twice = folder(tmp_path / 'again', FILES)
     with pytest.raises(errors.BadFile, match='is of host gpu1, as '):
-        archive.read_all([str(facts), twice])
+        archive.read_hosts([str(facts), twice])
     (facts / 'notes.txt').write_text('no archive')
     with pytest.raises(errors.BadFile, match=r'notes\.txt: not a tar archive'):
-        archive.read_all([str(facts)])
+        archive.read_hosts([str(facts)])

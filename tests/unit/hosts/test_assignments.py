@@ -40,7 +40,7 @@ def snapshot(**allocated):
 
 
 def outcome(prove, *facts):
-    rows, misfits = assignments.divided(prove(*facts))
+    rows, misfits = assignments.split_results(prove(*facts))
     return rows, [(misfit.subject, misfit.reason) for misfit in misfits]
 
 
@@ -48,7 +48,7 @@ def test_servers_are_assigned_to_the_cards_of_their_devices():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0], MDEVS[1]))
     two = Domain(SERVERS[1], 's1.xml', (MDEVS[2], MDEVS[3]))
     rows, misfits = outcome(
-        assignments.of_mediated_devices,
+        assignments.assign_mediated_devices,
         [facts(one, two, m0=GPU0, m1=GPU0, m2=GPU0, m3=GPU1)],
         snapshot(s0={'VGPU': 2}, s1={'VGPU': 2}),
     )
@@ -64,7 +64,7 @@ def test_servers_are_assigned_to_the_cards_of_their_devices():
 def test_a_mediated_device_has_the_class_of_its_type():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     rows, _ = outcome(
-        assignments.of_mediated_devices,
+        assignments.assign_mediated_devices,
         [facts(one, m0='pci_0000_84_00_4')],
         None,
         {'nvidia-699': 'CUSTOM_A40_16Q'},
@@ -78,7 +78,7 @@ def test_every_misfit_is_named_and_the_rest_is_written():
     nowhere = Domain(SERVERS[1], 's1.xml', (MDEVS[1],))
     unknown = Domain('99999999-23e4-44d7-b7ab-15cbc5b5e5a8', 's9.xml', (MDEVS[2],))
     rows, misfits = outcome(
-        assignments.of_mediated_devices,
+        assignments.assign_mediated_devices,
         [facts(certain, nowhere, unknown, m0=GPU0, m2=GPU1)],
         snapshot(s0={'VGPU': 1}, s1={'VGPU': 1}, s2={'VGPU': 1}),
     )
@@ -92,7 +92,7 @@ def test_every_misfit_is_named_and_the_rest_is_written():
 def test_assignments_name_a_server_with_another_amount_than_allocated():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     rows, misfits = outcome(
-        assignments.of_mediated_devices, [facts(one, m0=GPU0)], snapshot(s0={'VGPU': 2})
+        assignments.assign_mediated_devices, [facts(one, m0=GPU0)], snapshot(s0={'VGPU': 2})
     )
     assert rows == []
     assert misfits == [
@@ -104,7 +104,7 @@ def test_assignments_name_a_device_that_is_on_two_cards():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     devices = tuple(MediatedDevice(MDEVS[0], gpu, '', f'{gpu}.xml') for gpu in (GPU0, GPU1))
     host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: devices})
-    rows, misfits = outcome(assignments.of_mediated_devices, [host])
+    rows, misfits = outcome(assignments.assign_mediated_devices, [host])
     assert rows == []
     assert misfits == [
         (
@@ -118,7 +118,7 @@ def test_assignments_name_a_device_that_two_servers_have():
     one, two = (Domain(server, f'{server}.xml', (MDEVS[0],)) for server in SERVERS[:2])
     twice = Domain(SERVERS[2], 's2.xml', (MDEVS[1], MDEVS[1]))
     rows, misfits = outcome(
-        assignments.of_mediated_devices, [facts(one, two, twice, m0=GPU0, m1=GPU1)]
+        assignments.assign_mediated_devices, [facts(one, two, twice, m0=GPU0, m1=GPU1)]
     )
     assert rows == []
     other = 'one of them has another device'
@@ -133,7 +133,7 @@ def test_assignments_name_a_device_of_two_types():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     devices = tuple(MediatedDevice(MDEVS[0], GPU0, kind, f'{kind}.xml') for kind in ('b', 'a'))
     host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: devices})
-    rows, misfits = outcome(assignments.of_mediated_devices, [host])
+    rows, misfits = outcome(assignments.assign_mediated_devices, [host])
     assert rows == []
     reason = f'has several types: a, b; it is attached to server {SERVERS[0]}'
     assert misfits == [(MDEVS[0], reason)]
@@ -148,7 +148,7 @@ def test_assignments_name_a_defined_device_on_an_address_that_is_gone(parents, i
     device = MediatedDevice(MDEVS[0], GPU0, 'nvidia-699', 'd.json', is_active)
     present = None if parents is None else frozenset(parents)
     host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: (device,)}, parents=present)
-    rows, misfits = outcome(assignments.of_mediated_devices, [host])
+    rows, misfits = outcome(assignments.assign_mediated_devices, [host])
     reason = (
         f'is attached to server {SERVERS[0]}, and is only defined, on {GPU0}, a device that gpu1 '
         'does not have now'
@@ -168,7 +168,9 @@ def test_assignments_name_a_defined_device_on_an_address_that_is_gone(parents, i
     ],
 )
 def test_assignments_say_the_state_of_a_server_without_a_mediated_device(domain, state):
-    _, misfits = outcome(assignments.of_mediated_devices, [facts(domain)], snapshot(s0={'VGPU': 1}))
+    _, misfits = outcome(
+        assignments.assign_mediated_devices, [facts(domain)], snapshot(s0={'VGPU': 1})
+    )
     reason = f'holds 1 VGPU on gpu1, {state}, and has no mediated device'
     assert misfits == [(SERVERS[0], reason)]
 
@@ -176,7 +178,7 @@ def test_assignments_say_the_state_of_a_server_without_a_mediated_device(domain,
 def test_assignments_name_a_server_that_is_on_two_hosts():
     here, elsewhere = (Domain(SERVERS[0], f'{host}/s0.xml', (MDEVS[0],)) for host in ('a', 'b'))
     rows, misfits = outcome(
-        assignments.of_mediated_devices,
+        assignments.assign_mediated_devices,
         [facts(here, host='a', m0=GPU0), facts(elsewhere, host='b', m0=GPU0)],
     )
     assert rows == []
@@ -190,7 +192,7 @@ def test_servers_are_assigned_to_their_numa_cells():
     loose = Domain(SERVERS[3], 's3.xml')
     allocated = {'VCPU': 4, 'MEMORY_MB': 512}
     rows, misfits = outcome(
-        assignments.of_cells,
+        assignments.assign_cells,
         [facts(bound, pinned, spanning, loose)],
         snapshot(s0=allocated, s1=allocated, s2=allocated, s3=allocated),
     )
@@ -208,8 +210,8 @@ def test_servers_are_assigned_to_their_numa_cells():
 
 def test_a_plan_reads_the_assignments_that_are_written():
     one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
-    rows, _ = outcome(assignments.of_mediated_devices, [facts(one, m0=GPU0)])
-    (row,) = rows_of_files.parse_assignments(assignments.written(rows), 'gpu-map.csv')
+    rows, _ = outcome(assignments.assign_mediated_devices, [facts(one, m0=GPU0)])
+    (row,) = rows_of_files.parse_assignments(assignments.format_rows(rows), 'gpu-map.csv')
     assert (row.consumer_uuid, row.resource_class, row.amount, row.to_provider, row.evidence) == (
         SERVERS[0],
         'VGPU',

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from placementclient.hosts import assignments
-from placementclient.hosts.balance import Scope, balance
+from placementclient.hosts.balance import Scope, balance_rows
 from placementclient.hosts.libvirt import Domain
 from placementclient.model.assignments import AssignmentRow
 from placementclient.planner.specification import assignments as rows_of_files
@@ -9,7 +9,7 @@ from tests.unit.hosts.test_assignments import facts, snapshot
 
 
 def settled(results, cloud, scope):
-    rows, misfits, lines = balance(results, cloud, scope)
+    rows, misfits, lines = balance_rows(results, cloud, scope)
     reasons = {misfit.facts['consumer']: misfit.reason for misfit in misfits}
     return rows, reasons, lines
 
@@ -18,7 +18,7 @@ def test_balance_counts_each_class_and_writes_unexplained_rows():
     certain = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     lost = Domain(SERVERS[1], 's1.xml', (MDEVS[1],))
     cloud = snapshot(s0={'VGPU': 1}, s1={'VGPU': 1}, s2={'VGPU': 1}, s3={'VCPU': 1})
-    results = assignments.of_mediated_devices([facts(certain, lost, m0=GPU0)], cloud)
+    results = assignments.assign_mediated_devices([facts(certain, lost, m0=GPU0)], cloud)
     rows, reasons, lines = settled(results, cloud, Scope({'VGPU'}, {'gpu1'}))
     assert lines == ['VGPU: 3 consumers, 1 explained, 2 unexplained']
     assert reasons == {
@@ -26,7 +26,7 @@ def test_balance_counts_each_class_and_writes_unexplained_rows():
         SERVERS[2]: 'holds 1 VGPU on gpu1, and no server there has its UUID: it may be a '
         'migration, or deleted',
     }
-    read = rows_of_files.parse_assignments(assignments.written(rows), 'map.csv')
+    read = rows_of_files.parse_assignments(assignments.format_rows(rows), 'map.csv')
     assert [(row.consumer_uuid, row.is_unexplained) for row in read] == [
         (SERVERS[0], False),
         (SERVERS[1], True),

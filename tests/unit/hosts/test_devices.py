@@ -37,7 +37,7 @@ XML = (
     ids=['csv', 'byte-order mark', 'CRLF', 'mysql --batch', 'json', 'mysql --xml'],
 )
 def test_devices_are_the_same_in_every_format(text):
-    (device,) = devices.parse(text, 'pci')
+    (device,) = devices.parse_devices(text, 'pci')
     assert (device.host, device.address, device.parent, device.type, device.instance_uuid) == (
         'gpu1',
         '0000:81:00.1',
@@ -59,7 +59,7 @@ def test_devices_are_the_same_in_every_format(text):
     ],
 )
 def test_an_empty_list_has_no_devices(text):
-    (device,) = devices.parse(text, 'pci')
+    (device,) = devices.parse_devices(text, 'pci')
     assert (device.parent, device.instance_uuid) == ('', '')
 
 
@@ -72,9 +72,9 @@ def test_rows_that_nova_has_deleted_are_left_out(text):
         dead = XML.replace('  </row>', '<field name="deleted">7</field>\n  </row>')
     else:
         live, dead = (f'{lines[0]}{separator}deleted\n{lines[1]}{separator}{d}\n' for d in '07')
-    assert (len(devices.parse(live, 'pci')), devices.parse(dead, 'pci')) == (1, [])
+    assert (len(devices.parse_devices(live, 'pci')), devices.parse_devices(dead, 'pci')) == (1, [])
     records = [{**dict(zip(devices.COLUMNS, VALUES, strict=True)), 'deleted': d} for d in (0, 7)]
-    assert len(devices.parse(json.dumps(records), 'pci')) == 1
+    assert len(devices.parse_devices(json.dumps(records), 'pci')) == 1
 
 
 @pytest.mark.parametrize(('text', 'separator'), [(CSV, ','), (BATCH, '\t')], ids=['csv', 'batch'])
@@ -82,13 +82,13 @@ def test_answers_of_several_cells_that_were_joined_are_read(text, separator):
     # The columns of the other cell are in another order.
     second = [separator.join(reversed(row)) for row in (devices.COLUMNS, VALUES)]
     joined = text + second[0] + '\n' + second[1].replace('gpu1', 'gpu2') + '\n'
-    assert [device.host for device in devices.parse(joined, 'pci')] == ['gpu1', 'gpu2']
+    assert [device.host for device in devices.parse_devices(joined, 'pci')] == ['gpu1', 'gpu2']
     with pytest.raises(errors.BadFile, match=r"^pci:4: '80' is no vendor_id"):
-        devices.parse(joined.replace(f'8086{separator}0000', f'80{separator}0000'), 'pci')
+        devices.parse_devices(joined.replace(f'8086{separator}0000', f'80{separator}0000'), 'pci')
 
 
 def test_escapes_of_mysql_batch_are_read():
-    (device,) = devices.parse(BATCH.replace('gpu1', 'gpu\\\\1'), 'pci')
+    (device,) = devices.parse_devices(BATCH.replace('gpu1', 'gpu\\\\1'), 'pci')
     assert device.host == 'gpu\\1'
 
 
@@ -117,7 +117,7 @@ def test_escapes_of_mysql_batch_are_read():
 )
 def test_a_wrong_list_of_devices_is_an_error_of_one_line(text, message):
     with pytest.raises(errors.BadFile) as caught:
-        devices.parse(text, 'pci')
+        devices.parse_devices(text, 'pci')
     assert str(caught.value).startswith(message)
     assert len(str(caught.value).splitlines()) == 1
 
@@ -127,5 +127,5 @@ def test_a_wrong_list_of_devices_is_an_error_of_one_line(text, message):
 def test_no_character_but_a_line_feed_begins_a_row(text, separator, control):
     second = separator.join(VALUES).replace('81:00.1', '82:00.1')
     with pytest.raises(errors.BadFile) as refused:
-        devices.parse(f'{text.rstrip()}{control}{second}\n', 'pci')
+        devices.parse_devices(f'{text.rstrip()}{control}{second}\n', 'pci')
     assert refused.value.line == 2

@@ -18,11 +18,11 @@ from tests.unit.hosts.libvirt_output import (
 def test_an_unknown_encoding_is_told_in_words():
     content = b"<?xml version='1.0' encoding='evil'?><domain/>"
     with pytest.raises(errors.BadFile, match=r'd\.xml: not XML in a known encoding: UTF-8'):
-        libvirt.domain(content, 'd.xml')
+        libvirt.parse_domain(content, 'd.xml')
 
 
 def test_a_domain_with_two_mediated_devices():
-    parsed = libvirt.domain(domain(SERVERS[0], *MDEVS[:2]).encode(), 'd.xml')
+    parsed = libvirt.parse_domain(domain(SERVERS[0], *MDEVS[:2]).encode(), 'd.xml')
     assert (parsed.uuid, parsed.mdevs) == (SERVERS[0], tuple(MDEVS[:2]))
 
 
@@ -37,29 +37,31 @@ def test_a_domain_with_two_mediated_devices():
     ],
 )
 def test_the_numa_cells_of_a_domain_are_read(inside, nodeset, cpus):
-    parsed = libvirt.domain(domain(SERVERS[0], inside=inside).encode(), 'd.xml')
+    parsed = libvirt.parse_domain(domain(SERVERS[0], inside=inside).encode(), 'd.xml')
     assert (parsed.nodeset, parsed.cpus) == (nodeset, cpus)
 
 
 @pytest.mark.parametrize('uuid', [True, False], ids=['7.3 and later', 'before 7.3'])
 def test_a_mediated_device_is_read_with_its_parent_and_type(uuid):
-    parsed = libvirt.mediated_device(nodedev(MDEVS[0], GPU0, uuid=uuid).encode(), 'n.xml')
+    parsed = libvirt.parse_mediated_device(nodedev(MDEVS[0], GPU0, uuid=uuid).encode(), 'n.xml')
     assert parsed is not None
     assert (parsed.uuid, parsed.parent, parsed.type) == (MDEVS[0], GPU0, 'nvidia-699')
 
 
 def test_other_node_devices_are_passed_over():
-    assert libvirt.mediated_device(pci(GPU0).encode(), 'n.xml') is None
+    assert libvirt.parse_mediated_device(pci(GPU0).encode(), 'n.xml') is None
 
 
 def test_mdevctl_names_the_parent_by_its_address():
-    (parsed,) = libvirt.mdevctl(mdevctl(('0000:84:00.0', MDEVS[0])).encode(), 'mdevctl.json')
+    (parsed,) = libvirt.parse_mdevctl_list(
+        mdevctl(('0000:84:00.0', MDEVS[0])).encode(), 'mdevctl.json'
+    )
     assert (parsed.uuid, parsed.parent, parsed.type) == (MDEVS[0], GPU0, 'nvidia-699')
-    assert list(libvirt.mdevctl(b'', 'mdevctl.json')) == []
+    assert list(libvirt.parse_mdevctl_list(b'', 'mdevctl.json')) == []
 
 
 def test_the_cell_of_each_cpu():
-    assert libvirt.cells(CAPABILITIES.encode(), 'c.xml') == {0: 0, 1: 0, 2: 1, 3: 1}
+    assert libvirt.parse_cells(CAPABILITIES.encode(), 'c.xml') == {0: 0, 1: 0, 2: 1, 3: 1}
 
 
 BOMB = '<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><domain>&b;</domain>'
@@ -84,17 +86,17 @@ OUTSIDE = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><domain><uuid>&
 )
 def test_xml_that_is_no_domain_is_an_error_of_one_line(text, message):
     with pytest.raises(errors.BadFile) as caught:
-        libvirt.domain(text.encode(), 'd.xml')
+        libvirt.parse_domain(text.encode(), 'd.xml')
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize('text', ['{', '[1]', '[{"a": 1}]', '[{"0000:84:00.0": [{"x": {}}]}]'])
 def test_output_that_mdevctl_does_not_print_is_an_error(text):
     with pytest.raises(errors.BadFile):
-        list(libvirt.mdevctl(text.encode(), 'mdevctl.json'))
+        list(libvirt.parse_mdevctl_list(text.encode(), 'mdevctl.json'))
 
 
 @pytest.mark.parametrize('name', ['', '../../x', 'a b', 'a\x1b[0m', '-rf', 'x' * 300])
 def test_a_host_name_that_is_none_is_refused(name):
     with pytest.raises(errors.BadFile):
-        libvirt.hostname(name.encode(), 'hostname')
+        libvirt.parse_hostname(name.encode(), 'hostname')

@@ -28,7 +28,7 @@ def test_pinned_servers_are_found_by_flavor_image_and_migration():
     migration = ServerMigration(SERVERS[0], 'finished', SERVERS[3], 'gpu1', type='resize')
     allocated = {'VCPU': 4}
     rows, misfits = outcome(
-        pinned.of_servers,
+        pinned.assign_pinned_servers,
         listed,
         's.json',
         snapshot(s0=allocated, s1=allocated, s2=allocated, s3=allocated),
@@ -49,7 +49,7 @@ def test_pinned_servers_are_found_by_flavor_image_and_migration():
 
 def test_servers_with_mixed_cpu_policy_are_refused_by_name():
     rows, misfits = outcome(
-        pinned.of_servers, servers(('mixed', '')), 's.json', snapshot(s0={'VCPU': 4})
+        pinned.assign_pinned_servers, servers(('mixed', '')), 's.json', snapshot(s0={'VCPU': 4})
     )
     ((subject, reason),) = misfits
     assert (rows, subject) == ([], SERVERS[0])
@@ -74,7 +74,7 @@ def test_pinned_does_not_take_an_image_that_is_not_known_for_one_without_a_polic
     stated = Server(SERVERS[1], flavor=Flavor('m', 4, 64, extra_specs={'hw:cpu_policy': 'shared'}))
     allocated = {'VCPU': 4}
     rows, misfits = outcome(
-        pinned.of_servers,
+        pinned.assign_pinned_servers,
         {SERVERS[0]: silent, SERVERS[1]: stated},
         's.json',
         snapshot(s0=allocated, s1=allocated),
@@ -86,7 +86,7 @@ def test_pinned_does_not_take_an_image_that_is_not_known_for_one_without_a_polic
 def test_servers_without_extra_specs_are_refused():
     unknown = {SERVERS[0]: Server(SERVERS[0])}
     with pytest.raises(errors.BadFile, match=f'^s.json: server {SERVERS[0]} does not say'):
-        outcome(pinned.of_servers, unknown, 's.json', snapshot())
+        outcome(pinned.assign_pinned_servers, unknown, 's.json', snapshot())
 
 
 @pytest.mark.parametrize('volume', [True, False])
@@ -96,6 +96,8 @@ def test_pinned_reads_the_cpu_policy_of_images_and_of_root_volumes(volume):
     )
     image = Image({'hw_cpu_policy': 'dedicated'})
     known = Images(of_servers={SERVERS[0]: image}) if volume else Images({'i': image})
-    results = pinned.of_servers({SERVERS[0]: silent}, 's', snapshot(s0={'VCPU': 4}), (), known)
+    results = pinned.assign_pinned_servers(
+        {SERVERS[0]: silent}, 's', snapshot(s0={'VCPU': 4}), (), known
+    )
     [row] = results
     assert row.to_resource_class == 'PCPU'

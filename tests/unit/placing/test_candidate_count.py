@@ -9,7 +9,7 @@ import pytest
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.placing.candidate_count import TreeCandidates, counted
+from placementclient.placing.candidate_count import TreeCandidates, count_candidates
 from placementclient.placing.topology import Topology
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -27,7 +27,7 @@ def groups(number, policy='none', limit=None):
 
 
 def count(snapshot, request):
-    number = counted(Topology(snapshot), request)
+    number = count_candidates(Topology(snapshot), request)
     assert number.is_exact
     return number.total
 
@@ -58,19 +58,19 @@ def test_wide_trees_are_counted_without_listing_candidates():
 
 def test_trees_that_nova_does_not_see():
     hosts = [*host('a', 4), *host('b', 4), *host('c', 2)]
-    number = counted(Topology(cloud(hosts)), groups(2, limit=20))
+    number = count_candidates(Topology(cloud(hosts)), groups(2, limit=20))
     assert set(number.trees) == {
         TreeCandidates('a', 12), TreeCandidates('b', 12), TreeCandidates('c', 2)
     }  # fmt: skip
-    assert (number.total, number.limit, number.lost) == (26, 20, 0)
-    assert counted(Topology(cloud(hosts)), groups(2, limit=14)).lost == 1
-    assert counted(Topology(cloud(hosts)), groups(2, limit=1)).lost == 2
-    assert counted(Topology(cloud(hosts)), groups(2)).lost == 0
+    assert (number.total, number.limit, number.lost_trees) == (26, 20, 0)
+    assert count_candidates(Topology(cloud(hosts)), groups(2, limit=14)).lost_trees == 1
+    assert count_candidates(Topology(cloud(hosts)), groups(2, limit=1)).lost_trees == 2
+    assert count_candidates(Topology(cloud(hosts)), groups(2)).lost_trees == 0
 
 
 def test_groups_below_one_provider_are_at_least_so_many():
     request = groups(8)._replace(same_subtree=(('0', '1'),))
-    number = counted(Topology(cloud(host('h', 12))), request)
+    number = count_candidates(Topology(cloud(host('h', 12))), request)
     assert not number.is_exact
 
 
@@ -86,7 +86,7 @@ def test_trees_that_differ_in_their_nesting_are_not_alike():
     ]
     parts = {'_cell': Filter({'PCPU': 1}), '_gpu': Filter({'VGPU': 1})}
     request = CandidateRequest(COMMON, parts, 'none', (('_cell', '_gpu'),))
-    assert counted(Topology(cloud(states)), request).trees == [TreeCandidates('nested', 1)]
+    assert count_candidates(Topology(cloud(states)), request).trees == [TreeCandidates('nested', 1)]
 
 
 def test_sharing_providers_of_another_tree_keep_their_order():
@@ -99,4 +99,4 @@ def test_sharing_providers_of_another_tree_keep_their_order():
     groups = {'_D': Filter({'DISK_GB': 1}), '_V': Filter({'VGPU': 1})}
     request = CandidateRequest(Filter({'MEMORY_MB': 1}), groups, 'none', (('_D', '_V'),))
     states = [provider('host', aggregates=['a'], MEMORY_MB=4), *storage]
-    assert counted(Topology(cloud(states)), request).trees == [TreeCandidates('host', 1)]
+    assert count_candidates(Topology(cloud(states)), request).trees == [TreeCandidates('host', 1)]

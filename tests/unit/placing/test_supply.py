@@ -139,13 +139,13 @@ def test_two_classes_in_pools_need_no_search_where_one_is_the_scarcest(monkeypat
 
 def test_hosts_that_are_alike_are_looked_at_once(monkeypatch):
     looked: list[str] = []
-    site = Supply._site
+    site = Supply._make_site
 
     def noted(self, root_uuid):
         looked.append(root_uuid)
         return site(self, root_uuid)
 
-    monkeypatch.setattr(Supply, '_site', noted)
+    monkeypatch.setattr(Supply, '_make_site', noted)
     hosts = [provider(f'host{number:02}', aggregates=['shared'], VCPU=8) for number in range(50)]
     snapshot = cloud([*hosts, provider('other', VCPU=7), pool('nfs', DISK_GB=90)])
     assert counts(snapshot, VCPU=4, DISK_GB=2)[ALL] == 45

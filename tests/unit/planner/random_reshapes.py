@@ -20,7 +20,7 @@ class Case:
     def __init__(self, trees, consumers, document, rows):
         self.notation = trees, consumers, document, rows
         self.snapshot, self.rows = cloud(trees, consumers), rows
-        self.spec: Spec = specifications.from_document(document, 'spec')
+        self.spec: Spec = specifications.convert_specification(document, 'spec')
 
 
 class _Draw:

@@ -49,7 +49,7 @@ class Case:
         document = yaml.safe_load(text)
         self.expect: dict[str, Any] = document['expect']
         self.snapshot: Snapshot = cloud(document['cloud'], document.get('consumers', {}))
-        self.spec = specifications.parse(json.dumps(document['spec']), 'spec.yaml')
+        self.spec = specifications.parse_specification(json.dumps(document['spec']), 'spec.yaml')
         rows = document.get('assignments')
         self.rows = assignments.parse_assignments(rows, 'rows.csv') if rows is not None else []
         self.options: dict[str, Any] = {'migrations': (), **document.get('options', {})}
@@ -233,7 +233,7 @@ def test_every_cause_has_a_case():
 @pytest.mark.slow
 def test_every_case_says_what_it_is_about():
     for path in CASES:
-        document = cursors.read(path.read_text(), path.name)
+        document = cursors.parse_document(path.read_text(), path.name)
         document.keys(
             ('about', 'cloud', 'consumers', 'spec', 'assignments', 'options', 'expect'),
             ('about', 'cloud', 'spec', 'expect'),

@@ -31,5 +31,7 @@ def test_huge_allocation_ratios_are_planned():
         for number, (vcpus, vgpus) in enumerate(zip(VCPUS, VGPUS, strict=True))
     }
     snapshot = cloud({'compute1': {'inventories': inventories}}, consumers)
-    plan = planner.plan_reshape(snapshot, specifications.parse(SPEC, 'spec'), allow_inferred=True)
+    plan = planner.plan_reshape(
+        snapshot, specifications.parse_specification(SPEC, 'spec'), allow_inferred=True
+    )
     assert len(plan.changes[0].consumers) == len(VCPUS)

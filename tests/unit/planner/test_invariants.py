@@ -26,7 +26,9 @@ def added(total, **row):
     snapshot = cloud(
         {'compute1': {'inventories': {'VCPU': {'total': 4}}}}, {'vm': {'compute1': {'VCPU': 1}}}
     )
-    (tree,) = planner.plan_reshape(snapshot, specifications.parse(ADDITIONS, 'spec')).changes
+    (tree,) = planner.plan_reshape(
+        snapshot, specifications.parse_specification(ADDITIONS, 'spec')
+    ).changes
     (consumer,), (child,) = tree.consumers, tree.created()
     allocations = {**consumer.before.allocations, child.uuid: {DEVICE: total}}
     after = Snapshot(
@@ -47,7 +49,7 @@ def added(total, **row):
     ids=['more than it adds', 'the same twice', 'a row that takes away', 'more than the rows say'],
 )
 def test_an_addition_is_carried_out_as_specified(tree, message):
-    spec = specifications.parse(ADDITIONS, 'spec')
+    spec = specifications.parse_specification(ADDITIONS, 'spec')
     invariants.check_tree(added(1)[1], spec)
     with pytest.raises(invariants.BadPlan, match=message):
         invariants.check_tree(tree, spec)

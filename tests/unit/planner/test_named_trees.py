@@ -45,7 +45,9 @@ def snapshot():
 
 @pytest.mark.parametrize('document', FORMS.values(), ids=FORMS)
 def test_each_tree_gets_its_own_and_is_planned_again_alone(document, snapshot):
-    plan = planner.plan_reshape(snapshot, specifications.from_document(document, 'spec.yaml'))
+    plan = planner.plan_reshape(
+        snapshot, specifications.convert_specification(document, 'spec.yaml')
+    )
     assert [[change.name for change in tree.providers] for tree in plan.changes] == [
         [f'compute{host}', f'compute{host}_gpu0'] for host in HOSTS
     ]
@@ -65,6 +67,6 @@ def test_of_many_entries_a_tree_sees_but_its_own():
         for device in range(8)
     ]
     document = {'additions': additions, 'providers': BELOW, 'moves': MOVES}
-    index = specifications.from_document(document, 'spec.yaml').index
+    index = specifications.convert_specification(document, 'spec.yaml').index
     scope = index.scope((uuid_of('compute2'), 'compute2'), {'compute2', uuid_of('compute2')})
     assert scope == ((2,), (2,), tuple(range(16, 24)))

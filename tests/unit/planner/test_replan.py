@@ -36,7 +36,9 @@ def host(consumers, total=4):
 def plan(consumers=TWO):
     rows = assignments.parse_assignments(ROWS, 'rows.csv')
     assigned = [row for row in rows if row.consumer_uuid != NEW]
-    return planner.plan_reshape(host(consumers), specifications.parse(SPEC, 'spec.yaml'), assigned)
+    return planner.plan_reshape(
+        host(consumers), specifications.parse_specification(SPEC, 'spec.yaml'), assigned
+    )
 
 
 def rows(live, made):
@@ -63,7 +65,7 @@ def test_replan_forgets_a_consumer_that_left():
 
 
 def test_replan_keeps_inferred_places():
-    spec = specifications.parse(SPEC, 'spec.yaml')
+    spec = specifications.parse_specification(SPEC, 'spec.yaml')
     made = planner.plan_reshape(host(TWO), spec, allow_inferred=True)
     assert sorted(rows(host(TWO), made)) == sorted(
         (row.consumer_uuid, row.to_provider, row.label) for row in made.changes[0].reasons
@@ -115,7 +117,7 @@ def test_consumers_that_came_go_back_and_those_that_left_stay_away():
 
 def test_rollback_is_refused_where_there_is_no_room():
     live = host(TWO, total=3)
-    spec = specifications.parse(
+    spec = specifications.parse_specification(
         'trees: {name: [compute1]}\nproviders: [{name: gpu0, inventories: {VGPU: {total: 9}}}]\n'
         'moves: [{from_resource_provider: compute1, to_resource_provider: gpu0,'
         ' moved_resources: {VGPU: 3}}]',

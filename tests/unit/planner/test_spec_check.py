@@ -19,7 +19,9 @@ HOSTS = {
 
 def faults_of(text, **options):
     with pytest.raises(errors.BadFile) as error:
-        planner.plan_reshape(cloud(HOSTS, {}), specifications.parse(text, 'spec.yaml'), **options)
+        planner.plan_reshape(
+            cloud(HOSTS, {}), specifications.parse_specification(text, 'spec.yaml'), **options
+        )
     return list(failures.lines(error.value))
 
 
@@ -142,7 +144,7 @@ def test_a_source_that_no_provider_matches():
     text = '\n'.join(move % name for name in ('gpu0*', 'pgu0*'))
     message = 'spec.yaml:2: [1].from_resource_provider: "pgu0*" matches no provider. Did you mean '
     assert faults_of(text) == [message + '"gpu0*"?']
-    spec = specifications.parse(text, 'spec.yaml')
+    spec = specifications.parse_specification(text, 'spec.yaml')
     assert planner.plan_reshape(cloud({'gpu01': HOSTS['gpu01']}, {}), spec, trees=['gpu01']).changes
 
 
@@ -162,7 +164,7 @@ def test_uuids_in_capitals_are_accepted():
     snapshot = cloud(HOSTS, {})
     root = uuid_of('gpu01').upper()
     move = f'from_resource_provider: {root}, to_resource_provider: "gpu"'
-    spec = specifications.parse(f'- {{{move}, moved_resources: {{VGPU: 1}}}}', 'spec')
+    spec = specifications.parse_specification(f'- {{{move}, moved_resources: {{VGPU: 1}}}}', 'spec')
     plan = planner.plan_reshape(snapshot, spec, trees=[root])
     assert plan.tree(root) == plan.selected([root])[0] == plan.changes[0]
 
@@ -208,7 +210,7 @@ def selecting(trees):
 def test_an_entry_that_selects_nothing(trees, reason):
     card = {'inventories': {'VCPU': {'total': 1}}, 'traits': ['CUSTOM_CARD']}
     snapshot = cloud(HOSTS | {'gpu02': {**HOSTS['gpu02'], 'children': {'gpu02_card': card}}}, {})
-    spec = specifications.parse(selecting('{' + trees + '}'), 'spec.yaml')
+    spec = specifications.parse_specification(selecting('{' + trees + '}'), 'spec.yaml')
     for options in ({}, {'trees': ['gpu02']}, {'trees': ['gpu02'], 'skip_infeasible': True}):
         with pytest.raises(errors.BadFile) as error:
             planner.plan_reshape(snapshot, spec, **options)  # type: ignore[arg-type]
@@ -230,7 +232,7 @@ def test_conditions_that_nobody_meets_together():
 
 def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows():
     consumers = {f'c{number}': {f'gpu0{number}': {'VGPU': 1}} for number in range(1, 4)}
-    spec = specifications.parse(selecting('name: [gpu01, "pgu0[23]"]'), 'spec.yaml')
+    spec = specifications.parse_specification(selecting('name: [gpu01, "pgu0[23]"]'), 'spec.yaml')
     rows = 'consumer_uuid,resource_class,amount,to_provider,evidence\n' + ''.join(
         f'{uuid_of(name)},VGPU,,b,\n' for name in consumers
     )
@@ -245,7 +247,7 @@ def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows():
 
 def test_a_part_of_a_cloud_tells_nothing_of_the_rest():
     text = selecting('{name: [gpu01, gpu09], trait: [OWNER_NOVA], class: [VGPU]}')
-    spec = specifications.parse(text, 'spec.yaml')
+    spec = specifications.parse_specification(text, 'spec.yaml')
     part = cloud({'gpu01': HOSTS['gpu01']}, {})
     (tree,) = planner.plan_reshape(part, spec, trees=['gpu01']).changes
     assert tree.root_provider_name == 'gpu01'
@@ -270,7 +272,7 @@ def test_a_part_of_a_cloud_tells_nothing_of_the_rest():
     ],
 )
 def test_a_tree_that_is_not_selected_is_an_error(name, error, reason):
-    spec = specifications.parse(selecting('name: [gpu01, gpu03]'), 'spec.yaml')
+    spec = specifications.parse_specification(selecting('name: [gpu01, gpu03]'), 'spec.yaml')
     with pytest.raises(error) as raised:
         planner.plan_reshape(cloud(HOSTS, {}), spec, trees=[name])
     assert str(raised.value) == reason
@@ -285,6 +287,6 @@ moves:
     to_resource_provider: "{root}_gpu0"
     moved_resources: {VGPU: 8}
 """
-    spec = specifications.parse(text, 'spec.yaml')
+    spec = specifications.parse_specification(text, 'spec.yaml')
     planner.plan_reshape(cloud(HOSTS, {}), spec, progress=calls.append, expect=calls.append)
     assert calls == [3, 'gpu01', 'gpu02', 'gpu03']

@@ -8,7 +8,7 @@ import pytest
 
 from placementclient.basis import errors
 from placementclient.files import specifications
-from placementclient.files.encoding import builtins
+from placementclient.files.encoding import convert_to_json
 from placementclient.model.assignments import AssignmentRow
 from placementclient.planner.specification import assignments
 
@@ -97,47 +97,49 @@ BAD_SPECS = {
 @pytest.mark.parametrize(('text', 'message'), BAD_SPECS.items())
 def test_a_wrong_specification_is_an_error_with_its_place(text, message):
     with pytest.raises(errors.BadFile) as error:
-        specifications.parse(text, 'spec')
+        specifications.parse_specification(text, 'spec')
     assert str(error.value) == message
 
 
 def _written(spec):
-    return builtins(spec.record)
+    return convert_to_json(spec.record)
 
 
 def test_short_and_long_forms_are_equal():
-    short = specifications.parse(f'- {MOVE}', 'spec')
-    assert short == specifications.parse(f'moves: [{MOVE}]', 'spec')
-    assert short == specifications.from_document(_written(short), 'plan')
+    short = specifications.parse_specification(f'- {MOVE}', 'spec')
+    assert short == specifications.parse_specification(f'moves: [{MOVE}]', 'spec')
+    assert short == specifications.convert_specification(_written(short), 'plan')
 
 
 def test_resources_may_be_a_list():
     move = 'from_resource_provider: a, to_resource_provider: b, moved_resources'
-    listed = specifications.parse(f'- {{{move}: [VGPU: 4,\n VCPU: all]}}', 'spec')
-    assert listed == specifications.parse(f'- {{{move}: {{VGPU: 4, VCPU: all}}}}', 'spec')
+    listed = specifications.parse_specification(f'- {{{move}: [VGPU: 4,\n VCPU: all]}}', 'spec')
+    assert listed == specifications.parse_specification(
+        f'- {{{move}: {{VGPU: 4, VCPU: all}}}}', 'spec'
+    )
     fault = listed.error('is wrong', 'moves', 0, 'moved_resources', 'VCPU')
     assert str(fault) == 'spec:2: [0].moved_resources[1].VCPU: is wrong'
     for nothing in ('[]', 'null', '', '{}'):
-        empty = specifications.parse(f'- {{{move}: {nothing}}}', 'spec')
+        empty = specifications.parse_specification(f'- {{{move}: {nothing}}}', 'spec')
         assert empty.moves[0].resources == {}
-        assert empty == specifications.from_document(_written(empty), 'plan')
+        assert empty == specifications.convert_specification(_written(empty), 'plan')
 
 
 def test_specifications_in_json_are_read():
     text = '[{"from_resource_provider": "a", "to_resource_provider": "b",\n "moved_resources": 1}]'
     with pytest.raises(errors.BadFile, match=r'spec:2: .*has to be a mapping'):
-        specifications.parse(text, 'spec')
+        specifications.parse_specification(text, 'spec')
 
 
 @pytest.mark.parametrize('text', ['[]', 'moves: []', 'moves:', 'trees: {name: [a]}', '{}'])
 def test_a_specification_may_move_nothing(text):
-    spec = specifications.parse(text, 'spec')
+    spec = specifications.parse_specification(text, 'spec')
     assert spec.moves == ()
-    assert spec == specifications.from_document(_written(spec), 'plan')
+    assert spec == specifications.convert_specification(_written(spec), 'plan')
 
 
 def test_all_keys_of_the_long_form_are_read():
-    parsed = specifications.parse(
+    parsed = specifications.parse_specification(
         """
         trees: {name: ["compute-*"], uuid: [], trait: [], class: [VGPU]}
         providers:
@@ -161,7 +163,7 @@ def test_all_keys_of_the_long_form_are_read():
     assert parsed.assignments == ('gpu-map.csv',)
     assert parsed.moves[0].resources == {'VGPU': 'all'}
     assert parsed.moves[0].name_at_target('VGPU') == 'PGPU'
-    assert parsed == specifications.from_document(_written(parsed), 'plan')
+    assert parsed == specifications.convert_specification(_written(parsed), 'plan')
 
 
 HEADER = 'consumer_uuid,resource_class,amount,to_provider,evidence\n'

@@ -24,7 +24,7 @@ moves:
 
 def plan_of(consumers, migrations, child='pci_0000_84_00_0', traits='OWNER_NOVA', hosts=('gpu1',)):
     host = {'inventories': {'VGPU': {'total': 8}}, 'traits': ['COMPUTE_NODE', 'OWNER_NOVA']}
-    spec = specifications.parse(SPEC.format(child=child, traits=traits), 'spec.yaml')
+    spec = specifications.parse_specification(SPEC.format(child=child, traits=traits), 'spec.yaml')
     snapshot = cloud(dict.fromkeys(hosts, host), consumers)
     return planner.plan_reshape(snapshot, spec, migrations=migrations)
 

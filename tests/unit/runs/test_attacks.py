@@ -14,7 +14,7 @@ from placementclient.basis import errors
 from placementclient.changes.records import journals, plans
 from placementclient.changes.records.changes import ChangeRecord, encode_change
 from placementclient.client.http import Client
-from placementclient.files.encoding import builtins
+from placementclient.files.encoding import convert_to_json
 from placementclient.runs import engines, storage
 from placementclient.runs.reshape_carrier import ReshapeCarrier
 from tests.functional import clouds
@@ -197,19 +197,21 @@ def test_an_edited_plan_is_refused_before_anything_is_sent(plan, mutation, tmp_p
 
 @pytest.mark.parametrize('mutation', MUTATIONS.values(), ids=MUTATIONS)
 def test_an_edited_journal_is_refused(plan, mutation, tmp_path):
-    tree = copy.deepcopy(builtins(encode_change(plan.changes[0])))
+    tree = copy.deepcopy(convert_to_json(encode_change(plan.changes[0])))
     mutation(tree)
-    assert tree != builtins(encode_change(plan.changes[0]))
+    assert tree != convert_to_json(encode_change(plan.changes[0]))
     path = noted(plan, tmp_path / 'journal', tree)
     with pytest.raises(errors.BadFile):
         engines.load_carrier(Client(None), plan, path)
 
 
 def test_a_journal_with_the_plan_of_another_tree_is_refused(plan, tmp_path):
-    path = noted(plan, tmp_path / 'journal', builtins(encode_change(plan.changes[1])))
+    path = noted(plan, tmp_path / 'journal', convert_to_json(encode_change(plan.changes[1])))
     with pytest.raises(errors.BadFile, match=f'it is the plan of the tree of {OTHER}'):
         engines.load_carrier(Client(None), plan, path)
-    path = noted(plan, tmp_path / 'journal', builtins(encode_change(plan.changes[0])), uuid_of('x'))
+    path = noted(
+        plan, tmp_path / 'journal', convert_to_json(encode_change(plan.changes[0])), uuid_of('x')
+    )
     with pytest.raises(errors.BadFile, match='the plan has no tree'):
         engines.load_carrier(Client(None), plan, path)
 

@@ -41,7 +41,7 @@ SPEC = {
 def plan():
     snapshot = snapshots.decode(CLOUD.read_bytes(), 'cloud.json')
     snapshot.origin = Origin('2026-11-21T14:00:00Z', 'http://placement', 'a program')
-    spec = specifications.from_document(SPEC, 'spec')
+    spec = specifications.convert_specification(SPEC, 'spec')
     return planner.plan_reshape(snapshot, spec, skip_infeasible=True, migrations=())
 
 

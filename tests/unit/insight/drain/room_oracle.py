@@ -11,7 +11,7 @@ from placementclient.insight.drain.plan import DrainVerdict
 from placementclient.insight.drain.room_plan import NewServers, make_room
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
-from placementclient.placing.requests import parsed
+from placementclient.placing.requests import parse_request
 from tests.unit.insight.clouds import cloud, consumer, host
 from tests.unit.insight.drain import oracle
 
@@ -161,7 +161,7 @@ def _fit(snapshot, used, chosen, resources, number):
 
 def decision(snapshot: Snapshot, chosen, resources, number, **options):
     """Return the answer for servers of a flavor with some resources."""
-    request = parsed(CandidateRequest(Filter(resources), root_forbidden=(oracle.DISABLED,)))
+    request = parse_request(CandidateRequest(Filter(resources), root_forbidden=(oracle.DISABLED,)))
     new = NewServers('new', request, number)
     return make_room(DrainCloud(snapshot), chosen, new, **options)
 

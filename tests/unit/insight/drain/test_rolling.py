@@ -14,7 +14,7 @@ from placementclient.insight.drain.requests import shared
 from placementclient.insight.drain.rolling import batches, is_never, roll
 from placementclient.model.findings import Severity
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.placing.requests import parsed
+from placementclient.placing.requests import parse_request
 from tests.unit.insight.clouds import cloud, consumer, host, pool
 from tests.unit.insight.drain import oracle
 
@@ -87,7 +87,7 @@ def test_a_server_that_comes_to_another_storage_frees_the_first():
     snapshot = cloud(states, [server])
     request = CandidateRequest(Filter({'VCPU': 2, 'DISK_GB': 9}))
     pools = shared(snapshot, server.allocations)
-    knowledge = Knowledge({'s': parsed(request)._replace(shared=pools)})
+    knowledge = Knowledge({'s': parse_request(request)._replace(shared=pools)})
     rolling = roll(DrainCloud(snapshot, knowledge), [('h1',), ('h0',)])
     away = {'h0': {'VCPU': 2}, 'nfs1': {'DISK_GB': 9}}
     assert [move.after for move in rolling.moves] == [away, server.allocations]
@@ -174,7 +174,7 @@ def test_server_groups_prove_nothing_about_hosts_that_may_be_emptied():
     request = CandidateRequest(Filter({'VCPU': 1}))
     names = list(snapshot.consumers)
     knowledge = Knowledge(
-        {name: parsed(request)._replace(limits=('g',)) for name in names[:2]},
+        {name: parse_request(request)._replace(limits=('g',)) for name in names[:2]},
         limits={'g': 1},
         groups=dict.fromkeys(names[:2], ('g',)),
     )

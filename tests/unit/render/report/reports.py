@@ -67,7 +67,7 @@ def plan(snapshot):
         }
         for number in range(2)
     ]
-    spec = specifications.from_document(document, 'spec.yaml')
+    spec = specifications.convert_specification(document, 'spec.yaml')
     return planner.plan_reshape(snapshot, spec, allow_inferred=True)
 
 
