@@ -41,7 +41,7 @@ _T = TypeVar('_T')
 
 
 class _Loader(yaml.SafeLoader):
-    """Keeps lines; refuses duplicate keys, and small texts that need much memory."""
+    """Loads YAML with the line of each value; refuses duplicate keys and very large documents."""
 
     # Aliases count as often as they repeat a value.
 
@@ -50,13 +50,14 @@ class _Loader(yaml.SafeLoader):
         self._weight = self._depth = 0
         self._weights: dict[yaml.Node, int] = {}
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> Any:
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
         is_alias, before = self.check_event(yaml.AliasEvent), self._weight
         self._depth += 1
         if self._depth > MOST_LEVELS:
             raise _make_yaml_error(NESTED, mark)
-        node: Any = super().compose_node(parent, index)
+        node = super().compose_node(parent, index)
+        assert node is not None
         self._depth -= 1
         text = node.value if isinstance(node, yaml.ScalarNode) else ''
         if is_alias and node not in self._weights:
@@ -70,7 +71,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
-def _check_number(text: str, mark: Any) -> None:
+def _check_number(text: str, mark: yaml.Mark) -> None:
     if len(text) > LONGEST_NUMBER:
         raise _make_yaml_error(LONG_NUMBER, mark)
     if _OTHER_BASE.match(text):
@@ -104,11 +105,11 @@ def _construct_sequence(loader: _Loader, node: yaml.SequenceNode) -> MarkedList:
     return result
 
 
-def _make_yaml_error(problem: str, mark: Any) -> yaml.MarkedYAMLError:
+def _make_yaml_error(problem: str, mark: yaml.Mark) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
 
-def _find_place(mark: Any) -> Place:
+def _find_place(mark: yaml.Mark) -> Place:
     return mark.line + 1, mark.column + 1
 
 
@@ -151,7 +152,7 @@ class Cursor:
     :param column: from 1, as the line; only where it is to be said
     """
 
-    value: Any
+    value: object
     path: str
     name: str
     line: int | None = None
@@ -166,7 +167,7 @@ class Cursor:
         return self.fields(dict.fromkeys(names, lambda cursor: cursor), needed)
 
     def fields(
-        self, readers: Mapping[str, Callable[[Cursor], Any]], needed: Collection[str] = ()
+        self, readers: Mapping[str, Callable[[Cursor], object]], needed: Collection[str] = ()
     ) -> dict[str, Any]:
         """Return the values of a mapping with fixed keys, each parsed by the reader of its key."""
         faults, result, inside = Faults(), {}, self.mapping()
@@ -199,7 +200,7 @@ class Cursor:
         return inside
 
     def mappings(self) -> dict[str, Cursor]:
-        """Return the values of such a mapping, or of a list of them; null has none."""
+        """Return the values of a mapping, or of a list of mappings; null is an empty one."""
         if self.value is None:
             return {}
         if not isinstance(self.value, list | tuple):
@@ -246,13 +247,15 @@ class Cursor:
             for item in self.items():  # a list of mappings stands for one mapping
                 if isinstance(item.value, Mapping) and keys[0] in item.value:
                     return item.descend(*keys)
-        try:
-            value = self.value[keys[0]]
-        except (KeyError, IndexError, TypeError):
+        key, *below = keys
+        if isinstance(self.value, Mapping) and key in self.value:
+            value, step = self.value[key], f'.{key}'
+        elif isinstance(self.value, list) and isinstance(key, int) and key < len(self.value):
+            value, step = self.value[key], f'[{key}]'
+        else:
             return self
-        step = f'[{keys[0]}]' if isinstance(keys[0], int) else f'.{keys[0]}'
         name = (self.name + step).removeprefix('.')
-        return Cursor(value, self.path, name, *self._find_key_place(keys[0])).descend(*keys[1:])
+        return Cursor(value, self.path, name, *self._find_key_place(key)).descend(*below)
 
     def text(self) -> str:
         if not isinstance(self.value, str):
@@ -290,7 +293,7 @@ class Cursor:
         return self._require_range(self.value, least, most)
 
     def number(self, least: float, most: float) -> float:
-        if type(self.value) not in (int, float):
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
             raise self.error('has to be a number')
         return float(self._require_range(self.value, least, most))
 
@@ -304,14 +307,18 @@ class Cursor:
             raise self.error(f'{self.value!r} has to be {what}')
         return str(self.value)
 
-    def _find_key_place(self, key: Any) -> tuple[int | None, int | None]:
+    def _find_key_place(self, key: object) -> tuple[int | None, int | None]:
         places = getattr(self.value, 'places', {})
         line, column = places.get(key, (self.line, self.column))
         return line, column if self.column else None
 
 
 def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
-    """Read a text, YAML or JSON; with columns, errors say the column too."""
+    """Parse a text, YAML or JSON.
+
+    :param columns: whether errors say the column too
+    :raises errors.BadFile: if it is neither, with the line
+    """
     if not any(line.strip() and not line.lstrip().startswith('#') for line in text.splitlines()):
         raise errors.BadFile(path, 'is empty')
 
@@ -340,8 +347,8 @@ def parse_document(text: str, path: str, *, columns: bool = False) -> Cursor:
     return Cursor(document, path, '', *start)
 
 
-def describe_problem(reason: yaml.MarkedYAMLError) -> tuple[str, Any]:
-    """Return the fault and its mark: an unclosed quote or bracket counts where it opens."""
+def describe_problem(reason: yaml.MarkedYAMLError) -> tuple[str, yaml.Mark | None]:
+    """Return the message of a YAML error, and its position; of an open quote its start."""
     problem = reason.problem or 'neither YAML nor JSON'
     is_open = reason.context_mark and 'stream' in problem
     if "'\\t'" in problem:

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from placementclient.files.cursors import Cursor
 from placementclient.model.inventories import FIELDS, LARGEST_RATIO, UNLIMITED, InventoryFields
@@ -33,13 +33,13 @@ def read_inventories(cursor: Cursor) -> dict[str, InventoryFields]:
 
 
 #: The readers of the fields of a provider, in all files.
-_CONTENT: dict[str, Callable[[Cursor], Any]] = {
+_CONTENT: dict[str, Callable[[Cursor], object]] = {
     'inventories': read_inventories,
     'traits': Cursor.symbols,
     'aggregates': lambda at: at.sequence(Cursor.uuid),
 }
 #: The readers of the fields of a declared provider.
-DECLARED: dict[str, Callable[[Cursor], Any]] = {
+DECLARED: dict[str, Callable[[Cursor], object]] = {
     'name': Cursor.text,
     'uuid': Cursor.uuid,
     **_CONTENT,
@@ -79,7 +79,7 @@ def _read_field_name(cursor: Cursor) -> str:
 def flatten_trees(
     trees: Sequence[DeclaredProvider], keys: Sequence[Keys], parent: str | None = None
 ) -> Iterator[tuple[ProviderSpec, Keys]]:
-    """Return the entries that declared trees stand for, parents first.
+    """Return an entry of ``providers`` for each provider of declared trees, parents first.
 
     :param keys: the way to each tree in its file, which goes along with its entry
     """
@@ -155,12 +155,12 @@ def read_inventory_fields(cursor: Cursor) -> InventoryFields:
 
 
 def sort_keys(values: Mapping[str, _T]) -> dict[str, _T]:
-    """Return a mapping in the order of its keys: equal specifications are equal bytes in a plan."""
+    """Return a mapping sorted by its keys, so that equal specifications give equal plan files."""
     return dict(sorted(values.items()))
 
 
 def read_template(cursor: Cursor, placeholders: Collection[str]) -> str:
-    """Read a name that may have some placeholders."""
+    """Read a name, and raise an error for a placeholder that is not allowed in it."""
     text = cursor.text()
     for name in PLACEHOLDER.findall(text):
         if name not in placeholders:

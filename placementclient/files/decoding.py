@@ -3,7 +3,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -19,8 +19,8 @@ _BYTE = re.compile(r'\(byte (\d+)\)')
 class Envelope(msgspec.Struct):
     """The fields that identify the kind of a file."""
 
-    format: Any = None
-    version: Any = None
+    format: object = None
+    version: object = None
 
 
 #: The kinds by their formats.

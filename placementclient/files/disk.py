@@ -84,7 +84,7 @@ def write_text(path: str, text: str, mode: int = _PRIVATE) -> None:
         stream.write(text.encode())
 
 
-def write_document(path: str, document: Any) -> None:
+def write_document(path: str, document: object) -> None:
     """Write a document that people may edit: as JSON if the name ends in ``.json``, else YAML."""
     is_json = path.endswith('.json')
     write_text(path, f'{json_text(document)}\n' if is_json else yaml_text(document))
@@ -116,7 +116,7 @@ def read_document(path: str) -> Any:
 
 
 def read_snapshot(path: str) -> Snapshot:
-    """Return a snapshot; warn if usages are missing, or if trees are as read last."""
+    """Return the snapshot of a file; warn about missing usages and about unsteady trees."""
     snapshot = snapshots.decode(read_bytes(path, WRITTEN), path)
     if snapshot.unsteady:
         LOG.warning(f'{path}: {unsteady(snapshot.unsteady_names())}')
@@ -156,7 +156,7 @@ def read_bytes(path: str, most: int) -> bytes:
 
 
 def _read_beginning(stream: IO[bytes] | gzip.GzipFile, most: int) -> bytes:
-    """Return a stream, or a little more than a number of bytes of it."""
+    """Return the content of a stream; of a longer one little more than a number of bytes."""
     content = io.BytesIO()
     while content.tell() <= most and (chunk := stream.read(_CHUNK)):
         content.write(chunk)
@@ -187,7 +187,7 @@ def open_output(path: str, mode: int = _PRIVATE) -> Iterator[IO[bytes] | gzip.Gz
 
 
 @contextlib.contextmanager
-def _compress_output(raw: Any, path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def _compress_output(raw: IO[bytes], path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Compress the output to a stream if the name of the file ends in ``.gz``."""
     if not path.endswith('.gz'):
         yield raw

@@ -5,7 +5,6 @@ import functools
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from placementclient.files.cursors import RESOLVERS
 
@@ -16,19 +15,25 @@ _ESCAPED = re.compile('[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]')
 _PLAIN = re.compile(r'[A-Za-z0-9_](?:[A-Za-z0-9_./-]|:(?=[A-Za-z0-9_]))*')
 
 
-def json_text(document: Any) -> str:
+def json_text(document: object) -> str:
     """Return a document of mappings, lists, strings and numbers as JSON that is YAML too."""
     text = json.dumps(document, indent=2, ensure_ascii=False)
     return _ESCAPED.sub(lambda match: f'\\u{ord(match[0]):04x}', text)
 
 
-def yaml_text(document: Any) -> str:
-    """Return the same as YAML; its mappings are not changed meanwhile."""
+def yaml_text(document: object) -> str:
+    """Return a document of mappings, lists, strings and numbers as YAML."""
     return _format_value(document, '\n', '\n', {})[1:] + '\n'
 
 
-def _format_value(value: Any, mapping: str, items: str, cache: dict[tuple[int, str], str]) -> str:
-    """Return what follows a colon or a hyphen, with the indentation of keys and of hyphens."""
+def _format_value(
+    value: object, mapping: str, items: str, cache: dict[tuple[int, str], str]
+) -> str:
+    """Return the YAML text of a value after its key or its hyphen.
+
+    :param mapping: a line break with the indentation of keys
+    :param items: a line break with the indentation of hyphens
+    """
     if isinstance(value, Mapping) and value:
         key = id(value), mapping
         if key in cache:
@@ -54,7 +59,7 @@ def _format_value(value: Any, mapping: str, items: str, cache: dict[tuple[int, s
 
 
 @functools.lru_cache(maxsize=1 << 16, typed=True)
-def _format_scalar(value: Any) -> str:
+def _format_scalar(value: object) -> str:
     return _format_text(value) if isinstance(value, str) else _format_number(value)
 
 
@@ -68,7 +73,7 @@ def _format_text(text: str) -> str:
     return json_text(text)
 
 
-def _format_number(value: float | None) -> str:
+def _format_number(value: object) -> str:
     text = json.dumps(value)
     # YAML requires a full stop before an exponent.
     return text if '.' in text else re.sub('(?<=[0-9])e', '.0e', text)

@@ -6,7 +6,6 @@ A file may end with a digest of its content.
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
@@ -14,29 +13,34 @@ import msgspec
 _ORDERED = msgspec.json.Encoder(order='deterministic')
 
 
-def encode_json(value: Any) -> bytes:
+def encode_json(value: object) -> bytes:
     return _ORDERED.encode(value)
 
 
-def encode_member(key: str, value: Any) -> bytes:
-    """Return a member of an object as one line."""
+def encode_member(key: str, value: object) -> bytes:
+    """Return a key and its value as JSON, without braces and line breaks."""
     return b'%b:%b' % (_ORDERED.encode(key), _ORDERED.encode(value))
 
 
-def convert_to_json(record: msgspec.Struct) -> dict[str, Any]:
+def convert_to_json(record: msgspec.Struct) -> dict[str, object]:
     """Return a record as JSON values: objects, lists, strings and numbers."""
     # Not to_builtins(), which leaves tuples: YAML has no word for them.
-    values: dict[str, Any] = msgspec.json.decode(encode_json(record))
+    values: dict[str, object] = msgspec.json.decode(encode_json(record))
     return values
 
 
 def open_object(header: bytes, name: str, bracket: bytes) -> bytes:
-    """Return the first line of a file: the header, an object, whose last member follows."""
+    """Return the first line of a file: a JSON object, left open for its last member.
+
+    :param header: the object
+    :param name: the key of the last member
+    :param bracket: the opening bracket of its value
+    """
     return b'%b,"%b":%b\n' % (header[:-1], name.encode(), bracket)
 
 
 def separate_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Return each item as a line; all but the last end with a comma."""
+    """Return JSON values as lines with commas between them."""
     before = None
     for line in lines:
         if before is not None:
@@ -47,7 +51,7 @@ def separate_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def seal_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Return the lines of an open object, closed with a digest of them."""
+    """Return the lines of an open JSON object, closed by a line with their SHA-256."""
     sha256 = hashlib.sha256()
     for line in lines:
         sha256.update(line)
@@ -63,7 +67,7 @@ def compute_digest(lines: Iterable[bytes | memoryview]) -> str:
 
 
 def is_sealed(content: bytes, expected: str) -> bool:
-    """Return whether a file is, byte for byte, the one that was closed with a digest."""
+    """Return whether a file ends with a digest, and has exactly the content of that digest."""
     end = _closing_line(expected)
     return content.endswith(end) and compute_digest([memoryview(content)[: -len(end)]]) == expected
 

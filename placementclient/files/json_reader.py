@@ -3,9 +3,8 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from json import loads
-from typing import Any
 
 #: The deepest nesting of files that people write.
 MOST_LEVELS = 64
@@ -30,18 +29,18 @@ _END = re.compile(r'[ \t\n\r]*\Z')
 _WORDS = {'true': True, 'false': False, 'null': None}
 
 
-class MarkedDict(dict[Any, Any]):
-    """A mapping that remembers the line of the file in which each key stands."""
+class MarkedDict(dict[Hashable, object]):
+    """A mapping that remembers the place in the file of each key."""
 
     __slots__ = ('places',)
-    places: dict[Any, Place]
+    places: dict[Hashable, Place]
 
 
-class MarkedList(list[Any]):
-    """A sequence that knows the places of its items."""
+class MarkedList(list[object]):
+    """A sequence that remembers the place in the file of each item."""
 
     __slots__ = ('places',)
-    places: dict[Any, Place]
+    places: dict[Hashable, Place]
 
 
 class NotJSON(Exception):
@@ -63,7 +62,7 @@ class JSONReader:
         self._position = self._weight = 0
         self._breaks = [match.start() for match in re.finditer('\n', text)]
 
-    def read(self) -> Any:
+    def read(self) -> object:
         """Return the value; mappings and sequences know the places of what is in them.
 
         :raises NotJSON: at the first character that is no part of JSON
@@ -87,7 +86,7 @@ class JSONReader:
                 raise self._fault('too large', self._find_place(start))
         return kind, part, start
 
-    def _read_value(self, kind: str, part: str, start: int, level: int) -> Any:
+    def _read_value(self, kind: str, part: str, start: int, level: int) -> object:
         if kind == 'text':
             return self._read_string(part, start)
         if kind == 'word':
@@ -95,7 +94,8 @@ class JSONReader:
         if kind == 'number':
             if len(part) > LONGEST_NUMBER:
                 raise self._fault(LONG_NUMBER, self._find_place(start))
-            return loads(part)
+            number: object = loads(part)
+            return number
         if level > MOST_LEVELS:
             raise self._fault(NESTED, self._find_place(start))
         if part == '{':
@@ -104,13 +104,14 @@ class JSONReader:
             return self._read_sequence(level)
         raise NotJSON(self._find_place(start))
 
-    def _read_string(self, part: str, start: int) -> Any:
+    def _read_string(self, part: str, start: int) -> str:
         if '\\' not in part:
             return part[1:-1]
         try:
-            return loads(part)
+            text: str = loads(part)
         except ValueError:
             raise NotJSON(self._find_place(start)) from None
+        return text
 
     def _read_mapping(self, level: int) -> MarkedDict:
         result = MarkedDict()

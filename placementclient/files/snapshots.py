@@ -31,7 +31,7 @@ AllocationsRecord = Mapping[str, Mapping[str, Amount]]
 
 
 class ProviderRecord(msgspec.Struct, frozen=True, gc=False):
-    """A provider in the file."""
+    """A provider in a snapshot file."""
 
     uuid: str
     name: str
@@ -45,7 +45,7 @@ class ProviderRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class ConsumerRecord(msgspec.Struct, frozen=True, gc=False):
-    """A consumer in the file, under its UUID."""
+    """A consumer in a snapshot file, under its UUID."""
 
     allocations: AllocationsRecord
     project_id: str | None
@@ -55,7 +55,7 @@ class ConsumerRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The fields before the providers."""
+    """The fields of a snapshot file that come before the providers."""
 
     format: Literal['placementclient/snapshot']
     version: Literal[1, 2]
@@ -64,7 +64,7 @@ class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True):
-    """A whole file; parents come before their children."""
+    """The content of a snapshot file; parents come before their children."""
 
     providers: list[P]
     consumers: dict[str, C]
@@ -77,7 +77,7 @@ _CONSUMER = msgspec.json.Decoder(ConsumerRecord)
 
 
 def encode(snapshot: Snapshot) -> Iterator[bytes]:
-    """Return the content of a file, in a fixed order."""
+    """Return the lines of a snapshot file: equal snapshots give equal files."""
     header = SnapshotHeader(FORMAT, VERSION, snapshot.origin, tuple(sorted(snapshot.unsteady)))
     yield open_object(encode_json(header), 'providers', b'[')
     yield from separate_lines(
@@ -136,7 +136,10 @@ def _decode_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, Consu
 
 
 def make_provider_state(record: ProviderRecord, values: dict[Any, Any]) -> ProviderState:
-    """Return a provider that shares equal values with those before it: thousands are alike."""
+    """Return the provider of a record.
+
+    :param values: equal parts of earlier providers, which it shares: thousands are alike
+    """
     *fields, inventories, traits, aggregates, usages = astuple(record)
     return ProviderState(
         Provider(*fields),

@@ -40,7 +40,7 @@ def parse_specification(text: str, path: str) -> Spec:
     return read_specification(parse_document(text, path))
 
 
-def convert_specification(document: Any, path: str) -> Spec:
+def convert_specification(document: object, path: str) -> Spec:
     """Return a specification from a decoded document, as in a plan.
 
     :raises errors.BadFile: if it is none
@@ -49,32 +49,17 @@ def convert_specification(document: Any, path: str) -> Spec:
 
 
 def is_specification(document: Cursor) -> bool:
-    """Return whether a document is a mapping with moves or trees, and no declared tree alone."""
+    """Return whether a document has moves or trees, so that it is no declared tree alone."""
     return isinstance(document.value, Mapping) and not {'moves', 'trees'}.isdisjoint(document.value)
 
 
 def read_specification(document: Cursor) -> Spec:
     """Read a specification: a list of moves, a mapping, or a declared tree with moves in it."""
-    places: dict[Keys, Keys] = {}
-    if isinstance(document.value, list):
-        fields: dict[str, Any] = {'moves': document.sequence(lambda item: _read_move(item, ()))}
-        places['moves',] = ()
-    elif isinstance(document.value, Mapping) and 'name' in document.value:
-        fields = document.fields({**DECLARED, **_BESIDE_TREES})
-        content = {key: fields.pop(key) for key in DECLARED if key in fields}
-        fields['trees'] = (DeclaredProvider(**content),)
-        places['trees', 0] = ()
-    else:
-        fields = document.fields({'trees': _read_trees, **_BESIDE_TREES})
-    entries = list(fields.pop('providers', ()))
-    if isinstance(declared := fields.get('trees'), tuple):
-        keys = [places.get(at, at) for at in (('trees', index) for index in range(len(declared)))]
-        for entry, at in flatten_trees(declared, keys):
-            read_template(document.descend(*at, 'name'), ())
-            places['providers', len(entries)] = at
-            entries.append(entry)
-        places |= {('trees', 'name', index): (*at, 'name') for index, at in enumerate(keys)}
-        fields['trees'] = TreeSelection(tuple(escaped(tree.name) for tree in declared))
+    fields, places = _read_form(document)
+    entries: list[ProviderSpec] = [*fields.pop('providers', ())]
+    trees = fields.get('trees')
+    if isinstance(trees, tuple):
+        fields['trees'] = _add_declared_trees(document, trees, entries, places)
     moves = _name_targets(document, fields.pop('moves', ()), entries, places)
     if 'trees' not in fields and any(has_placeholder(move.source) for move in moves):
         raise document.error('trees is missing, and a source with a placeholder selects none')
@@ -83,15 +68,46 @@ def read_specification(document: Cursor) -> Spec:
     return spec
 
 
+def _read_form(document: Cursor) -> tuple[dict[str, Any], dict[Keys, Keys]]:
+    """Return the values of a specification by key, in whichever form it is written.
+
+    :return: with them the places in the file of those keys that the long form has elsewhere
+    """
+    if isinstance(document.value, list):
+        return {'moves': document.sequence(lambda item: _read_move(item, ()))}, {('moves',): ()}
+    if isinstance(document.value, Mapping) and 'name' in document.value:
+        fields = document.fields({**DECLARED, **_BESIDE_TREES})
+        tree = {key: fields.pop(key) for key in DECLARED if key in fields}
+        return fields | {'trees': (DeclaredProvider(**tree),)}, {('trees', 0): ()}
+    return document.fields({'trees': _read_trees, **_BESIDE_TREES}), {}
+
+
+def _add_declared_trees(
+    document: Cursor,
+    trees: Sequence[DeclaredProvider],
+    entries: list[ProviderSpec],
+    places: dict[Keys, Keys],
+) -> TreeSelection:
+    """Add an entry and its place for each declared provider; return the selection of the trees."""
+    keys: list[Keys] = [places.get(('trees', n), ('trees', n)) for n in range(len(trees))]
+    for entry, at in flatten_trees(trees, keys):
+        read_template(document.descend(*at, 'name'), ())
+        places['providers', len(entries)] = at
+        entries.append(entry)
+    for index, at in enumerate(keys):
+        places['trees', 'name', index] = *at, 'name'
+    return TreeSelection(tuple(escaped(tree.name) for tree in trees))
+
+
 def _name_targets(
     document: Cursor,
     moves: Sequence[Move],
     entries: list[ProviderSpec],
     places: dict[Keys, Keys],
 ) -> tuple[Move, ...]:
-    """Return moves whose targets are names, where an entry or a move has both name and UUID.
+    """Return the moves with a name for each target whose name an entry or a move gives.
 
-    A target that only its move names gets an entry of its own.
+    A new target that no entry describes gets an entry.
     """
     named = {entry.uuid: entry.name for entry in entries if entry.uuid}
     start = places.get(('moves',), ('moves',))
@@ -114,7 +130,7 @@ def _name_targets(
 
 
 def _refuse_repeated(spec: Spec) -> None:
-    """Refuse a name or a UUID that two entries have."""
+    """Raise an error if two entries have the same name or UUID."""
     names: set[str] = set()
     uuids: set[str | None] = set()
     for index, entry in enumerate(spec.providers):
@@ -165,12 +181,14 @@ def _read_move(cursor: Cursor, placeholders: Collection[str]) -> Move:
         needed,
     )
     source, target, moved = (fields[key] for key in needed)
-    renamed, consumers, faults = sort_keys(fields.get('as', {})), {}, Faults()
-    faults.errors = [
-        cursor.descend('as', name).error(f'{name} is not in moved_resources')
-        for name in renamed
-        if name not in moved
-    ]
+    renamed = sort_keys(fields.get('as', {}))
+    faults, consumers = Faults(), dict[str, dict[str, int | None]]()
+    for moved_class in renamed:
+        if moved_class not in moved:
+            fault = cursor.descend('as', moved_class).error(
+                f'{moved_class} is not in moved_resources'
+            )
+            faults.errors.append(fault)
     with faults.collect():
         consumers = _read_consumers(fields.get('consumers', {}), moved)
     if 'name' in fields and (not is_uuid(target) or is_pattern(source)):
@@ -188,7 +206,10 @@ def _read_moved_amount(cursor: Cursor) -> int | Literal['all']:
 def _read_consumers(
     items: Mapping[str, Cursor], moved: Collection[str]
 ) -> dict[str, dict[str, int | None]]:
-    """An amount alone is one of the only class; where several move, each has to be named."""
+    """Read the amounts by consumer and class; null is all that a consumer has of the class.
+
+    An amount without its class is of the only class that moves.
+    """
     faults = Faults()
     result: dict[str, dict[str, int | None]] = {}
     for uuid, item in items.items():
@@ -211,6 +232,7 @@ def _read_optional_amount(cursor: Cursor) -> int | None:
 
 
 def _read_groups(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
+    """Read the groups of classes of which a consumer gets all on one provider."""
     seen: set[str] = set()
 
     def group(item: Cursor) -> tuple[str, ...]:
@@ -226,7 +248,7 @@ def _read_groups(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
 
 
 #: The readers of the keys beside ``trees``.
-_BESIDE_TREES: Mapping[str, Callable[[Cursor], Any]] = {
+_BESIDE_TREES: Mapping[str, Callable[[Cursor], object]] = {
     'providers': lambda at: at.sequence(read_provider),
     'moves': _read_moves,
     'together': _read_groups,

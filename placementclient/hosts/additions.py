@@ -8,7 +8,7 @@ of that kind which its own view does not have, so that names and figures have to
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from placementclient.basis.wording import counted
 from placementclient.hosts.assignments import make_contradiction
@@ -24,7 +24,7 @@ MANAGED, MIGRATABLE = 'COMPUTE_MANAGED_PCI_DEVICE', 'HW_PCI_LIVE_MIGRATABLE'
 
 @dataclass(slots=True)
 class _NewProvider:
-    """A provider to be: one physical device, or the functions of one."""
+    """A provider to create for one physical device, or for the virtual functions of one."""
 
     devices: list[Device] = field(default_factory=list)
     resource_class: str = ''
@@ -32,7 +32,14 @@ class _NewProvider:
     is_one_time: bool = False
 
 
-NewEntry = dict[str, Any]
+class NewEntry(TypedDict):
+    """One of the ``additions`` of a specification."""
+
+    resource_provider: str
+    parent: str
+    inventories: dict[str, dict[str, int]]
+    traits: list[str]
+    consumers: NotRequired[dict[str, dict[str, int]]]
 
 
 def build_additions(
@@ -40,7 +47,7 @@ def build_additions(
     specs: Mapping[str, Sequence[DeviceSpec]],
     snapshot: Snapshot | None = None,
 ) -> Iterator[NewEntry | Finding]:
-    """Return the section ``additions`` of a specification, and the devices that it leaves out.
+    """Return the ``additions`` of a specification, and findings about devices that are left out.
 
     :param specs: the entries of each host; those of ``''`` are of all others
     :param snapshot: the instances with allocations there; without it, all instances have some
@@ -102,7 +109,7 @@ def _build_host_additions(
 def _build_provider_additions(
     host: str, name: str, provider: _NewProvider, snapshot: Snapshot | None
 ) -> Iterator[NewEntry | Finding]:
-    """Return the entry of a provider; of one that Placement has, what differs."""
+    """Return the addition of a provider; if Placement has the provider, the differences."""
     state = snapshot.find(name) if snapshot is not None else None
     if snapshot is not None and state is not None and state.inventories:
         yield from _find_differences(snapshot, state, provider)
@@ -153,7 +160,7 @@ def _traits_of_entry(spec: DeviceSpec) -> frozenset[str]:
 def _count_devices_by_instance(
     provider: _NewProvider, snapshot: Snapshot | None, root_uuid: str | None
 ) -> tuple[dict[str, int], list[Finding]]:
-    """Return how many devices each instance has, without instances that hold nothing."""
+    """Return how many devices each instance has, and findings about those without allocations."""
     numbers = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
     # The first device of each instance.
     devices = {device.instance_uuid: device for device in reversed(provider.devices)}
@@ -194,7 +201,7 @@ def _find_differences(
 
 
 def _find_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Finding]:
-    """Return a one-time-use device in use, which Nova reserves until it is cleaned."""
+    """Return a finding if a one-time-use device is in use: Nova reserves it until it is cleaned."""
     # The service grants no allocation on reserved inventory: this comes after the allocations.
     device = provider.devices[0]
     if provider.is_one_time and device.instance_uuid:

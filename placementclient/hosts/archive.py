@@ -13,8 +13,8 @@ import stat
 import tarfile
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from typing import IO, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, NamedTuple
 
 from placementclient.basis import errors
 from placementclient.hosts import libvirt
@@ -23,7 +23,11 @@ from placementclient.hosts.libvirt import Domain, HostFacts, MediatedDevice
 #: How many bytes all files of a host may have, decompressed.
 LARGEST = 64 * 2**20
 #: How compressed archives begin.
-_COMPRESSED: dict[bytes, Any] = {b'\x1f\x8b': gzip, b'BZ': bz2, b'\xfd7': lzma}
+_DECOMPRESSORS: dict[bytes, Callable[[IO[bytes]], io.BufferedIOBase]] = {
+    b'\x1f\x8b': gzip.open,
+    b'BZ': bz2.open,
+    b'\xfd7': lzma.open,
+}
 #: The last file of an archive: how many files the collector has written into each folder.
 _COUNT = 'count'
 _COUNTED = re.compile(rb'domains ([0-9]{1,6})\r?\nnodedevs ([0-9]{1,6})\r?\n')
@@ -31,7 +35,11 @@ _AGAIN = 'run the script of "resource provider reshape collector" again'
 
 
 class Member(NamedTuple):
-    """A file of an archive, by its path in the archive, and in errors."""
+    """A file of an archive.
+
+    :param name: its path in the archive
+    :param path: its path for errors, with the name of the archive
+    """
 
     name: str
     path: str
@@ -54,7 +62,7 @@ def read_hosts(paths: Iterable[str]) -> list[HostFacts]:
 
 
 def _list_archives(path: str) -> list[str]:
-    """Return the archives and folders that a folder of many hosts has; else the path itself."""
+    """Return the archives and folders in a folder of many hosts; for any other path, the path."""
     try:
         names = sorted(name for name in os.listdir(path) if not name.startswith('.'))
     except OSError:
@@ -179,7 +187,7 @@ def _read_tar(path: str) -> Iterator[Member]:
     with open(path, 'rb') as raw:
         start = raw.read(2)
         raw.seek(0)
-        with _COMPRESSED[start].open(raw) if start in _COMPRESSED else raw as stream:
+        with _DECOMPRESSORS[start](raw) if start in _DECOMPRESSORS else raw as stream:
             content = _decompress(stream, path)
     if len(content) % tarfile.BLOCKSIZE:
         # A terminal, as of "ssh -t", writes CR LF for each LF; libvirt writes no CR.
@@ -202,7 +210,7 @@ def _read_tar(path: str) -> Iterator[Member]:
             yield Member(name, f'{path}: {name}', member.read())
 
 
-def _decompress(stream: IO[bytes], path: str) -> bytes:
+def _decompress(stream: io.BufferedIOBase, path: str) -> bytes:
     content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise _make_size_error(path)

@@ -25,7 +25,7 @@ _Allocated = Mapping[str, Mapping[str, int]]
 
 
 def make_contradiction(subject: str, reason: str, path: str, consumer_uuid: str = '') -> Finding:
-    """Return a contradiction between facts and allocations; there is no row for it.
+    """Return a finding about a contradiction between facts of a host and allocations.
 
     :param consumer_uuid: of the server that it is about, if the subject is a device
     """
@@ -34,7 +34,7 @@ def make_contradiction(subject: str, reason: str, path: str, consumer_uuid: str 
 
 
 def split_results(results: Iterable[T | Finding]) -> tuple[list[T], list[Finding]]:
-    """Return the results that are certain, and the contradictions."""
+    """Return the results that are rows or other values, and the findings among them."""
     certain: list[T] = []
     misfits: list[Finding] = []
     for result in results:
@@ -51,7 +51,7 @@ def assign_mediated_devices(
     classes: Mapping[str, str] | None = None,
     default: str = VGPU,
 ) -> Results:
-    """Return the physical GPU of each server.
+    """Return an assignment of each server with a mediated device to its physical GPU.
 
     :param snapshot: to compare with what is allocated; without it nothing is compared
     :param classes: the resource class of each mdev type, as Nova's ``mdev_class`` says
@@ -72,7 +72,7 @@ def assign_mediated_devices(
 
 
 def assign_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Results:
-    """Return the NUMA cell that each server is bound to.
+    """Return an assignment of each server to the NUMA cell that its memory is bound to.
 
     :param snapshot: has the classes that a server holds; without it VCPU and MEMORY_MB are meant
     """
@@ -111,7 +111,7 @@ def format_rows(rows: Iterable[AssignmentRow]) -> str:
 
 
 def _list_paths_by_server(hosts: Sequence[HostFacts]) -> dict[str, list[str]]:
-    """Return the files about each server, one of each of its hosts."""
+    """Return the paths of the files about each server, one for each host that has the server."""
     paths = defaultdict[str, list[str]](list)
     for facts in hosts:
         for domain in facts.domains:
@@ -122,7 +122,7 @@ def _list_paths_by_server(hosts: Sequence[HostFacts]) -> dict[str, list[str]]:
 def _list_servers_by_host(
     hosts: Sequence[HostFacts], snapshot: Snapshot | None
 ) -> Iterator[tuple[HostFacts, Sequence[Domain], _Allocated]]:
-    """Return each host with its servers and consumers, but those that several hosts have."""
+    """Return each host with its servers and allocations, without servers of several hosts."""
     several = {uuid for uuid, paths in _list_paths_by_server(hosts).items() if len(paths) > 1}
     for facts in hosts:
         allocated = _list_allocations(snapshot, facts.hostname)
@@ -172,7 +172,7 @@ def _assign_domain(
 
 
 def _explain_unknown_device(facts: HostFacts, domain: Domain, mdev: str) -> str:
-    """Return why the device of a mediated device is not known; empty if it is."""
+    """Return why the physical GPU of a mediated device is unknown; empty if it is known."""
     devices = facts.mdevs.get(mdev, ())
     parents = sorted({device.parent for device in devices} - {''})
     types = sorted({device.type for device in devices} - {''})
@@ -222,7 +222,7 @@ def _compare_with_allocations(
 def _make_missing_device_finding(
     resources: Mapping[str, int], facts: HostFacts, domain: Domain, names: set[str]
 ) -> Finding:
-    """Return a server that holds such a class, and has no mediated device."""
+    """Return a finding about a server that has VGPU allocations and no mediated device."""
     state = 'is running' if domain.is_running else 'is shut off'
     if domain.functions:
         state = f'has the PCI devices {", ".join(domain.functions)}'

@@ -29,7 +29,7 @@ class Scope:
 def balance_rows(
     results: Iterable[AssignmentRow | Finding], snapshot: Snapshot, scope: Scope
 ) -> tuple[list[AssignmentRow], list[Finding], list[str]]:
-    """Return rows for all consumers in scope, the contradictions, and a line for each class.
+    """Return assignments for all consumers in scope, findings, and a line for each class.
 
     A consumer that no result explains gets a row with the evidence "unexplained", and is named. A
     row that leaves a consumer as it is explains it, and is left out.

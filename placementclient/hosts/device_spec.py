@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from placementclient.basis import errors, strict_json
 from placementclient.hosts.devices import PF, Device
@@ -72,7 +71,7 @@ class DeviceSpec:
 
 
 def split_address(address: str) -> Address:
-    """Return the parts of an address, of the domain the last four digits."""
+    """Return domain, bus, slot and function of a PCI address; of a domain four digits."""
     return tuple(re.split('[:.]', address.lower()[-12:]))
 
 
@@ -118,7 +117,7 @@ def _find_options(text: str, path: str) -> Iterator[tuple[str, int]]:
 
 
 def _split_json_values(text: str, path: str) -> Iterator[tuple[str, int]]:
-    """Return values of JSON that follow each other, each with its line."""
+    """Return the JSON values of a text, one after another, each with its line."""
     decoder, end, line = json.JSONDecoder(), 0, 1
     while content := _CONTENT.search(text, end):
         begin = content.start()
@@ -133,7 +132,9 @@ def _split_json_values(text: str, path: str) -> Iterator[tuple[str, int]]:
 
 def _parse_option(entry: str, path: str, line: int) -> list[DeviceSpec]:
     try:
-        value: Any = strict_json.decoded(entry.encode(), _SpecFields | list[_SpecFields])
+        value: _SpecFields | list[_SpecFields] = strict_json.decoded(
+            entry.encode(), _SpecFields | list[_SpecFields]
+        )
     except (strict_json.InvalidJSON, UnicodeError) as reason:
         raise errors.BadFile(path, f'not an entry, nor a list: {reason}', line) from None
     try:
@@ -181,7 +182,7 @@ def _parse_id(text: str, largest: int, width: int, name: str) -> str:
 
 
 def _parse_address_pattern(text: str) -> Address:
-    """Return the parts of an address, of which the first may be missing; those may be ``*``."""
+    """Return the parts of a PCI address with ``*``; a part that is missing in front is ``*``."""
     front, _, function = text.partition('.')
     fields = front.split(':') if front else []
     if len(fields) > 3:

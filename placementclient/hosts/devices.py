@@ -36,7 +36,7 @@ _ESCAPES = {'t': '\t', 'n': '\n', '\\': '\\', '0': '\0'}
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A row of the table.
+    """A row of Nova's table ``pci_devices``.
 
     :param parent: the address of the physical function, of a virtual one; may be empty
     :param line: of the file, from 1; ``None`` where that is not known
@@ -58,7 +58,7 @@ class Device:
 
 
 def parse_devices(text: str, path: str) -> list[Device]:
-    """Parse rows: CSV, JSON, or the output of ``mysql --batch`` and ``mysql --xml``.
+    """Parse rows of ``pci_devices``: CSV, JSON, or the output of ``mysql --batch`` and ``--xml``.
 
     :raises errors.BadFile: if it is none of them, or a row cannot be; with its line
     """

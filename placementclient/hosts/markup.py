@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """XML from hosts and databases, which is not trusted: the number of elements has a limit."""
 
-from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 
 from placementclient.basis import errors
@@ -15,11 +14,11 @@ class _DocumentTooLarge(Exception):
 
 
 class _BoundedTreeBuilder(TreeBuilder):
-    """Builds a tree, and stops where it becomes too large."""
+    """Builds an XML tree, and raises an error for a document with too many elements."""
 
     _count = 0
 
-    def start(self, tag: str, attributes: Any, /) -> Element:
+    def start(self, tag: str, attributes: dict[str, str], /) -> Element:
         self._count += 1
         if self._count > MOST_ELEMENTS:
             raise _DocumentTooLarge
@@ -27,7 +26,7 @@ class _BoundedTreeBuilder(TreeBuilder):
 
 
 def parse_xml(content: bytes | str, path: str) -> Element:
-    """Return the root of a document.
+    """Return the root element of an XML document.
 
     :raises errors.BadFile: if it is no XML, too large, or declares a document type
     """

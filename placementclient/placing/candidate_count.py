@@ -24,7 +24,7 @@ Slot = tuple[frozenset[int], tuple[tuple[str, int], ...]]
 
 @dataclass(frozen=True, slots=True)
 class TreeCandidates:
-    """The candidates in a tree."""
+    """The number of candidates in a tree."""
 
     name: str
     count: int
@@ -33,7 +33,7 @@ class TreeCandidates:
 
 @dataclass(frozen=True, slots=True)
 class CandidateCount:
-    """The candidates of a request.
+    """The number of candidates of a request, by tree.
 
     :param trees: those that have any, the most candidates first
     :param limit: the most that Nova takes; ``None``: all
@@ -54,7 +54,7 @@ class CandidateCount:
 
     @property
     def lost_trees(self) -> int:
-        """The least number of trees that have no candidate that Nova takes.
+        """The least number of trees all of whose candidates are beyond the limit of Nova.
 
         Without breadth first, the service has all candidates of one tree before those of the next
         one, in an order of the trees that is not known.
@@ -98,7 +98,7 @@ def count_candidates(topology: Topology, request: CandidateRequest) -> Candidate
 def _count_in_tree(
     request: Request, states: Sequence[ProviderState], bins: Sequence[HostProvider]
 ) -> tuple[int, bool]:
-    """Return the number of candidates; False with it if there may be more."""
+    """Return the number of candidates in a tree, and whether the number is exact."""
     grants = make_grants(states)
     options = find_serving_providers(request, bins, grants)
     if options is None or not all(options):
@@ -125,7 +125,7 @@ def _find_slots(
     states: Sequence[ProviderState],
     taken: dict[tuple[int, str], int],
 ) -> Iterator[Slot]:
-    """Return the providers that serve groups."""
+    """Return the slots of a tree: which groups a provider can serve, and its free amounts."""
     groups = [number for number, part in enumerate(request.parts) if part.group]
     names = {name for number in groups for name, _ in request.parts[number].resources}
     for place, state in enumerate(states):
@@ -140,7 +140,7 @@ def _find_slots(
 
 
 def _make_group_counter(request: Request) -> Callable[[int, frozenset[tuple[Slot, int]]], int]:
-    """Return the function that counts the ways to serve the groups from one on."""
+    """Return the function that counts the ways to serve the groups from a number on."""
     # Its argument has each kind of providers once, with their number.
     groups = [number for number, part in enumerate(request.parts) if part.group]
 

@@ -57,7 +57,7 @@ class PartSearch:
                     self.taken[place, name] -= amount
 
     def _order_providers(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
-        """Return the providers to try for a part, in order."""
+        """Return the providers to try for a part of the request, in the order to try them."""
         return suitable
 
     def _has_room(self, place: int, part: RequestPart) -> bool:
@@ -67,7 +67,7 @@ class PartSearch:
         )
 
     def _meets_joint_conditions(self) -> bool:
-        """Return whether the conditions on several parts hold, once everything is chosen."""
+        """Return whether the chosen providers meet the conditions on several parts together."""
         request, chosen, bins = self._request, self._chosen, self._bins
         common = [chosen[number] for number, part in enumerate(request.parts) if not part.group]
         if not has_common_traits(request, bins, common):
@@ -86,7 +86,7 @@ class PartSearch:
         return True
 
     def _find_common_ancestors(self, places: Collection[int]) -> set[int]:
-        """Return the providers that all of some are below, or are themselves."""
+        """Return the providers above all of some providers, of which one may be among them."""
         return set.intersection(*(set(lineage(self._bins, place)) for place in places))
 
 
@@ -107,7 +107,7 @@ class OptionSearch(PartSearch):
         self._are_twins_skipped = False
 
     def first(self) -> HostOption | None:
-        """Return the option that keeps large free amounts together."""
+        """Return the option that uses the providers with the least free amounts, or None."""
         # Providers that differ in nothing lead to the same option, or to none.
         self._are_twins_skipped = True
         return next(self.every(), None)
@@ -125,7 +125,7 @@ class OptionSearch(PartSearch):
             yield option
 
     def _order_providers(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
-        """Return the providers, those with the least room first."""
+        """Return the providers for a part, those with the least free amount first."""
         if len(suitable) == 1:
             return suitable
         name = part.resources[0][0] if part.resources else ''

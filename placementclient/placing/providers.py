@@ -26,12 +26,12 @@ def count_slots(state: ProviderState, resource_class: str, amount: int) -> int:
 
 
 def make_grants(states: Sequence[ProviderState]) -> Grants:
-    """Return the function that compares amounts with the free amounts of providers."""
+    """Return the function that says whether a provider can grant an amount of a class."""
     return lambda number, name, amount: count_slots(states[number], name, amount) > 0
 
 
 class HostProvider(NamedTuple):
-    """A provider that can serve a host.
+    """A provider of a host's tree, or a sharing provider that serves the host.
 
     :param parent: the number of the nearest one above; ``None`` if there is none
     :param units: by class, in their order
@@ -49,7 +49,7 @@ class HostProvider(NamedTuple):
 
 
 def lineage(bins: Sequence[HostProvider], number: int) -> Iterator[int]:
-    """Return a provider of a host and those above it, by number."""
+    """Return the numbers of a provider of a host and of all providers above it."""
     above: int | None = number
     while above is not None:
         yield above

@@ -19,7 +19,7 @@ NOWHERE = (_NONE,)
 
 
 class RequestPart(NamedTuple):
-    """A part of a request, served by one provider.
+    """The resources and conditions of a request that one provider has to meet.
 
     :param required: of each set of traits the provider has one
     :param member_of: of each set of aggregates the provider is in one
@@ -72,7 +72,7 @@ class Request(NamedTuple):
         return frozenset(part.in_tree for part in self.parts if part.in_tree)
 
     def excluded_parts(self, number: int) -> frozenset[int]:
-        """Return the parts that the provider of a part must not serve too."""
+        """Return the numbers of the parts that need other providers than a part does."""
         return self.apart if number in self.apart else frozenset()
 
 
@@ -100,7 +100,7 @@ def parse_request(request: CandidateRequest) -> Request:
 
 
 def make_part(resources: Resources, conditions: Filter, group: str = '') -> RequestPart:
-    """Return the part with some resources and the conditions of its group.
+    """Return the part of a request for some resources, with the conditions of their group.
 
     Without resources, the service does not look at the tree.
     """
@@ -116,5 +116,5 @@ def make_part(resources: Resources, conditions: Filter, group: str = '') -> Requ
 
 
 def split_alternatives(names: Iterable[str]) -> tuple[frozenset[str], ...]:
-    """Return sets of alternative names, each from a text with commas."""
+    """Return the alternatives in each text, which has names with commas between them."""
     return tuple(frozenset(text.split(',')) for text in names)

@@ -56,7 +56,7 @@ class Shape:
                 self.width += 1
 
     def sums(self, room: Sequence[int], headroom: Pools) -> list[int]:
-        """Return the room of each provider, followed by the sum of each class.
+        """Return the free amounts of each provider, followed by the sum of each class.
 
         :param headroom: the most that sharing providers may come to have free
         """
@@ -70,7 +70,7 @@ class Shape:
         return sums
 
     def sum_least_amounts(self, request: Request) -> HostOption:
-        """Return the least amounts of the sums that a server uses with any option.
+        """Return the amount of each class that a server uses in sum, whatever providers it gets.
 
         Present allocations on a sharing provider do not count again, if they can stay there.
         """
@@ -94,7 +94,7 @@ class Shape:
 
     @cached_property
     def twins(self) -> dict[int, int]:
-        """For each provider the first one that differs only in its free amounts."""
+        """The first equal provider, by the number of each later one; free amounts may differ."""
         parents = {provider.parent for provider in self.bins}
         first: dict[HostProvider, int] = {}
         return {
@@ -104,7 +104,7 @@ class Shape:
         }
 
     def suitable(self, request: Request) -> list[list[int]] | None:
-        """Return the providers that can serve each part, by their fixed properties.
+        """Return the providers that can serve each part, whatever is free now.
 
         :return: ``None`` if the host is out for this request
         """
@@ -115,7 +115,7 @@ class Shape:
         return None if suitable is None or not all(suitable) else suitable
 
     def _can_compose(self, request: Request) -> bool:
-        """Return whether the units allow the amounts, divided between providers in some way."""
+        """Return whether the units of the providers allow the amounts, divided between them."""
         for name, amount in request.totals.items():
             units = [self.units[number][name] for number in self.members.get(name, ())]
             if len(units) == 1 and not units[0].admit(amount):
@@ -162,7 +162,7 @@ def is_root_suitable(root: HostProvider, request: Request) -> bool:
 def has_common_traits(
     request: Request, bins: Sequence[HostProvider], common: Collection[int]
 ) -> bool:
-    """Return whether some providers have the traits of the common group between them."""
+    """Return whether some providers together have the traits of the common group."""
     return all(
         any(not alternatives.isdisjoint(bins[number].traits) for number in common)
         for alternatives in request.covering
@@ -170,7 +170,7 @@ def has_common_traits(
 
 
 def can_serve(provider: HostProvider, part: RequestPart, root: HostProvider) -> bool:
-    """Return whether a provider meets the conditions of a part, apart from the amounts.
+    """Return whether a provider meets the conditions of a part, whatever amounts it has.
 
     :param root: of the host: for the common group, all of its tree is in the root's aggregates
     """

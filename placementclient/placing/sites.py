@@ -23,7 +23,7 @@ Choice = tuple[tuple[Stock, int], ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """A site for servers: a tree, and the sharing providers that serve it; alike ones are one.
+    """A tree with the sharing providers that serve it; one site stands for all equal trees.
 
     Fields about each part are in the order of the labels of the supply.
 
@@ -42,12 +42,12 @@ class Site:
 
     @property
     def is_alone(self) -> bool:
-        """Return whether the site shares no source with another site."""
+        """Return whether no sharing provider serves the tree."""
         return not any(self.pools)
 
 
 def maximize_servers(demands: Iterable[tuple[Site, int]], pools: Mapping[Stock, int]) -> int:
-    """Return how many servers fit on all sites together.
+    """Return the most servers that fit on all sites together.
 
     :param demands: the sites with choices, and the most servers of each
     :raises errors.PlacementError: if OR-tools is not installed, or has no answer in time

@@ -23,7 +23,7 @@ MAX_STEPS = 200_000
 
 
 class Supply:
-    """All sites for servers of one shape, with their inventory.
+    """The trees for servers of one shape, with the inventory that serves each part of a server.
 
     :ivar complete: the names of the trees that have inventory for every part, each with its site
     """
@@ -51,7 +51,7 @@ class Supply:
         self._chosen = [site for _, site in self.complete or sites]
 
     def most_servers(self, sites: Iterable[Site] | None = None) -> tuple[int, dict[str, int]]:
-        """Return how many servers fit on some sites together; by default on all.
+        """Return the most servers that fit on some sites together; by default on all.
 
         :return: with it the number if only one class, or one group with a suffix, counted
         """
@@ -79,7 +79,7 @@ class Supply:
         return count + self._count_independent(plain, range(len(self._labels)))
 
     def _count_independent(self, sites: Sequence[Site], parts: Sequence[int]) -> int:
-        """Return the most on sites where no part of a server depends on another."""
+        """Return the most servers on sites where no part of a server depends on another."""
         limits = [min(self._limit_part(site, part) for part in parts) for site in sites]
         by_part = [self._distribute_part(sites, limits, part) for part in parts]
         best = min(by_part, key=sum)
@@ -96,7 +96,7 @@ class Supply:
         return maximize_servers(demands, self._free) if demands else 0
 
     def _add_choices(self, site: Site) -> Site:
-        """Return a site with choices where no part depends on another, so that the tree is one."""
+        """Return a site without choices in the form with choices: its own amounts, or a pool's."""
         choices: list[tuple[Choice, ...]] = []
         for label, part, pools in zip(self._labels, self._parts, site.pools, strict=True):
             able = sorted(pool for pool in pools if self._servers[pool, label])
@@ -112,7 +112,7 @@ class Supply:
     def _distribute_part(
         self, sites: Sequence[Site], counts: Sequence[int], part: int
     ) -> list[int]:
-        """Return the most that sites have of one part, if each gets so many servers."""
+        """Return for how many servers each site gets one part, if each wants so many servers."""
         local = [min(count, site.local[part]) for site, count in zip(sites, counts, strict=True)]
         demands = Counter[frozenset[str]]()
         for site, count, had in zip(sites, counts, local, strict=True):
@@ -167,7 +167,7 @@ class Supply:
         bins: Sequence[HostProvider],
         places: Sequence[int],
     ) -> int:
-        """Return of how many servers a tree serves a part, and enter the pools that do, too."""
+        """Return for how many servers a tree serves a part; note the pools that serve it."""
         label, part, total = self._labels[number], self._parts[number], 0
         for state, pool in ((states[place], bins[place].pool) for place in places):
             count = min(count_slots(state, name, amount) for name, amount in part.resources)
@@ -183,7 +183,7 @@ class Supply:
     def _has_dependent_parts(
         self, bins: Sequence[HostProvider], able: Sequence[Sequence[int]]
     ) -> bool:
-        """Return whether the provider of one part decides on the providers of another."""
+        """Return whether the choice of a provider for one part limits the choice for another."""
         return bool(self._is_tied) or not all(
             any(
                 able[part] and all(not names.isdisjoint(bins[n].traits) for n in able[part])
@@ -215,7 +215,7 @@ class Supply:
 def _list_free_amounts(
     options: Iterable[Choice], states: Sequence[ProviderState]
 ) -> tuple[tuple[Stock, int], ...]:
-    """Return each inventory of a tree that some choice takes from, with its free amount."""
+    """Return the free amount of each inventory of a tree that some choice uses."""
     used = {stock for option in options for stock, _ in option}
     return tuple(
         ((number, name), max(0, state.free(name)))
@@ -226,7 +226,7 @@ def _list_free_amounts(
 
 
 class _DistinctSearch(PartSearch):
-    """Finds each set of amounts once: equal groups come in the order of their providers."""
+    """Finds each set of amounts once: equal groups get providers in ascending order."""
 
     def _order_providers(self, suitable: Sequence[int], part: RequestPart) -> Sequence[int]:
         if self._request.subtrees or not part.group:
@@ -241,13 +241,13 @@ class _DistinctSearch(PartSearch):
 
 
 def _label_part(part: RequestPart) -> str:
-    """Return the class of a part of the common group; the classes and the suffix of a group."""
+    """Return the name of a part: its class; of a group with a suffix its classes and the suffix."""
     names = '+'.join(name for name, _ in part.resources)
     return f'{names} (group {part.group})' if part.group else names
 
 
 def _merge_sites(site: Site, number: int) -> Site:
-    """Return one site with the amounts of several equal ones."""
+    """Return one site with the amounts of several equal sites."""
     # As many servers fit there: dealt out evenly, no tree draws on a pool while another one still
     # has some of its own.
     if number == 1:

@@ -52,11 +52,11 @@ class Topology:
 
     @functools.cached_property
     def kinds(self) -> dict[str, int]:
-        """Equal numbers for trees that differ only in names and UUIDs, by the root's UUID."""
+        """The number of the kind of each tree, by its root: equal trees have the same number."""
         return self.number_kinds()
 
     def number_kinds(self, *, has_usage: bool = True) -> dict[str, int]:
-        """Return equal numbers for equal trees, by the root's UUID.
+        """Return the number of the kind of each tree, by its root; equal trees have one.
 
         A tree that shares inventory equals no other: servers of other trees use it up.
 
@@ -98,7 +98,7 @@ class Topology:
         return [*self.trees[root_uuid], *self.sharing_providers(root_uuid)]
 
     def host(self, root_uuid: str, trees: Iterable[str] = ()) -> Sequence[HostProvider]:
-        """Return the providers of :meth:`serving` in the form for requests that name trees."""
+        """Return the providers that can serve a tree, for requests that name some trees."""
         named: dict[str, set[str]] = {}
         for uuid in trees:
             if state := self.snapshot.providers.get(uuid):
