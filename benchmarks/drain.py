@@ -19,8 +19,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.plan import decide
-from placementclient.insight.drain.rolling import batches, roll
+from placementclient.insight.drain.plan import decide_drain
+from placementclient.insight.drain.rolling import plan_rolling, split_into_batches
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -85,7 +85,7 @@ def main() -> None:
     before = time.monotonic()
     scene = DrainCloud(snapshot)
     if arguments.rolling:
-        rolling = roll(scene, batches(scene, scene.hosts, arguments.batch))
+        rolling = plan_rolling(scene, split_into_batches(scene, scene.hosts, arguments.batch))
         answer = {
             'verdict': rolling.verdict,
             'batches': len(rolling.order),
@@ -93,7 +93,7 @@ def main() -> None:
             'moves': len(rolling.moves),
         }
     else:
-        decision = decide(scene, rng.sample(scene.hosts, arguments.emptied))
+        decision = decide_drain(scene, rng.sample(scene.hosts, arguments.emptied))
         answer = {
             'verdict': decision.verdict,
             'servers': decision.strict.total,

@@ -16,18 +16,18 @@ _USUAL = frozenset({'VCPU', 'MEMORY_MB', 'DISK_GB'})
 
 
 class UnknownAmounts(Exception):
-    """It is not known which amounts are right; the message is a clause."""
+    """The right amounts of a server are not known; the message is the reason, a clause."""
 
 
-def wrong_amounts(server: Server, consumer: Consumer) -> dict[str, tuple[int, int]]:
-    """Return what a server holds and what it should hold, of each class in which these differ.
+def compare_amounts(server: Server, consumer: Consumer) -> dict[str, tuple[int, int]]:
+    """Return the allocated and the right amount of a server, of each class where they differ.
 
     Shared and dedicated CPUs are added up as VCPU: the image may ask for the latter, too. Classes
     of ports, devices and images are in no flavor, and are not compared.
     """
-    requested = _requested(server)
-    expected = _comparable(requested)
-    allocated = _comparable(sum_parts(consumer.allocations.values()))
+    requested = _sum_requested(server)
+    expected = _normalize_amounts(requested)
+    allocated = _normalize_amounts(sum_parts(consumer.allocations.values()))
     return {
         name: (allocated[name], expected[name])
         for name in sorted(expected.keys() | _USUAL)
@@ -35,28 +35,28 @@ def wrong_amounts(server: Server, consumer: Consumer) -> dict[str, tuple[int, in
     }
 
 
-def amended(snapshot: Snapshot, server: Server, consumer: Consumer) -> Consumer:
-    """Return a consumer with the amounts of its flavor, where it holds them on its host.
+def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> Consumer:
+    """Return a consumer with the amounts of its flavor, on the providers that it uses already.
 
     :param snapshot: has the whole tree of its host
     :raises UnknownAmounts: if that is not known
     """
-    wrong = wrong_amounts(server, consumer)
+    wrong = compare_amounts(server, consumer)
     if not wrong:
         return consumer
     host = snapshot.named(server.node or '')
     if host is None:
         raise UnknownAmounts(f'there is no resource provider {server.node}')
-    requested = _requested(server)
-    if chosen := sorted(wrong.keys() & set(find_devices(_flavor(server)))):
+    requested = _sum_requested(server)
+    if chosen := sorted(wrong.keys() & set(find_devices(_require_flavor(server)))):
         raise UnknownAmounts(f'which devices it has: {", ".join(chosen)}')
     allocations = {uuid: dict(amounts) for uuid, amounts in consumer.allocations.items()}
     for name, (_, amount) in wrong.items():
-        resource_class = _held_as(name, consumer, requested)
+        resource_class = _find_held_class(name, consumer, requested)
         places = [uuid for uuid, amounts in allocations.items() if resource_class in amounts]
         if len(places) > 1:
             raise UnknownAmounts(f'it holds {resource_class} on {len(places)} providers')
-        place = places[0] if places else _new_place(snapshot, host, resource_class)
+        place = places[0] if places else _find_new_place(snapshot, host, resource_class)
         allocations.setdefault(place, {})[resource_class] = amount
         if not amount:
             del allocations[place][resource_class]
@@ -64,8 +64,8 @@ def amended(snapshot: Snapshot, server: Server, consumer: Consumer) -> Consumer:
     return structs.replace(consumer, allocations=held)
 
 
-def _held_as(name: str, consumer: Consumer, requested: Resources) -> str:
-    """Return the class that stands for shared and dedicated CPUs together; else the class."""
+def _find_held_class(name: str, consumer: Consumer, requested: Resources) -> str:
+    """Return the class of a server's CPUs, ``VCPU`` or ``PCPU``; another class as it is."""
     if name != 'VCPU':
         return name
     classes = [cpu for cpu in ('VCPU', 'PCPU') if sum_parts(consumer.allocations.values())[cpu]]
@@ -74,8 +74,8 @@ def _held_as(name: str, consumer: Consumer, requested: Resources) -> str:
     return classes[0] if classes else next((c for c in ('PCPU', 'VCPU') if c in requested), name)
 
 
-def _new_place(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
-    """Return the UUID of a host that alone of its tree has an inventory of a class.
+def _find_new_place(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
+    """Return the UUID of a host if only its root has inventory of a class.
 
     :raises UnknownAmounts: if another provider of the tree has one, too
     """
@@ -86,19 +86,22 @@ def _new_place(snapshot: Snapshot, host: ProviderState, resource_class: str) -> 
     return host.uuid
 
 
-def _requested(server: Server) -> Resources:
+def _sum_requested(server: Server) -> Resources:
+    """Return the amounts that the flavor of a server requests; raise :class:`UnknownAmounts`."""
     try:
-        return sum_resources(_flavor(server), boots_from_volume=server.boots_from_volume)
+        return sum_resources(_require_flavor(server), boots_from_volume=server.boots_from_volume)
     except Refusal as refusal:
         raise UnknownAmounts(f'Nova refuses its flavor: {refusal}') from None
 
 
-def _flavor(server: Server) -> Flavor:
+def _require_flavor(server: Server) -> Flavor:
+    """Return the flavor of a server; raise :class:`UnknownAmounts` if it is not known."""
     if not server.flavor:
         raise UnknownAmounts('its flavor with extra specs is not known')
     return server.flavor
 
 
-def _comparable(amounts: Resources) -> Counter[str]:
+def _normalize_amounts(amounts: Resources) -> Counter[str]:
+    """Return amounts with dedicated CPUs added to ``VCPU``."""
     cpus = amounts.get('VCPU', 0) + amounts.get('PCPU', 0)
     return Counter({**amounts, 'PCPU': 0, 'VCPU': cpus})

@@ -26,9 +26,9 @@ class Difference:
 
     :param kind: ``'provider'`` or ``'consumer'``
     :param name: of the provider; the UUID of a consumer
-    :param field: ``''`` where all of it was added or removed
-    :param before: ``None`` where it was not there
-    :param after: ``None`` where it is not there any more
+    :param field: ``''`` if the whole provider or consumer was added or removed
+    :param before: the value in the first snapshot; ``None`` without one
+    :param after: the value in the second snapshot; ``None`` without one
     """
 
     kind: str
@@ -40,59 +40,64 @@ class Difference:
 
     @property
     def change(self) -> str:
+        """``'added'``, ``'removed'`` or ``'changed'``."""
         if self.before is None:
             return 'added'
         return 'removed' if self.after is None else 'changed'
 
 
-def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
-    """Return the differences of two snapshots: providers, then consumers."""
-    names = _names(before, after)
-    consumers = _changed(before.consumers, after.consumers, attrgetter(*_OF_CONSUMER))
-    providers = _changed(before.providers, after.providers, attrgetter('content', 'usages'))
+def find_differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
+    """Yield the differences between two snapshots: of providers, then of consumers."""
+    names = _name_providers(before, after)
+    consumers = _find_changed(before.consumers, after.consumers, attrgetter(*_OF_CONSUMER))
+    providers = _find_changed(before.providers, after.providers, attrgetter('content', 'usages'))
     for snapshot in (before, after):
         # A new record of a consumer changes the usage of a provider without one.
         for uuid in consumers & snapshot.consumers.keys():
             allocations = snapshot.consumers[uuid].allocations
             providers |= allocations.keys() & snapshot.providers.keys()
     for kind, uuids, content_of in (
-        ('provider', providers, _of_provider),
-        ('consumer', consumers, _of_consumer),
+        ('provider', providers, _describe_provider),
+        ('consumer', consumers, _describe_consumer),
     ):
         pairs = ((u, content_of(before, u, names), content_of(after, u, names)) for u in uuids)
         named = ((str((new or old or {}).get('name', u)), u, old, new) for u, old, new in pairs)
         for name, uuid, old, new in sorted(named, key=itemgetter(0, 1)):
             if old is None or new is None:
-                yield Difference(kind, name, uuid, '', _without_empty(old), _without_empty(new))
+                yield Difference(
+                    kind, name, uuid, '', _drop_empty_fields(old), _drop_empty_fields(new)
+                )
                 continue
             for field in sorted(old.keys() | new.keys()):
                 if old.get(field) != new.get(field):
                     yield Difference(kind, name, uuid, field, old.get(field), new.get(field))
 
 
-def _changed(
+def _find_changed(
     before: Mapping[str, T], after: Mapping[str, T], content: Callable[[T], object]
 ) -> set[str]:
+    """Return the UUIDs of objects that were added or removed, or whose content differs."""
     shared = before.keys() & after.keys()
     changed = (uuid for uuid in shared if content(before[uuid]) != content(after[uuid]))
     return {*changed, *(before.keys() ^ after.keys())}
 
 
-def _names(before: Snapshot, after: Snapshot) -> dict[str, str]:
-    """Return the last name of each provider, with the UUID where two have had it."""
+def _name_providers(before: Snapshot, after: Snapshot) -> dict[str, str]:
+    """Return the last name of each provider by UUID; with the UUID if two have had the name."""
     names = {uuid: state.name for uuid, state in (before.providers | after.providers).items()}
     counts = Counter(names.values())
     return {uuid: name if counts[name] == 1 else f'{name} ({uuid})' for uuid, name in names.items()}
 
 
-def _without_empty(content: Content | None) -> Content | None:
-    """Return the fields that are not empty."""
+def _drop_empty_fields(content: Content | None) -> Content | None:
+    """Return the fields with a value that is not empty."""
     if content is None:
         return None
     return {field: value for field, value in content.items() if value not in (None, [], '')}
 
 
-def _of_provider(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Content | None:
+def _describe_provider(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Content | None:
+    """Return the fields of a provider; ``None`` if the snapshot lacks it."""
     state = snapshot.providers.get(uuid)
     if state is None:
         return None
@@ -116,7 +121,8 @@ def _of_provider(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Con
     return content
 
 
-def _of_consumer(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Content | None:
+def _describe_consumer(snapshot: Snapshot, uuid: str, names: Mapping[str, str]) -> Content | None:
+    """Return the fields of a consumer; ``None`` if the snapshot lacks it."""
     consumer = snapshot.consumers.get(uuid)
     if consumer is None:
         return None

@@ -69,13 +69,13 @@ class Records(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The allocations that may be taken from a consumer.
+    """The allocations of a consumer that may be freed, and the reason why others may not.
 
     :param freed: the UUIDs of the providers on which it needs nothing
     :param unproved: those on which it seems to need nothing
-    :param held: what it has on others than its own host, and its host lacks, by provider
-    :param reason: why the rest is not freed
-    :param is_under_way: whether a migration needs it
+    :param held: the amounts on other hosts that its own host lacks, by the UUID of the provider
+    :param reason: why the others are not freed
+    :param is_under_way: whether a migration in progress needs the allocations
     """
 
     freed: tuple[str, ...] = ()
@@ -85,7 +85,9 @@ class Verdict:
     is_under_way: bool = False
 
 
-def advised(verdict: Verdict, consumer_uuid: str, kind: str, *, is_asked: bool = True) -> str:
+def explain_verdict(
+    verdict: Verdict, consumer_uuid: str, kind: str, *, is_asked: bool = True
+) -> str:
     """Return the reason why nothing of a consumer is freed, and what to do about it.
 
     :param kind: the ID of the check that has found the consumer
@@ -133,8 +135,8 @@ class Evidence:
         self._on_nodes = {node.instance_uuid for node in records.nodes or ()}
         self._providers: dict[str, Set[str]] = {}
 
-    def migration_of(self, consumer_uuid: str) -> ServerMigration | None:
-        """Return the migration that a consumer is, if it is one."""
+    def find_migration(self, consumer_uuid: str) -> ServerMigration | None:
+        """Return the migration whose allocations a consumer holds, if it is one."""
         return self._by_uuid.get(consumer_uuid)
 
     def judge(
@@ -144,7 +146,7 @@ class Evidence:
         server: Server | None,
         changed: Callable[[str], str | None],
     ) -> Verdict:
-        """Return what may be freed of a consumer, and why the rest may not.
+        """Return the allocations of a consumer that may be freed, and why the others may not.
 
         :param holding: the consumer of its server: itself, unless it is a migration
         :param server: the latest record of its server, also of a deleted one
@@ -162,38 +164,40 @@ class Evidence:
             return Verdict(everything) if self._is_presumed else Verdict(reason=UNKNOWN)
         if server.is_deleted:
             return Verdict(reason=_NODE) if uuid in self._on_nodes else Verdict(everything)
-        if reason := self.under_way(server):
+        if reason := self.find_movement(server):
             return Verdict(reason=reason, is_under_way=True)
-        if reason := self._unsettled(server, changed(server.uuid)):
+        if reason := self._explain_unsettled(server, changed(server.uuid)):
             return Verdict(reason=reason)
         if server.is_offloaded:
             return Verdict(everything)
-        return self._elsewhere(consumer, holding, server, changed(uuid))
+        return self._judge_other_hosts(consumer, holding, server, changed(uuid))
 
-    def _elsewhere(
+    def _judge_other_hosts(
         self, consumer: Consumer, holding: Consumer | None, server: Server, changed: str | None
     ) -> Verdict:
-        """Return what a consumer holds beside the own host of a settled server."""
-        own = self.own_host(server)
+        """Judge the allocations beside the host that Nova names, of a server that does not move."""
+        own = self.find_own_host(server)
         if own is None:
             return Verdict(reason=_NO_HOST)
-        if self._of_server.get(server.uuid) and own not in self._ends(self._newest(server.uuid)):
+        if self._of_server.get(server.uuid) and own not in self._find_ends(
+            self._find_newest_migration(server.uuid)
+        ):
             return Verdict(reason=_MOVED)
-        if holding is None or self.serving(own).isdisjoint(holding.allocations):
+        if holding is None or self.find_serving(own).isdisjoint(holding.allocations):
             return Verdict(reason=_NOTHING)
-        return self._compared(consumer, holding, server, own, changed)
+        return self._compare_amounts(consumer, holding, server, own, changed)
 
-    def _compared(
+    def _compare_amounts(
         self, consumer: Consumer, holding: Consumer, server: Server, own: str, changed: str | None
     ) -> Verdict:
-        """Return what a consumer holds beside the own host of a server that holds enough there."""
+        """Judge each allocation beside the host of a server by the amounts that the host lacks."""
         freed, unproved, held = list[str](), list[str](), dict[str, Resources]()
         is_migration = consumer.uuid != server.uuid
         for provider_uuid, amounts in consumer.allocations.items():
             state = self._topology.snapshot.providers.get(provider_uuid)
-            if state is None or (not is_migration and provider_uuid in self.serving(own)):
+            if state is None or (not is_migration and provider_uuid in self.find_serving(own)):
                 continue
-            if lacking := self._lacking(amounts, holding, server, own):
+            if lacking := self._find_lacking(amounts, holding, server, own):
                 held[provider_uuid] = lacking
             elif is_migration or self._has_left(server.uuid, own, provider_uuid, changed):
                 freed.append(provider_uuid)
@@ -202,15 +206,15 @@ class Evidence:
         reason = _STAYED if unproved else _LACKING if held else ''
         return Verdict(tuple(freed), tuple(unproved), held, reason)
 
-    def under_way(self, server: Server) -> str:
-        """Return the reason why a server may be about to leave its host, or to get to one."""
+    def find_movement(self, server: Server) -> str:
+        """Return the reason why a server may be moving now; empty if it is not."""
         for migration in self._of_server.get(server.uuid, ()):
             if not migration.is_over:
                 return migration.progress
         return server.under_way
 
-    def _unsettled(self, server: Server, changed: str | None) -> str:
-        """Return the reason why the record of a server does not say where it is."""
+    def _explain_unsettled(self, server: Server, changed: str | None) -> str:
+        """Return the reason why the record of a server does not decide; empty if it does."""
         if server.is_settled is None and not self._is_presumed:
             return _NO_TASKS
         if server.is_settled is False:
@@ -222,11 +226,11 @@ class Evidence:
             return _NO_TIME
         return '' if changed is not None and changed <= updated else _CHANGED
 
-    def own_host(self, server: Server) -> str | None:
+    def find_own_host(self, server: Server) -> str | None:
         """Return the UUID of the root of the host that Nova names; ``None`` if it is not known."""
-        return self._root(server.host or None, server.node or None, is_own=True)
+        return self._find_root(server.host or None, server.node or None, is_own=True)
 
-    def _root(self, host: str | None, node: str | None, *, is_own: bool = False) -> str | None:
+    def _find_root(self, host: str | None, node: str | None, *, is_own: bool = False) -> str | None:
         """Return the UUID of the root of a host, by its hypervisor, else by its exact name.
 
         A host that Nova has removed has no hypervisor, but its root has its name.
@@ -241,24 +245,30 @@ class Evidence:
         state = self._topology.snapshot.named(node or host or '')
         return state.uuid if state and state.uuid in self._topology.trees else None
 
-    def serving(self, root_uuid: str) -> Set[str]:
+    def find_serving(self, root_uuid: str) -> Set[str]:
         """Return the UUIDs of the providers of a host, and of the pools that serve it."""
         if root_uuid not in self._providers:
             states = self._topology.serving(root_uuid)
             self._providers[root_uuid] = frozenset(state.uuid for state in states)
         return self._providers[root_uuid]
 
-    def _lacking(
+    def _find_lacking(
         self, amounts: Resources, holding: Consumer, server: Server, own: str
     ) -> Resources:
-        """Return what of some amounts a server does not hold on its own host."""
-        there = [held for uuid, held in holding.allocations.items() if uuid in self.serving(own)]
-        present, needed = _joined(sum_parts(there)), _joined(amounts) | {}
-        needed |= {name: n for name, n in _asked(server).items() if n and name in needed}
-        return {n: held for n, held in amounts.items() if present[_class(n)] < needed[_class(n)]}
+        """Return those of some amounts of which a server has less on its own host."""
+        there = [
+            held for uuid, held in holding.allocations.items() if uuid in self.find_serving(own)
+        ]
+        present, needed = _join_cpus(sum_parts(there)), _join_cpus(amounts) | {}
+        needed |= {name: n for name, n in _sum_requested(server).items() if n and name in needed}
+        return {
+            n: held
+            for n, held in amounts.items()
+            if present[_comparable_class(n)] < needed[_comparable_class(n)]
+        }
 
-    def _newest(self, server_uuid: str) -> ServerMigration | None:
-        """Return the newest migration of a server, if the list shows which one it is."""
+    def _find_newest_migration(self, server_uuid: str) -> ServerMigration | None:
+        """Return the newest migration of a server; ``None`` if the list does not show which."""
         migrations = self._of_server.get(server_uuid, [])
         if len(migrations) < 2:
             return migrations[0] if migrations else None
@@ -267,12 +277,12 @@ class Evidence:
         *_, before, newest = sorted(migrations, key=lambda m: m.created_at or '')
         return newest if before.created_at != newest.created_at else None
 
-    def _ends(self, migration: ServerMigration | None) -> dict[str | None, str | None]:
-        """Return the roots that a migration may have ended on, each with the other one."""
+    def _find_ends(self, migration: ServerMigration | None) -> dict[str | None, str | None]:
+        """Return the root of each host on which a migration may have ended, with the other's."""
         if migration is None:
             return {}
-        source = self._root(migration.source_compute, migration.source_node)
-        target = self._root(migration.dest_compute, migration.dest_node)
+        source = self._find_root(migration.source_compute, migration.source_node)
+        target = self._find_root(migration.dest_compute, migration.dest_node)
         if migration.has_failed:
             return {source: target, target: source}
         return {source: target} if migration.has_returned else {target: source}
@@ -280,38 +290,39 @@ class Evidence:
     def _has_left(
         self, server_uuid: str, own: str, provider_uuid: str, changed: str | None
     ) -> bool:
-        """Return whether the newest migration says that a server has left a provider."""
-        newest = self._newest(server_uuid)
+        """Return True if the newest migration ended on the own host and began on a provider's."""
+        newest = self._find_newest_migration(server_uuid)
         if newest is None:
             return False
         ended = newest.ended_at
-        other = self._ends(newest).get(own)
-        is_there = other not in (None, own) and provider_uuid in self.serving(other)
+        other = self._find_ends(newest).get(own)
+        is_there = other not in (None, own) and provider_uuid in self.find_serving(other)
         return is_there and ended is not None and changed is not None and changed <= ended
 
 
-def is_of_nova(resource_class: str) -> bool:
-    """Return whether a class is Nova's own, even if no known flavor asks for it."""
+def is_nova_class(resource_class: str) -> bool:
+    """Return True if servers of Nova hold a class even if no known flavor requests it."""
     return resource_class in _CLASSES or resource_class.startswith(_CLASS_PREFIXES)
 
 
-def _class(name: str) -> str:
-    """Return the class that a class counts as: dedicated CPUs are CPUs."""
+def _comparable_class(name: str) -> str:
+    """Return ``VCPU`` for dedicated CPUs, and another class as it is."""
     return 'VCPU' if name == 'PCPU' else name
 
 
-def _joined(amounts: Resources) -> Counter[str]:
+def _join_cpus(amounts: Resources) -> Counter[str]:
+    """Return amounts with shared and dedicated CPUs as one class."""
     joined = Counter[str]()
     for name, amount in amounts.items():
-        joined[_class(name)] += amount
+        joined[_comparable_class(name)] += amount
     return joined
 
 
-def _asked(server: Server) -> Counter[str]:
-    """Return what the flavor of a server asks for, as far as it is known."""
+def _sum_requested(server: Server) -> Counter[str]:
+    """Return the amounts that the flavor of a server requests; empty if they are not known."""
     if not server.flavor:
         return Counter()
     try:
-        return _joined(sum_resources(server.flavor, boots_from_volume=server.boots_from_volume))
+        return _join_cpus(sum_resources(server.flavor, boots_from_volume=server.boots_from_volume))
     except Refusal:
         return Counter()

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from placementclient.insight.amounts import UnknownAmounts, amended, wrong_amounts
+from placementclient.insight.amounts import UnknownAmounts, compare_amounts, correct_amounts
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.network import Port, PortGroup
 from placementclient.model.nova import INSTANCE
@@ -45,7 +45,7 @@ class Heal:
 Ports = Mapping[str, Sequence[Port]]
 
 
-def heals(
+def find_heals(
     snapshot: Snapshot,
     servers: Iterable[Server],
     migrating: Collection[str],
@@ -54,7 +54,7 @@ def heals(
     amounts: bool = False,
     shared_names: Collection[str] = (),
 ) -> Iterator[Heal]:
-    """Return the servers that lack allocations on their host, their owner, or what ports require.
+    """Yield the servers without allocations on their host, with another owner, or short of ports'.
 
     As ``nova-manage placement heal_allocations`` (34.0), but without resources whose provider on
     the host is unknown. Old allocations without an owner have a placeholder.
@@ -71,24 +71,24 @@ def heals(
         requested = ports.get(server.uuid, ())
         if consumer is None or not consumer.allocations:
             if server.node:
-                heal = _judged(snapshot, server, server.node)
+                heal = _judge(snapshot, server, server.node)
                 if server.node in shared_names:
                     reason = f'Nova has several hosts called {server.node}, in different cells'
                     heal = Heal(server, heal.lacks, UNKNOWN, reason)
-                yield _settled(_with_ports(snapshot, heal, requested), migrating)
+                yield _leave_moving_alone(_add_ports(snapshot, heal, requested), migrating)
             continue
         owned = structs.replace(consumer, project_id=server.project_id, user_id=server.user_id)
         if owned != consumer:
-            yield _settled(Heal(server, 'owner', consumer=owned), migrating)
-        heal = _with_ports(snapshot, Heal(server, 'ports', consumer=owned), requested)
+            yield _leave_moving_alone(Heal(server, 'owner', consumer=owned), migrating)
+        heal = _add_ports(snapshot, Heal(server, 'ports', consumer=owned), requested)
         if heal.consumer != owned:
-            yield _settled(heal, migrating)
+            yield _leave_moving_alone(heal, migrating)
         if amounts:
-            yield from _amounts(snapshot, server, heal.consumer or owned, migrating)
+            yield from _find_wrong_amounts(snapshot, server, heal.consumer or owned, migrating)
 
 
-def amounts_healed(snapshot: Snapshot, server: Server, consumer: Consumer) -> Heal:
-    """Return the server with the amounts of its flavor, or why these are not known."""
+def heal_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> Heal:
+    """Return a server with the amounts of its flavor, or the reason why they are not known."""
     host = snapshot.named(server.node or '')
     reason = ''
     if not server.is_settled:
@@ -96,7 +96,7 @@ def amounts_healed(snapshot: Snapshot, server: Server, consumer: Consumer) -> He
     elif host is None or not _is_on(snapshot, host, consumer):
         reason = f'it holds something on another host than {server.node}'
     try:
-        after = amended(snapshot, server, consumer)
+        after = correct_amounts(snapshot, server, consumer)
     except UnknownAmounts as failure:
         reason = reason or str(failure)
     if reason:
@@ -104,32 +104,32 @@ def amounts_healed(snapshot: Snapshot, server: Server, consumer: Consumer) -> He
     return Heal(server, 'amounts', consumer=after)
 
 
-def _amounts(
+def _find_wrong_amounts(
     snapshot: Snapshot, server: Server, consumer: Consumer, migrating: Collection[str]
 ) -> Iterator[Heal]:
-    """Return the heal of a server whose amounts differ from those of its flavor."""
+    """Yield a server if its amounts differ from those of its flavor."""
     try:
-        is_right = not wrong_amounts(server, consumer)
+        is_right = not compare_amounts(server, consumer)
     except UnknownAmounts:
         is_right = False
     if not is_right:
-        yield _settled(amounts_healed(snapshot, server, consumer), migrating)
+        yield _leave_moving_alone(heal_amounts(snapshot, server, consumer), migrating)
 
 
 def _is_on(snapshot: Snapshot, host: ProviderState, consumer: Consumer) -> bool:
-    """Return True if a consumer holds something on a host, and else on sharing providers alone."""
+    """Return True if all allocations of a consumer are on a host and on sharing providers."""
     states = [snapshot.providers.get(uuid) for uuid in consumer.allocations]
     roots = {s.provider.root_uuid for s in states if s and not is_sharing(s)}
     return None not in states and roots == {host.uuid}
 
 
-def _settled(heal: Heal, migrating: Collection[str]) -> Heal:
-    """Return a heal, or that its server is left alone at this moment."""
-    reason = under_way(heal.server, migrating)
+def _leave_moving_alone(heal: Heal, migrating: Collection[str]) -> Heal:
+    """Return a heal, without a change if the server is moving at this moment."""
+    reason = find_movement(heal.server, migrating)
     return Heal(heal.server, heal.lacks, LEFT_ALONE, reason) if reason else heal
 
 
-def _with_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
+def _add_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
     """Add the resources of its ports to the desired allocations of a server."""
     consumer, host = heal.consumer, snapshot.named(heal.server.node or '') if ports else None
     if consumer is None or host is None:
@@ -138,7 +138,7 @@ def _with_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
     requested: dict[str, Counter[str]] = {}
     for port in ports:
         for group in port.allocated_groups:
-            able = _able(tree, port, group)
+            able = _find_able_providers(tree, port, group)
             if len(able) != 1:
                 reason = f'{len(able)} providers of {host.name} can serve its port {port.uuid}'
                 return Heal(heal.server, heal.lacks, UNKNOWN, reason)
@@ -155,8 +155,10 @@ def _with_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
     return replace(heal, consumer=structs.replace(consumer, allocations=allocations))
 
 
-def _able(tree: Iterable[ProviderState], port: Port, group: PortGroup) -> list[ProviderState]:
-    """Return Neutron's provider for a group of a port; else all that can serve the group."""
+def _find_able_providers(
+    tree: Iterable[ProviderState], port: Port, group: PortGroup
+) -> list[ProviderState]:
+    """Return the provider that Neutron recorded for a port's group, or all that can serve it."""
     noted = port.providers.get(group.id)
     return [
         state
@@ -166,12 +168,14 @@ def _able(tree: Iterable[ProviderState], port: Port, group: PortGroup) -> list[P
     ]
 
 
-def under_way(server: Server, migrating: Collection[str]) -> str:
-    """Return the reason to leave a server alone, or an empty string."""
+def find_movement(server: Server, migrating: Collection[str]) -> str:
+    """Return the reason why a server may be moving now; empty if it is not."""
     return server.under_way or ('a migration is not over' if server.uuid in migrating else '')
 
 
-def _judged(snapshot: Snapshot, server: Server, node: str) -> Heal:
+def _judge(snapshot: Snapshot, server: Server, node: str) -> Heal:
+    """Return the allocations that a server lacks on a node, or why they are not known."""
+
     def unknown(reason: str) -> Heal:
         return Heal(server, 'allocations', UNKNOWN, reason)
 

@@ -22,7 +22,7 @@ class Owner(NamedTuple):
     classes: tuple[str, ...] = ()
     traits: tuple[str, ...] = ()
 
-    def reports(self, state: ProviderState, classes: Collection[str]) -> bool:
+    def has_created(self, state: ProviderState, classes: Collection[str]) -> bool:
         """Return True if the service has created a provider.
 
         :param classes: those of the provider and of all below it
@@ -55,7 +55,7 @@ def is_foreign(snapshot: Snapshot, state: ProviderState) -> bool:
     if any(trait.startswith(OWNER_PREFIX) and trait != OWNER_NOVA for trait in state.traits):
         return True
     classes = {name for below in snapshot.tree(state.uuid) for name in below.inventories}
-    return any(owner.reports(state, classes) for owner in OTHERS)
+    return any(owner.has_created(state, classes) for owner in OTHERS)
 
 
 def is_owner_required(snapshot: Snapshot) -> bool:
@@ -65,19 +65,20 @@ def is_owner_required(snapshot: Snapshot) -> bool:
     later. A snapshot does not have these versions. A nova-compute that has set the trait runs 34;
     during an upgrade the others lack the trait, though Nova does not require it yet.
     """
-    return any(OWNER_NOVA in host.traits for host in _hosts(snapshot))
+    return any(OWNER_NOVA in host.traits for host in _list_hosts(snapshot))
 
 
-def unowned(snapshot: Snapshot) -> list[ProviderState]:
+def find_unowned_hosts(snapshot: Snapshot) -> list[ProviderState]:
     """Return the roots of hosts without OWNER_NOVA, by name; none if no host has it."""
     if not is_owner_required(snapshot):
         return []
     return [
         host
-        for host in _hosts(snapshot)
+        for host in _list_hosts(snapshot)
         if not any(trait.startswith(OWNER_PREFIX) for trait in host.traits)
     ]
 
 
-def _hosts(snapshot: Snapshot) -> list[ProviderState]:
+def _list_hosts(snapshot: Snapshot) -> list[ProviderState]:
+    """Return the roots with a nova-compute."""
     return [root for root in snapshot.roots() if COMPUTE_NODE in root.traits]

@@ -35,8 +35,8 @@ class ProviderSelector:
     member_of: tuple[str, ...] = ()
     at: Cursor = _NOWHERE
 
-    def selected(self, states: Collection[ProviderState]) -> list[ProviderState]:
-        """Return the providers that meet all conditions.
+    def select(self, states: Collection[ProviderState]) -> list[ProviderState]:
+        """Return the providers that meet all conditions, in their order.
 
         :raises errors.BadFile: if none does, in a file
         :raises errors.NoSuchProvider: likewise, in options

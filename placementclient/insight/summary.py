@@ -12,7 +12,7 @@ from placementclient.placing.providers import is_sharing
 
 
 def summarize(snapshot: Snapshot) -> dict[str, object]:
-    """Return the numbers by kind; capacity and usage by class."""
+    """Return the numbers of objects of a snapshot by kind, and capacity and usage by class."""
     states = snapshot.providers.values()
     types = Counter(consumer.type or 'unknown' for consumer in snapshot.consumers.values())
     return {
@@ -25,7 +25,7 @@ def summarize(snapshot: Snapshot) -> dict[str, object]:
         'consumer_types': dict(sorted(types.items())),
         'resource_classes': {
             line.resource_class: {'used': line.used, 'capacity': line.capacity}
-            for line in totals.by_class(snapshot)
+            for line in totals.sum_by_class(snapshot)
         },
         'unsteady': snapshot.unsteady_names(),
     }
@@ -43,7 +43,7 @@ class Presence(NamedTuple):
     only_on: str
 
 
-def burned(snapshot: Snapshot) -> Counter[str]:
+def count_burned(snapshot: Snapshot) -> Counter[str]:
     """Count the one-time-use devices that wait to be cleaned, by class."""
     return Counter(
         name
@@ -66,6 +66,7 @@ def class_presences(snapshot: Snapshot) -> dict[str, Presence]:
 def _presences(
     snapshot: Snapshot, names_of: Callable[[ProviderState], Iterable[str]]
 ) -> dict[str, Presence]:
+    """Return the number of providers and of hosts with each name, by the name."""
     roots: dict[str, list[str]] = {}
     for state in snapshot.providers.values():
         for name in names_of(state):

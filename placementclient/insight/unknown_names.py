@@ -32,6 +32,7 @@ class Names(NamedTuple):
 
     @classmethod
     def from_snapshot(cls, snapshot: Snapshot) -> Names:
+        """Return the names that providers of a snapshot have."""
         states = snapshot.providers.values()
         return cls(
             {name for state in states for name in state.inventories},
@@ -39,11 +40,11 @@ class Names(NamedTuple):
             {aggregate for state in states for aggregate in state.aggregates},
         )
 
-    def impossible(self, classes: Iterable[str], traits: Iterable[str]) -> Iterator[str]:
-        """Return a sentence for each class and each trait that no service can have."""
+    def explain_impossible(self, classes: Iterable[str], traits: Iterable[str]) -> Iterator[str]:
+        """Yield a sentence for each class and each trait that is neither standard nor custom."""
         for kind, names, reported, standard in (
             ('resource class', classes, self.classes, lambda: STANDARDS),
-            ('trait', traits, self.traits, _standard_traits),
+            ('trait', traits, self.traits, _list_standard_traits),
         ):
             for name in sorted(names):
                 if name not in reported and not name.startswith('CUSTOM_'):
@@ -53,40 +54,45 @@ class Names(NamedTuple):
                         yield f'{name} is no standard {kind}, and does not begin with CUSTOM_{hint}'
 
 
-def sentence(name: Finding) -> str:
-    """Return a sentence about a name that no provider has, with what was probably meant."""
+def describe_absent_name(name: Finding) -> str:
+    """Return the sentence about a name that no provider has, with a similar name."""
     return _SENTENCES[name.kind].format(name.subject, hint=name.facts.get('hint', ''))
 
 
-def absent(reported: Names, request: CandidateRequest) -> Iterator[Finding]:
-    """Return each requested class, trait and aggregate that no provider has.
+def find_absent(reported: Names, request: CandidateRequest) -> Iterator[Finding]:
+    """Yield a finding for each requested class, trait and aggregate that no provider has.
 
     It is an error only if no service knows the name, or if it is not the UUID of an aggregate.
     """
     filters = (request.common, *request.groups.values())
-    yield from _absent_classes(reported, {name for group in filters for name in group.resources})
+    yield from _find_absent_classes(
+        reported, {name for group in filters for name in group.resources}
+    )
     required = [*request.root_required, *(name for group in filters for name in group.required)]
-    yield from _absent_traits(reported, required)
-    yield from _absent_aggregates(reported, [n for group in filters for n in group.member_of])
+    yield from _find_absent_traits(reported, required)
+    yield from _find_absent_aggregates(reported, [n for group in filters for n in group.member_of])
 
 
-def _absent_classes(reported: Names, requested: Set[str]) -> Iterator[Finding]:
+def _find_absent_classes(reported: Names, requested: Set[str]) -> Iterator[Finding]:
+    """Yield a finding for each requested class of which no provider has inventory."""
     for name in sorted(requested - reported.classes):
         hint = '' if name in STANDARDS else suggestion(name, {*reported.classes, *STANDARDS})
         severity = Severity.INFO if name in STANDARDS else Severity.ERROR
         yield Finding('class', name, {'hint': hint}, severity=severity)
 
 
-def _absent_traits(reported: Names, required: Iterable[str]) -> Iterator[Finding]:
-    for names in _missing(required, reported.traits):
-        possible = {*reported.traits, *_standard_traits()}
+def _find_absent_traits(reported: Names, required: Iterable[str]) -> Iterator[Finding]:
+    """Yield a finding for each required trait that no provider has."""
+    for names in _find_missing(required, reported.traits):
+        possible = {*reported.traits, *_list_standard_traits()}
         hint = suggestion((name for name in names if name not in possible), possible)
         severity = Severity.INFO if possible.issuperset(names) else Severity.ERROR
         yield Finding('trait', ','.join(names), {'hint': hint}, severity=severity)
 
 
-def _absent_aggregates(reported: Names, requested: Iterable[str]) -> Iterator[Finding]:
-    for names in _missing(requested, reported.aggregates):
+def _find_absent_aggregates(reported: Names, requested: Iterable[str]) -> Iterator[Finding]:
+    """Yield a finding for each requested aggregate without a member."""
+    for names in _find_missing(requested, reported.aggregates):
         wrong = ', '.join(name for name in names if not is_uuid(name))
         if wrong:
             yield Finding('no-aggregate', wrong)
@@ -94,7 +100,8 @@ def _absent_aggregates(reported: Names, requested: Iterable[str]) -> Iterator[Fi
             yield Finding('aggregate', ','.join(names), severity=Severity.INFO)
 
 
-def _standard_traits() -> list[str]:
+def _list_standard_traits() -> list[str]:
+    """Return the names of all traits of ``os-traits``."""
     # Loaded only here: it takes longer than all the rest of this module.
     import os_traits
 
@@ -102,8 +109,8 @@ def _standard_traits() -> list[str]:
     return traits
 
 
-def _missing(requested: Iterable[str], reported: set[str]) -> Iterator[list[str]]:
-    """Return alternatives, joined by commas, if no provider has any of them."""
+def _find_missing(requested: Iterable[str], reported: set[str]) -> Iterator[list[str]]:
+    """Yield the alternatives of each condition that no provider meets."""
     for alternatives in dict.fromkeys(requested):
         names = alternatives.split(',')
         if reported.isdisjoint(names):

@@ -29,14 +29,14 @@ class UsageLine(msgspec.Struct, frozen=True, gc=False):
 _SUBJECTS: dict[str, Callable[[Snapshot, Consumer, str], str]] = {
     'project': lambda snapshot, consumer, provider_uuid: consumer.project_id or '',
     'user': lambda snapshot, consumer, provider_uuid: consumer.user_id or '',
-    'host': lambda snapshot, consumer, provider_uuid: _root(snapshot, provider_uuid),
+    'host': lambda snapshot, consumer, provider_uuid: _find_root(snapshot, provider_uuid),
     'consumer': lambda snapshot, consumer, provider_uuid: consumer.uuid,
 }
 GROUPINGS = tuple(_SUBJECTS)
 
 
-def by_subject(snapshot: Snapshot, grouping: str) -> list[UsageLine]:
-    """Return the lines by class, those of a class by amount, the largest first.
+def sum_by_subject(snapshot: Snapshot, grouping: str) -> list[UsageLine]:
+    """Return the usage of each subject, by class, the largest amounts first.
 
     :param grouping: one of :data:`GROUPINGS`
     """
@@ -59,32 +59,33 @@ def by_subject(snapshot: Snapshot, grouping: str) -> list[UsageLine]:
     return sorted(lines, key=lambda line: (line.resource_class, -line.used, line.subject))
 
 
-def largest(lines: list[UsageLine], count: int) -> Iterator[UsageLine]:
-    """Return the first lines of each class."""
+def select_largest(lines: list[UsageLine], count: int) -> Iterator[UsageLine]:
+    """Yield the first lines of each class, so many."""
     for _, of_class in groupby(lines, attrgetter('resource_class')):
         yield from list(of_class)[:count]
 
 
-def capacities(snapshot: Snapshot) -> dict[str, int]:
-    """Return the capacity of all providers, by class."""
+def sum_capacities(snapshot: Snapshot) -> dict[str, int]:
+    """Return the sum of the capacities of all providers, by class."""
     return sum_parts(
         {name: inventory.capacity for name, inventory in state.inventories.items()}
         for state in snapshot.providers.values()
     )
 
 
-def unlisted(snapshot: Snapshot) -> dict[str, int]:
-    """Return the usage that no consumer of the snapshot accounts for, by class."""
+def sum_unlisted(snapshot: Snapshot) -> dict[str, int]:
+    """Return the sum of the usage that no consumer accounts for, by class."""
     return sum_parts(map(snapshot.unlisted, snapshot.providers))
 
 
-def hosts(snapshot: Snapshot, consumer: Consumer) -> list[str]:
-    """Return the names of the roots on which a consumer holds something, without shared pools."""
+def list_hosts(snapshot: Snapshot, consumer: Consumer) -> list[str]:
+    """Return the names of the roots of a consumer's allocations, without sharing providers."""
     states = [snapshot.providers[uuid] for uuid in consumer.allocations.keys() & snapshot.providers]
     local = [state for state in states if SHARING_TRAIT not in state.traits]
-    roots = {_root(snapshot, state.uuid) for state in local or states}
+    roots = {_find_root(snapshot, state.uuid) for state in local or states}
     return sorted(snapshot.providers[uuid].name for uuid in roots)
 
 
-def _root(snapshot: Snapshot, provider_uuid: str) -> str:
+def _find_root(snapshot: Snapshot, provider_uuid: str) -> str:
+    """Return the UUID of the root of a provider."""
     return snapshot.providers[provider_uuid].provider.root_uuid

@@ -205,7 +205,9 @@ def _check_names(declarations: Sequence[DeclaredProvider], snapshot: Snapshot) -
     """Refuse classes and traits that no service can have, before anything is made."""
     names = Names.from_snapshot(snapshot)
     for declaration in all_of(declarations):
-        for sentence in names.impossible(declaration.inventories or (), declaration.traits or ()):
+        for sentence in names.explain_impossible(
+            declaration.inventories or (), declaration.traits or ()
+        ):
             raise errors.BadArgument(f'{declaration.name or declaration.uuid}: {sentence}')
 
 

@@ -11,7 +11,7 @@ from msgspec import structs
 from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
-from placementclient.insight.healing import UNKNOWN, Ports, heals
+from placementclient.insight.healing import UNKNOWN, Ports, find_heals
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.network import Port
@@ -131,7 +131,7 @@ def healed(
     """
     consumers, notes = dict(snapshot.consumers), list[Finding]()
     healing = defaultdict[str, Counter[str]](Counter)
-    for heal in heals(
+    for heal in find_heals(
         snapshot, servers, migrating, ports, amounts=amounts, shared_names=shared_names
     ):
         uuid, healthy = heal.server.uuid, heal.consumer

@@ -68,7 +68,7 @@ class Proof:
             raise errors.BadArgument('\n'.join(f'--gone: {reason}' for reason in reasons))
 
     def _sign_of_life(self, uuid: str) -> str:
-        migration = self._evidence.migration_of(uuid)
+        migration = self._evidence.find_migration(uuid)
         if migration is not None and not migration.is_over:
             return migration.progress
         server = self._servers.get(uuid)
@@ -81,7 +81,7 @@ class Proof:
         return 'Nova has this server' if is_known else ''
 
     def _verdict(self, consumer: Consumer) -> Verdict:
-        migration = self._evidence.migration_of(consumer.uuid)
+        migration = self._evidence.find_migration(consumer.uuid)
         server_uuid = migration.server_uuid if migration else consumer.uuid
         changed: dict[str, str | None] = {}
         live = self._read(consumer.uuid, changed)

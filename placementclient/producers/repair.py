@@ -11,7 +11,7 @@ from placementclient.api import resource_provider
 from placementclient.basis import errors
 from placementclient.changes.summary import change_rows
 from placementclient.client.http import Client
-from placementclient.insight.evidence import CHANGED, UNKNOWN, Verdict, advised
+from placementclient.insight.evidence import CHANGED, UNKNOWN, Verdict, explain_verdict
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import State, TreeResult
@@ -167,7 +167,7 @@ def _failure(finding: Finding, verdict: Verdict) -> tuple[str, str]:
         return verdict.reason, ''
     if finding.kind == 'orphan' and verdict.reason != UNKNOWN:
         return 'Nova has the server', ''
-    return '', advised(verdict, finding.subject, finding.kind)
+    return '', explain_verdict(verdict, finding.subject, finding.kind)
 
 
 def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, dict[int, str]]:

@@ -15,7 +15,7 @@ from placementclient.basis.wording import counted, listed
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.nova_facts import affinity, cell, zone
+from placementclient.insight.drain.nova_facts import name_affinity_group, name_cell, name_zone
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
 from placementclient.insight.drain.rolling import Rolling
@@ -53,7 +53,7 @@ def answer_drain(
 ) -> DrainAnswer:
     """Return the answer to a drain."""
     strict = decision.strict
-    left = [server.server for server in strict.without_place()]
+    left = [server.server for server in strict.list_unplaced()]
     is_told = cloud.knowledge.consumers is not None
     messages = [
         _summary(cloud.snapshot, emptied, decision),
@@ -219,7 +219,7 @@ def describe_unsettled(findings: Sequence[Finding]) -> Iterator[str]:
 
 def describe_cold(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
     """Return why Nova stops servers to move them, with the number of servers."""
-    leaving = [cloud.departure(move.server) for move in moves]
+    leaving = [cloud.find_departure(move.server) for move in moves]
     reasons = [way.reason for way in leaving if way.state is MoveState.COLD and way.reason]
     for reason, number in sorted(Counter(reasons).items()):
         yield (
@@ -264,8 +264,10 @@ def _describe_request(cloud: DrainCloud, request: Request) -> str:
     required = {*request.root_required, *request.covering}
     required |= {names for part in request.parts for names in part.required}
     single = {name for names in required if len(names) == 1 for name in names}
-    words = [f'in the {name}' for name in sorted(single) if name.startswith(affinity(''))]
-    if rare := sorted(single & cloud.rare):
+    words = [
+        f'in the {name}' for name in sorted(single) if name.startswith(name_affinity_group(''))
+    ]
+    if rare := sorted(single & cloud.rare_traits):
         words.append(f'with {listed(rare, _NAMED)}')
     words += _describe_places(cloud, {name for names in request.root_member_of for name in names})
     return ' '.join((sizes(request.totals), *words))
@@ -275,7 +277,7 @@ def _describe_places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]
     """Return zones, cells and aggregates, by the names of Nova where these are known."""
     others = []
     for name in sorted(names):
-        if name.startswith((zone(''), cell(''))):
+        if name.startswith((name_zone(''), name_cell(''))):
             yield f'in {_name_zone(name)}'
         else:
             others.append(cloud.knowledge.aggregates.get(name, name))
@@ -284,7 +286,7 @@ def _describe_places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]
 
 
 def _name_zone(name: str) -> str:
-    return 'the default zone' if name == zone('') else name
+    return 'the default zone' if name == name_zone('') else name
 
 
 def _sum_free(
@@ -314,7 +316,7 @@ def _describe_free(rooms: Collection[Mapping[str, Any]]) -> Iterator[str]:
             name = row['resource_class']
             free, capacity, most = (sized(name, row[k]) for k in ('free', 'capacity', 'largest'))
             parts.append(f'{name} {free} of {capacity}, at most {most} on a provider')
-        where = f' in {_name_zone(zone(place))}' if has_zones else ''
+        where = f' in {_name_zone(name_zone(place))}' if has_zones else ''
         yield f'Free afterwards{where}: {"; ".join(parts)}'
 
 
@@ -336,7 +338,7 @@ def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:
 
 
 def _move_row(cloud: DrainCloud, move: ServerMove) -> tuple[Any, ...]:
-    providers, leaving = cloud.snapshot.providers, cloud.departure(move.server)
+    providers, leaving = cloud.snapshot.providers, cloud.find_departure(move.server)
     target = providers[move.target].name if move.target else ''
     return (
         move.wave,

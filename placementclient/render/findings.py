@@ -80,7 +80,7 @@ def known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
     """Return for each host with a leak how many of its consumers the lists of Nova know."""
     known = {*(cloud.answers.servers or ()), *cloud.migration_of_consumer}
     roots = sorted(
-        {root for f in findings if f.kind == 'orphan' for root in f.roots}, key=cloud.name
+        {root for f in findings if f.kind == 'orphan' for root in f.roots}, key=cloud.provider_name
     )
     for root in roots:
         states = [s for s in cloud.topology.trees[root] if not is_sharing(s)]
@@ -88,7 +88,8 @@ def known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
         if users:
             others = '' if users & known else _FOREIGN
             count = counted(len(users), 'consumer')
-            yield f'{cloud.name(root)}: the lists know {len(users & known)} of {count}{others}'
+            listed = f'the lists know {len(users & known)} of {count}{others}'
+            yield f'{cloud.provider_name(root)}: {listed}'
 
 
 def cells_down(hosts: Sequence[str]) -> Iterator[str]:

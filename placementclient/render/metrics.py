@@ -242,7 +242,7 @@ def _by_provider(snapshot: Snapshot) -> dict[str, Samples]:
 
 
 def _by_project(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
-    lines = usage.by_subject(snapshot, 'project')
+    lines = usage.sum_by_subject(snapshot, 'project')
     return sorted(
         ((line.subject, names.get(line.subject, ''), line.resource_class), line.used)
         for line in lines

@@ -25,7 +25,7 @@ def lines(
     :param projects: the names of projects, by ID
     :param of_consumers: whether each line is about one consumer, with its host and its project
     """
-    capacities = usage.capacities(snapshot)
+    capacities = usage.sum_capacities(snapshot)
 
     def percent(line: UsageLine) -> float | None:
         capacity = capacities.get(line.resource_class)
@@ -37,7 +37,7 @@ def lines(
 
     last = (
         (
-            Column('host', lambda line: ', '.join(usage.hosts(snapshot, line.consumers[0]))),
+            Column('host', lambda line: ', '.join(usage.list_hosts(snapshot, line.consumers[0]))),
             Column('project', project),
         )
         if of_consumers

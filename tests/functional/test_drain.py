@@ -13,10 +13,10 @@ from placementclient.client import http, microversion
 from placementclient.embedded import Direct
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import Pace, ServerMove
-from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.insight.drain.problem import build_problem
 from placementclient.insight.drain.proof import pack
-from placementclient.insight.drain.rolling import batches, roll
+from placementclient.insight.drain.rolling import plan_rolling, split_into_batches
 from placementclient.insight.drain.room_plan import NewServers, make_room
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -104,7 +104,7 @@ def test_placement_grants_every_move_of_a_drain_plan(client):
         small, names = oracle.case(seed)
         snapshot = real(small, f'case{seed}')
         hosts = [snapshot.named(f'case{seed}-{name}').uuid for name in names]
-        decision = decide(DrainCloud(snapshot), hosts, Pace(1 + seed % 2, 1 + seed % 5))
+        decision = decide_drain(DrainCloud(snapshot), hosts, Pace(1 + seed % 2, 1 + seed % 5))
         if decision.verdict is DrainVerdict.YES and decision.moves:
             cases.append((snapshot, hosts, list(decision.moves)))
     assert len(cases) >= 30
@@ -137,7 +137,7 @@ def test_moves_make_room_that_the_service_grants_to_new_servers(client):
     for names, chosen, new, moves in cases:
         migrate(client, moves)
         cloud = DrainCloud(clouds.captured(client).only([names]))
-        kind, others = cloud.number(new.request), set(cloud.hosts).difference(chosen)
+        kind, others = cloud.number_request(new.request), set(cloud.hosts).difference(chosen)
         servers = [ServerMove(str(uuid.uuid4()), '', {}, {}) for _ in range(new.number)]
         packing = pack(build_problem(cloud, {kind: servers}, others))
         assert packing.is_complete
@@ -172,6 +172,6 @@ def test_placement_grants_a_rolling_drain_of_nested_hosts_with_shared_storage(cl
     snapshot = real(nested(), 'nested')
     Database(client).fill(snapshot)
     scene = DrainCloud(snapshot)
-    rolling = roll(scene, batches(scene, scene.hosts, 1))
+    rolling = plan_rolling(scene, split_into_batches(scene, scene.hosts, 1))
     assert (rolling.verdict, len(rolling.order)) == (DrainVerdict.YES, 4)
     migrate(client, rolling.moves)

@@ -8,12 +8,12 @@ from itertools import combinations, product
 import pytest
 
 from placementclient.insight.candidates.explanation import explain
-from placementclient.insight.candidates.matching import snapshot_index
+from placementclient.insight.candidates.matching import index_snapshot
 from placementclient.insight.candidates.requirements import (
     Kind,
     Requirement,
-    requirements,
-    restricted,
+    list_requirements,
+    restrict_request,
 )
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.producers import inquiry
@@ -49,13 +49,13 @@ class Judge:
 
     def __init__(self, client, request):
         self._client, self._request = client, request
-        self.all = requirements(request)
+        self.all = list_requirements(request)
         self._trees = dict[frozenset[Requirement], int]()
 
     def trees(self, parts):
         """Return the number of trees with candidates; ``None`` if this is no request."""
         retained = frozenset(parts)
-        requested = restricted(self._request, sorted(retained, key=str))
+        requested = restrict_request(self._request, sorted(retained, key=str))
         if requested is not None and retained not in self._trees:
             offer = inquiry.asker(self._client)(requested)
             assert offer is not None
@@ -92,14 +92,14 @@ def _unmet():
         request = random_request(random.Random(seed))
         # Placement names one host alone where a common group is on shared storage and nothing else.
         is_anchored = not (request.groups and 'DISK_GB' in request.common.resources)
-        if is_anchored and len(requirements(request)) <= 6:
+        if is_anchored and len(list_requirements(request)) <= 6:
             yield request
 
 
 @pytest.mark.slow
 def test_every_set_of_an_explanation_is_true_of_the_service(client):
     clouds.load(client, uneven_cloud())
-    index, unmet = snapshot_index(clouds.captured(client)), 0
+    index, unmet = index_snapshot(clouds.captured(client)), 0
     for request in _unmet():
         explained, judge = explain(request, index), Judge(client, request)
         if explained.is_met:

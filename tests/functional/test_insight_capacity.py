@@ -64,7 +64,7 @@ def test_each_tree_grants_as_many_servers_as_capacity_counts(client):
         granted = allocation_candidate.list(client, request)[0]
         return [candidate for candidate in granted if place(snapshot, candidate) == tree]
 
-    for item in fits.by_tree(Topology(snapshot), request)[:-1]:
+    for item in fits.count_by_tree(Topology(snapshot), request)[:-1]:
         servers = []
         while here := candidates(item.name):
             allocations = here[0].allocations
@@ -79,7 +79,7 @@ def test_what_fits_in_an_aggregate_has_candidates_among_its_members(client):
     clouds.load(client, mixed())
     topology = Topology(clouds.captured(client))
     for shape in (SHAPE, {'VCPU': 9}, {'VCPU': 1}, {'VCPU': 1, 'VGPU': 3}, {'DISK_GB': 1}):
-        lines = fits.by_aggregate(topology, CandidateRequest(Filter(shape)))[:-1]
+        lines = fits.count_by_aggregate(topology, CandidateRequest(Filter(shape)))[:-1]
         for line in lines:
             inside = CandidateRequest(Filter(shape, member_of=(line.name,)))
             granted = allocation_candidate.list(client, inside)[0]

@@ -177,7 +177,7 @@ def _check_first(client, request, parts):
 
 
 def _counts(snapshot, request):
-    return {row.name: row.count for row in fits.by_tree(Topology(snapshot), request)}
+    return {row.name: row.count for row in fits.count_by_tree(Topology(snapshot), request)}
 
 
 def _check_fallback(client, request, parts):
@@ -187,7 +187,7 @@ def _check_fallback(client, request, parts):
     trees = added = 0
     for world, part in parts.items():
         topology = Topology(part)
-        more = fits.by_fallback(topology, request)
+        more = fits.count_fallback_fits(topology, request)
         expected = roots & topology.trees.keys() - topology.find_roots_with('PCPU')
         assert more.trees == len(expected), world.seed
         assert bool(more.servers) == bool(expected), world.seed

@@ -15,7 +15,7 @@ from placementclient.api import allocation_candidate, trait
 from placementclient.client import errors, http, microversion
 from placementclient.embedded import Direct
 from placementclient.insight.candidates.explanation import explain
-from placementclient.insight.candidates.matching import snapshot_index
+from placementclient.insight.candidates.matching import index_snapshot
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.drain.cloud import DrainCloud
@@ -184,20 +184,20 @@ def worked_out(snapshot, request):
     """
     cloud, parts = DrainCloud(snapshot), parse_request(request)
     cloud.hosts = list(cloud.topology.trees)
-    kind = cloud.number(parts)
+    kind = cloud.number_request(parts)
     problem = build_problem(cloud, {kind: ()}, ())
     packing = Packing(problem)
     for number, host in enumerate(problem.hosts):
         options = every_option(problem, kind, host, host.room, problem.pools)
-        is_admitted = problem.fit(kind, host.shape) is not None
-        assert bool(options) == (is_admitted and packing.option(kind, number) is not None)
+        is_admitted = problem.find_fit(kind, host.shape) is not None
+        assert bool(options) == (is_admitted and packing.find_option(kind, number) is not None)
         for option in options:
             mappings: dict[str, list[str]] = {}
             for part, place in zip(parts.parts, option.places, strict=True):
                 mappings.setdefault(part.group, []).append(host.providers[place])
             common = mappings.get('', [])
             shared = common and all(is_sharing(snapshot.providers[uuid]) for uuid in common)
-            served = _served(host.allocations(parts, option), mappings)
+            served = _served(host.build_allocations(parts, option), mappings)
             yield host.uuid, served, not (shared and request.groups)
 
 
@@ -261,14 +261,14 @@ def check(snapshot, request, candidates, case):
     certain = {option for _, option, is_certain in expected if is_certain}
     assert certain <= granted <= {option for _, option, _ in expected}, case
     roots = {root for root, _, _ in expected}
-    explained = explain(request, snapshot_index(snapshot), hosts=1)
+    explained = explain(request, index_snapshot(snapshot), hosts=1)
     assert (explained.is_met, explained.offer.trees) == (bool(roots), len(roots)), case
     assert explained.is_met == bool(granted) or not certain, case
     topology = Topology(snapshot)
     if not any(map(is_sharing, snapshot.providers.values())):
         number = candidate_count.count_candidates(topology, request)
         assert (number.total, number.is_exact) == (len(granted), True), case
-    counts = fits.by_tree(topology, request)
+    counts = fits.count_by_tree(topology, request)
     names = {snapshot.providers[root].name for root in roots}
     assert {item.name for item in counts if item.count} - {ALL} == names, case
 
@@ -282,8 +282,8 @@ def test_capacity_and_drain_count_as_many_servers_as_trying_all_options():
         cloud.hosts = list(topology.trees)
         for _ in range(8):
             request = random_request(chance, list(snapshot.providers), '1.39')
-            counts = {item.name: item.count for item in fits.by_tree(topology, request)}
-            kind = cloud.number(parse_request(request))
+            counts = {item.name: item.count for item in fits.count_by_tree(topology, request)}
+            kind = cloud.number_request(parse_request(request))
             problem = build_problem(cloud, {kind: ()}, ())
             servers = [ServerMove('', '', {}, {})] * (counts[ALL] + 1)
             packing = pack(build_problem(cloud, {kind: servers}, ()))
@@ -330,7 +330,7 @@ def test_as_many_servers_fit_as_can_be_claimed(service_clients):
             case = seed, request
 
             def count(case, snapshot):
-                return fits.by_tree(Topology(snapshot), case[1])[-1].count
+                return fits.count_by_tree(Topology(snapshot), case[1])[-1].count
 
             try:
                 servers = claim_all(

@@ -113,7 +113,7 @@ def _verdicts(cloud: Cloud, snapshot: Snapshot, documents: dict[str, Any]) -> di
     written = {h.consumer: lists.moment(h.written).rstrip('Z') for h in cloud.holdings}
     verdicts = {}
     for uuid, consumer in snapshot.consumers.items():
-        migration = evidence.migration_of(uuid)
+        migration = evidence.find_migration(uuid)
         server = migration.server_uuid if migration else uuid
         verdicts[uuid] = evidence.judge(
             consumer, snapshot.consumers.get(server), servers.get(server), written.get

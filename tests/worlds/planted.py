@@ -47,7 +47,7 @@ class Defect:
 
 
 def _free_by_absence(evidence, consumer, holding, server, changed):
-    if server is None and evidence.migration_of(consumer.uuid) is None:
+    if server is None and evidence.find_migration(consumer.uuid) is None:
         return Verdict(tuple(consumer.allocations))
     return _judge(evidence, consumer, holding, server, changed)
 

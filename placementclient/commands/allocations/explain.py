@@ -222,10 +222,10 @@ class ExplainCandidate(DocumentCommand):
         )
         first, places, second, server = question
         names = unknown_names.Names.from_snapshot(snapshot)
-        for absent in unknown_names.absent(names, first):
-            self.log.warning(places.name(unknown_names.sentence(absent)))
-        self.warn(service_faults.service_faults(snapshot, first))
-        index = matching.snapshot_index(snapshot)
+        for absent in unknown_names.find_absent(names, first):
+            self.log.warning(places.name(unknown_names.describe_absent_name(absent)))
+        self.warn(service_faults.list_service_faults(snapshot, first))
+        index = matching.index_snapshot(snapshot)
         result = explanation.explain(first, index, hosts=self.args.hosts)
         if server is not None and result.is_met:
             limited = first._replace(limit=server.nova_request.first.limit)
@@ -234,7 +234,7 @@ class ExplainCandidate(DocumentCommand):
             )
         fallback = None
         if second is not None and not result.is_met:
-            fallback = explanation.without_pcpu(second, index)
+            fallback = explanation.find_trees_without_pcpu(second, index)
         return _Answer(question, result, fallback)
 
     def _make_question(

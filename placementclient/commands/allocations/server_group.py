@@ -30,7 +30,7 @@ def read_group_hosts(
     :raises BadArgument: if Nova, or the file, does not have the group
     """
     from placementclient.files import disk
-    from placementclient.insight.candidates.group_hosts import group_hosts
+    from placementclient.insight.candidates.group_hosts import find_group_hosts
     from placementclient.nova import records, service
 
     source = command.args.servers or NOVA
@@ -48,4 +48,6 @@ def read_group_hosts(
             record for uuid in sorted(members) for record in service.server(command.client, uuid)
         ]
     servers = records.servers(document, path)
-    return group_hosts(groups[group_uuid], [s for uuid, s in servers.items() if uuid in members])
+    return find_group_hosts(
+        groups[group_uuid], [s for uuid, s in servers.items() if uuid in members]
+    )

@@ -85,7 +85,7 @@ def select_trees(
         return named
     if snapshot is not None:
         selector = make_selector(None, command.args)
-        selected = selector.selected(snapshot.only(named).providers.values())
+        selected = selector.select(snapshot.only(named).providers.values())
         return list({state.provider.root_uuid: state for state in selected})
     from placementclient.producers import edits
 

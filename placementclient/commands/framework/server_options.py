@@ -244,7 +244,7 @@ def make_flavor_requests(
     places = Places(command, scheduling.sources.aggregates, scheduling.parts['project'])
     names = unknown_names.Names.from_snapshot(snapshot)
     is_owned = owners.is_owner_required(snapshot)
-    if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
+    if flavors and (unowned := [host.name for host in owners.find_unowned_hosts(snapshot)]):
         warn(
             'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts '
             f'have: {listed(unowned, 3)}. Nova does not require it before every nova-compute is of '
@@ -264,8 +264,8 @@ def make_flavor_requests(
         if request.uncounted:
             uncounted = ', '.join(request.uncounted)
             warn(f'{subject} the number may be lower, as it leaves out {uncounted}')
-        for absent in unknown_names.absent(names, request.first):
-            sentence = unknown_names.sentence(absent)
+        for absent in unknown_names.find_absent(names, request.first):
+            sentence = unknown_names.describe_absent_name(absent)
             warn(f'{subject} {places.name(sentence)}')
         if request.first.common.resources or request.first.groups:
             yield flavor, request

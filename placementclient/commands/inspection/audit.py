@@ -302,7 +302,7 @@ class AuditProvider(ChangeCommand):
 
     def _check_subjects(self, cloud: Cloud, findings: Sequence[Finding]) -> None:
         """Refuse a subject that nothing has; with --fix a fix may have deleted it."""
-        subjects = cloud.subjects() if self.args.subject else set()
+        subjects = cloud.list_subjects() if self.args.subject else set()
         for subject in self.args.subject:
             if subject not in subjects and all(f.subject != subject for f in findings):
                 near = suggestion(subject, subjects)

@@ -153,10 +153,10 @@ class ShowCapacity(base.Lister):
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(self.args.tree) or None
         request = self._restrict(CandidateRequest(Filter(shape or {})))
-        absent = [*unknown_names.absent(unknown_names.Names.from_snapshot(snapshot), request)]
-        if wrong := [unknown_names.sentence(name) for name in absent if name.is_wrong]:
+        absent = [*unknown_names.find_absent(unknown_names.Names.from_snapshot(snapshot), request)]
+        if wrong := [unknown_names.describe_absent_name(name) for name in absent if name.is_wrong]:
             raise errors.BadArgument('; '.join(wrong))
-        for sentence in map(unknown_names.sentence, absent):
+        for sentence in map(unknown_names.describe_absent_name, absent):
             warn(Places(self).name(sentence))
         if shape is not None:
             return [(None, fits.GROUPED[by](topology, request, trees))]
@@ -165,7 +165,7 @@ class ShowCapacity(base.Lister):
             items = fits.GROUPED[by](topology, self._restrict(nova.first), trees)
             lines.append((flavor.name, items))
             if nova.second is not None:
-                more = fits.by_fallback(topology, self._restrict(nova.second), trees)
+                more = fits.count_fallback_fits(topology, self._restrict(nova.second), trees)
                 for sentence in tables.fallback(flavor, more):
                     warn(sentence)
         return lines

@@ -124,9 +124,9 @@ class ExportCapacity(base.PlacementCommand):
             self, snapshot, chosen, self._warn_once
         ):
             try:
-                fitting.append((flavor, fits.by_tree(topology, nova.first)))
+                fitting.append((flavor, fits.count_by_tree(topology, nova.first)))
                 if nova.second is not None:
-                    fallback.append((flavor, fits.by_fallback(topology, nova.second)))
+                    fallback.append((flavor, fits.count_fallback_fits(topology, nova.second)))
             except errors.PlacementError as reason:
                 # The figures of the others are as good as ever.
                 self._warn_once(f'flavor {flavor.name}: {reason}')

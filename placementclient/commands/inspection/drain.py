@@ -188,7 +188,7 @@ class PlanDrain(base.Lister):
         cloud = DrainCloud(snapshot, knowledge, self.args.keep_free, self.program)
         names = self.args.host
         client = None if self.args.snapshot else self.client
-        hosts = cloud.selected(names, selection_options.make_selector(client, self.args))
+        hosts = cloud.select_hosts(names, selection_options.make_selector(client, self.args))
         if self.args.for_flavor:
             meaning = 'new servers may come to all of'
             self.warn([*drains.describe_parts(snapshot, names, meaning)])
@@ -244,11 +244,11 @@ class PlanDrain(base.Lister):
         if not self.args.cells:
             return None
         from placementclient.files import disk
-        from placementclient.insight.drain.knowledge import by_provider
+        from placementclient.insight.drain.knowledge import map_by_provider
         from placementclient.nova.cells import cells_of_hosts
 
         path = self.args.cells
-        return by_provider(snapshot, cells_of_hosts(disk.read_text(path), path))
+        return map_by_provider(snapshot, cells_of_hosts(disk.read_text(path), path))
 
     def _knowledge(self, snapshot: Snapshot, placed: Collection[str]) -> Knowledge:
         """Return the facts of Nova about servers; those that are only assumed are ``placed``."""
@@ -257,7 +257,7 @@ class PlanDrain(base.Lister):
         if not self.args.requests:
             return Knowledge()
         from placementclient.files import disk
-        from placementclient.insight.drain.knowledge import learn
+        from placementclient.insight.drain.knowledge import read_knowledge
         from placementclient.nova import service
 
         source = self.args.requests
@@ -269,7 +269,7 @@ class PlanDrain(base.Lister):
         else:
             document = disk.read_document(source)
         how = server_options.read_scheduling_options(self)
-        knowledge, remarks = learn(snapshot, document, source, how, self._images)
+        knowledge, remarks = read_knowledge(snapshot, document, source, how, self._images)
         self.warn(remarks)
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
 
@@ -287,11 +287,13 @@ class PlanDrain(base.Lister):
         pace = moves.Pace(self.args.per_host, self.args.parallel)
         effort = self.args.solver_timeout
         if self.args.rolling:
-            batches = rolling.batches(cloud, hosts, self.args.batch)
-            return drains.answer_rolling(cloud, hosts, rolling.roll(cloud, batches, pace, effort))
-        decision = plan.decide(cloud, hosts, pace, effort, is_certain=self.args.strict)
+            batches = rolling.split_into_batches(cloud, hosts, self.args.batch)
+            return drains.answer_rolling(
+                cloud, hosts, rolling.plan_rolling(cloud, batches, pace, effort)
+            )
+        decision = plan.decide_drain(cloud, hosts, pace, effort, is_certain=self.args.strict)
         is_no = decision.verdict is plan.DrainVerdict.NO
-        remedies = enough.remedies(cloud, hosts, decision.strict) if is_no else []
+        remedies = enough.find_remedies(cloud, hosts, decision.strict) if is_no else []
         return drains.answer_drain(cloud, hosts, decision, remedies)
 
     def _room(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
@@ -325,7 +327,7 @@ class PlanDrain(base.Lister):
         number = self.args.lose
         if number > len(hosts):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
-        checked = host_failure.check(cloud, hosts, number, self.args.solver_timeout)
+        checked = host_failure.check_failures(cloud, hosts, number, self.args.solver_timeout)
         self.ending, *self.next_steps = host_failures.describe_failures(cloud.snapshot, checked)
         self._end(checked.verdict)
         return host_failures.list_failures(cloud.snapshot, checked)

@@ -66,16 +66,18 @@ class ListUsage(base.Lister):
         snapshot = cloud_options.read_snapshot(self, self.args.snapshot)
         if by == 'host':
             names = {root.uuid: root.name for root in snapshot.roots()}
-        lines = usage.by_subject(snapshot, by)
+        lines = usage.sum_by_subject(snapshot, by)
         if classes := set(self.args.classes):
-            existing = usage.capacities(snapshot).keys() | {line.resource_class for line in lines}
+            existing = usage.sum_capacities(snapshot).keys() | {
+                line.resource_class for line in lines
+            }
             if unknown := sorted(classes - existing):
                 near = suggestion(unknown, sorted(existing))
                 raise errors.BadArgument(f'No provider has inventory of {unknown[0]}{near}')
             lines = [line for line in lines if line.resource_class in classes]
         if self.args.top:
-            lines = [*usage.largest(lines, self.args.top)]
-        if unlisted := usage.unlisted(snapshot):
+            lines = [*usage.select_largest(lines, self.args.top)]
+        if unlisted := usage.sum_unlisted(snapshot):
             self.log.warning(
                 f'Not in the table: {facts.sizes(unlisted)}. Placement counts it as used, and no '
                 'consumer has it'

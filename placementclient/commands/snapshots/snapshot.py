@@ -131,7 +131,7 @@ class DiffSnapshot(base.Lister):
         )
         after = cloud_options.apply_assumptions(self, after).snapshot
         kinds = self.args.kind or ('provider', 'consumer')
-        differences = [d for d in diff.differences(before, after) if d.kind in kinds]
+        differences = [d for d in diff.find_differences(before, after) if d.kind in kinds]
         parts = list(render.parts(differences))
         self.args.lines = lambda names, rows, width: render.lines(parts, width)
         if differences:

@@ -24,21 +24,22 @@ from placementclient.insight.audit.cloud import Cloud, MissingFields
 from placementclient.model.findings import Finding, Severity
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
-_SERVERS = ('servers',)
+_SERVERS, _SERVICES = ('servers',), ('services',)
 _BOTH = ('servers', 'migrations')
 _HYPERVISORS = ('hypervisors',)
 _MIGRATIONS, _HOSTS = ('migrations',), ('servers', 'hypervisors')
-_NODES = ('hypervisors', 'services')
+_NODES, _IRONIC = ('hypervisors', 'services'), ('nodes',)
+_NAMING, _PORTS = ('services', 'servers'), ('servers', 'ports')
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """A check of an audit.
 
-    :param find: it may raise :class:`MissingFields`
-    :param needs: the lists of other services that it cannot do without, by the option for each
-    :param also: the lists that it looks at where they are there
-    :param is_of_moments: whether it compares answers from different moments
+    :param find: yields the findings; it may raise :class:`MissingFields`
+    :param needs: the options of the lists of other services that the check cannot do without
+    :param also: the options of the lists that the check uses if they are given
+    :param compares_moments: whether the check compares answers from different moments
     """
 
     id: str
@@ -46,54 +47,54 @@ class Check:
     find: Callable[[Cloud], Iterable[Finding]]
     needs: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
-    is_of_moments: bool = False
+    compares_moments: bool = False
 
 
 CHECKS = (
-    Check('over-capacity', _ERROR, inventories.over_capacity),
-    Check('unlisted-usage', _ERROR, inventories.unlisted_usage, is_of_moments=True),
-    Check('broken-units', _ERROR, inventories.broken_units),
-    Check('reserved-above-total', _ERROR, inventories.reserved_above_total),
-    Check('ratio-without-room', _ERROR, inventories.ratio_without_room),
-    Check('orphan', _ERROR, consumers.orphan, _SERVERS, ('migrations', 'nodes')),
-    Check('doubled', _ERROR, consumers.doubled, _BOTH, _HYPERVISORS),
-    Check('held-elsewhere', _ERROR, elsewhere.held_elsewhere, _BOTH, _HYPERVISORS),
-    Check('left-by-evacuation', _WARNING, consumers.left_by_evacuation, _BOTH, _HYPERVISORS),
-    Check('left-by-shelving', _ERROR, consumers.left_by_shelving, _SERVERS),
-    Check('left-by-migration', _WARNING, consumers.left_by_migration, _MIGRATIONS, _HOSTS),
-    Check('on-several-trees', _WARNING, consumers.on_several_trees),
-    Check('in-migration', _INFO, consumers.in_migration, ('migrations',)),
-    Check('consumer-incomplete', _WARNING, consumers.consumer_incomplete),
-    Check('consumer-untyped', _INFO, consumers.consumer_untyped),
-    Check('without-allocations', _ERROR, servers.without_allocations, _SERVERS),
-    Check('wrong-host', _ERROR, servers.wrong_host, _SERVERS),
-    Check('wrong-amount', _ERROR, servers.wrong_amount, _SERVERS),
-    Check('foreign-owner', _WARNING, servers.foreign_owner, _SERVERS),
-    Check('class-without-flavor', _INFO, server_flavors.class_without_flavor, (*_SERVERS, 'ports')),
-    Check('trait-mismatch', _INFO, server_flavors.trait_mismatch, _SERVERS),
-    Check('port-resources', _ERROR, neutron.port_resources, ('ports',), _BOTH),
-    Check('agent-bandwidth', _ERROR, neutron.agent_bandwidth, ('agents',)),
-    Check('agent-gone', _WARNING, neutron.agent_gone, ('agents',)),
-    Check('segment-addresses', _ERROR, neutron.segment_addresses, ('subnets',)),
-    Check('doubled-host', _ERROR, providers.doubled_host),
-    Check('twin', _ERROR, identities.twin, ('hypervisors',), ('services', 'servers')),
-    Check('renamed', _ERROR, identities.renamed, ('hypervisors',), ('services', 'servers')),
-    Check('provider-without-host', _WARNING, unmatched.provider_without_host, _NODES, ('nodes',)),
-    Check('host-without-provider', _ERROR, unmatched.host_without_provider, _NODES),
-    Check('disabled-mismatch', _WARNING, hosts.disabled_mismatch, ('services',), ('hypervisors',)),
-    Check('inventory-drift', _ERROR, hosts.inventory_drift, ('hypervisors',)),
-    Check('ironic-node', _ERROR, baremetal.ironic_node, ('nodes',), _BOTH),
-    Check('flavor-unplaceable', _WARNING, flavors.flavor_unplaceable, ('flavors',)),
-    Check('limit-missing', _ERROR, flavors.limit_missing, ('limits',), ('flavors',)),
-    Check('ratio-differs', _WARNING, ratios.ratio_differs),
-    Check('sharing-without-aggregate', _WARNING, providers.sharing_without_aggregate),
-    Check('sharing-alone', _WARNING, providers.sharing_alone),
-    Check('aggregate-of-one', _INFO, providers.aggregate_of_one),
-    Check('misnamed-child', _WARNING, providers.misnamed_child),
-    Check('burned-device', _WARNING, inventories.burned_device),
-    Check('doubled-device', _ERROR, inventories.doubled_device),
-    Check('wide-tree', _WARNING, providers.wide_tree, (), ('flavors',)),
-    Check('owner-missing', _WARNING, providers.owner_missing),
+    Check('over-capacity', _ERROR, inventories.find_usage_above_capacity),
+    Check('unlisted-usage', _ERROR, inventories.find_unlisted_usage, compares_moments=True),
+    Check('broken-units', _ERROR, inventories.find_broken_units),
+    Check('reserved-above-total', _ERROR, inventories.find_reserved_above_total),
+    Check('ratio-without-room', _ERROR, inventories.find_ratios_without_room),
+    Check('orphan', _ERROR, consumers.find_orphans, _SERVERS, ('migrations', 'nodes')),
+    Check('doubled', _ERROR, consumers.find_doubled_servers, _BOTH, _HYPERVISORS),
+    Check('held-elsewhere', _ERROR, elsewhere.find_amounts_held_elsewhere, _BOTH, _HYPERVISORS),
+    Check('left-by-evacuation', _WARNING, consumers.find_left_by_evacuation, _BOTH, _HYPERVISORS),
+    Check('left-by-shelving', _ERROR, consumers.find_left_by_shelving, _SERVERS),
+    Check('left-by-migration', _WARNING, consumers.find_left_by_migration, _MIGRATIONS, _HOSTS),
+    Check('on-several-trees', _WARNING, consumers.find_consumers_on_several_trees),
+    Check('in-migration', _INFO, consumers.find_servers_in_migration, ('migrations',)),
+    Check('consumer-incomplete', _WARNING, consumers.find_incomplete_consumers),
+    Check('consumer-untyped', _INFO, consumers.find_untyped_consumers),
+    Check('without-allocations', _ERROR, servers.find_servers_without_allocations, _SERVERS),
+    Check('wrong-host', _ERROR, servers.find_wrong_hosts, _SERVERS),
+    Check('wrong-amount', _ERROR, servers.find_wrong_amounts, _SERVERS),
+    Check('foreign-owner', _WARNING, servers.find_foreign_owners, _SERVERS),
+    Check('class-without-flavor', _INFO, server_flavors.find_classes_without_flavor, _PORTS),
+    Check('trait-mismatch', _INFO, server_flavors.find_trait_mismatches, _SERVERS),
+    Check('port-resources', _ERROR, neutron.find_missing_port_resources, ('ports',), _BOTH),
+    Check('agent-bandwidth', _ERROR, neutron.find_bandwidth_differences, ('agents',)),
+    Check('agent-gone', _WARNING, neutron.find_providers_without_agent, ('agents',)),
+    Check('segment-addresses', _ERROR, neutron.find_address_differences, ('subnets',)),
+    Check('doubled-host', _ERROR, providers.find_doubled_hosts),
+    Check('twin', _ERROR, identities.find_twins, _HYPERVISORS, _NAMING),
+    Check('renamed', _ERROR, identities.find_renamed_hosts, _HYPERVISORS, _NAMING),
+    Check('provider-without-host', _WARNING, unmatched.find_unmatched_providers, _NODES, _IRONIC),
+    Check('host-without-provider', _ERROR, unmatched.find_unmatched_hosts, _NODES),
+    Check('disabled-mismatch', _WARNING, hosts.find_disabled_mismatches, _SERVICES, _HYPERVISORS),
+    Check('inventory-drift', _ERROR, hosts.find_inventory_drift, ('hypervisors',)),
+    Check('ironic-node', _ERROR, baremetal.find_node_faults, ('nodes',), _BOTH),
+    Check('flavor-unplaceable', _WARNING, flavors.find_unplaceable_flavors, ('flavors',)),
+    Check('limit-missing', _ERROR, flavors.find_missing_limits, ('limits',), ('flavors',)),
+    Check('ratio-differs', _WARNING, ratios.find_ratio_differences),
+    Check('sharing-without-aggregate', _WARNING, providers.find_sharing_without_aggregate),
+    Check('sharing-alone', _WARNING, providers.find_lone_sharing_providers),
+    Check('aggregate-of-one', _INFO, providers.find_aggregates_of_one),
+    Check('misnamed-child', _WARNING, providers.find_misnamed_children),
+    Check('burned-device', _WARNING, inventories.find_burned_devices),
+    Check('doubled-device', _ERROR, inventories.find_doubled_devices),
+    Check('wide-tree', _WARNING, providers.find_wide_trees, (), ('flavors',)),
+    Check('owner-missing', _WARNING, providers.find_missing_owners),
 )  # fmt: skip
 
 
@@ -110,8 +111,8 @@ class Audit(NamedTuple):
 
     @property
     def has_suspects(self) -> bool:
-        """Return True if a comparison of answers from different moments found something."""
-        compared = {check.id for check in CHECKS if _is_of_moments(check)}
+        """Return True if a check that compares answers of different moments has a finding."""
+        compared = {check.id for check in CHECKS if _compares_moments(check)}
         return any(f.kind in compared for f in self.findings)
 
 
@@ -134,10 +135,10 @@ def audit(
     """
     findings, passed_over, left_out = [], {}, {}
     for check in (check for check in CHECKS if check.id not in ignored):
-        confirmed, lacking = _confirmed(check, cloud, earlier)
+        confirmed, lacking = _confirm_findings(check, cloud, earlier)
         if lacking:
             left_out[check.id] = lacking
-        for finding in _chosen(confirmed, set(roots), subjects):
+        for finding in _select_findings(confirmed, set(roots), subjects):
             if finding.passed_over:
                 passed_over[finding.subject] = finding.passed_over
             else:
@@ -145,21 +146,22 @@ def audit(
     return Audit(findings, passed_over, left_out)
 
 
-def _chosen(
+def _select_findings(
     findings: Iterable[Finding], roots: Set[str], subjects: Collection[str]
 ) -> Iterator[Finding]:
-    """Return the findings that concern some trees, and some subjects; none: all."""
+    """Yield the findings that concern some trees and some subjects; empty sets allow all."""
     for finding in findings:
         is_of_trees = not roots or not roots.isdisjoint(finding.roots)
         if is_of_trees and (not subjects or finding.subject in subjects):
             yield finding
 
 
-def _is_of_moments(check: Check) -> bool:
-    return bool(check.needs or check.also or check.is_of_moments)
+def _compares_moments(check: Check) -> bool:
+    """Return True if a check compares answers that were read at different moments."""
+    return bool(check.needs or check.also or check.compares_moments)
 
 
-def _confirmed(
+def _confirm_findings(
     check: Check, cloud: Cloud, earlier: Cloud | None
 ) -> tuple[list[Finding], tuple[str, ...]]:
     """Return the findings of a check that are in each reading, and what the check lacked.
@@ -170,14 +172,15 @@ def _confirmed(
     needs = () if check.id == 'orphan' and cloud.answers.gone else check.needs
     if missing := tuple(name for name in needs if not cloud.answers.has(name)):
         return [], missing
-    findings, lacking = _found(check, cloud)
-    if earlier is None or not _is_of_moments(check):
+    findings, lacking = _run_check(check, cloud)
+    if earlier is None or not _compares_moments(check):
         return findings, lacking
-    suspects = {finding.subject for finding in _found(check, earlier)[0]}
+    suspects = {finding.subject for finding in _run_check(check, earlier)[0]}
     return [finding for finding in findings if finding.subject in suspects], lacking
 
 
-def _found(check: Check, cloud: Cloud) -> tuple[list[Finding], tuple[str, ...]]:
+def _run_check(check: Check, cloud: Cloud) -> tuple[list[Finding], tuple[str, ...]]:
+    """Return the findings of a check, and the lists or fields that it lacked."""
     findings: list[Finding] = []
     try:
         findings.extend(check.find(cloud))

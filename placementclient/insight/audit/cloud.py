@@ -13,7 +13,7 @@ from typing import NamedTuple
 import os_resource_classes
 
 from placementclient.insight import healing
-from placementclient.insight.evidence import NEVER, Evidence, Records, Verdict, is_of_nova
+from placementclient.insight.evidence import NEVER, Evidence, Records, Verdict, is_nova_class
 from placementclient.model.consumers import Allocations, Consumer, Resources
 from placementclient.model.findings import Finding
 from placementclient.model.network import NetworkAgent, Port
@@ -41,7 +41,7 @@ make_finding = partial(Finding, '')
 
 
 class MissingFields(Exception):
-    """A check has to be left out: lists are missing, or fields of their records."""
+    """A check cannot run, as lists of other services are missing, or fields of their records."""
 
 
 class Answers(NamedTuple):
@@ -82,7 +82,7 @@ class Answers(NamedTuple):
 
 
 class Cloud:
-    """A Placement, its trees, and its consumers as servers and migrations.
+    """The snapshot of a Placement with the lists of other services, as the checks read them.
 
     :param unsettled: the UUIDs of servers that have changed since the snapshot, or just before
     :ivar servers: those that are not deleted, by UUID; empty if they are not known
@@ -107,16 +107,16 @@ class Cloud:
             self.migrations_of[migration.server_uuid].append(migration)
         self._roots_by_short = defaultdict[str, list[str]](list)
         for uuid in self.topology.trees:
-            self._roots_by_short[self.name(uuid).partition('.')[0]].append(uuid)
+            self._roots_by_short[self.provider_name(uuid).partition('.')[0]].append(uuid)
 
     @cached_property
     def hosts_of_cells_down(self) -> list[str]:
-        """Return the names of the hosts whose cells do not answer, so that no list has them."""
+        """The names of the hosts in cells that do not answer, so that no list has them."""
         return hosts_of_cells_down(self.answers.services or ())
 
     @cached_property
     def records(self) -> Records:
-        """The records that prove something, beside those of servers."""
+        """The records that decide, beside those of servers, which allocations may be freed."""
         answers = self.answers
         return Records(
             answers.migrations, answers.hypervisors, answers.gone, answers.ignored, answers.nodes
@@ -124,19 +124,21 @@ class Cloud:
 
     @cached_property
     def evidence(self) -> Evidence:
+        """The judge of the allocations that may be freed."""
         return Evidence(self.topology, self.records, is_presumed=self.answers.is_nova_asked)
 
     @cached_property
     def classes(self) -> set[str]:
-        """The classes that servers of Nova have, as far as flavors and nodes are known."""
+        """The resource classes that servers of Nova hold: by flavors, by nodes, and Nova's own."""
         flavors = [*(self.answers.flavors or ()), *(s.flavor for s in self.servers.values())]
         keys = {key for flavor in flavors if flavor for key in flavor.extra_specs}
-        nodes = (node.resource_class or '' for node in self.answers.nodes or ())
-        used = (name for state in self.states() for name in state.inventories)
+        requested = {key.partition(':')[2] for key in keys if key.startswith('resources')}
+        nodes = filter(None, (node.resource_class for node in self.answers.nodes or ()))
+        reported = {name for state in self.list_providers() for name in state.inventories}
         return {
-            *(key.partition(':')[2] for key in keys if key.startswith('resources')),
-            *map(os_resource_classes.normalize_name, filter(None, nodes)),
-            *(name for name in used if is_of_nova(name)),
+            *requested,
+            *map(os_resource_classes.normalize_name, nodes),
+            *filter(is_nova_class, reported),
         }
 
     @property
@@ -145,8 +147,8 @@ class Cloud:
         migrations = self.answers.migrations
         return migrations is not None and (not migrations or any(m.uuid for m in migrations))
 
-    def subjects(self) -> set[str]:
-        """Return all possible subjects of a finding: names of providers, UUIDs of consumers, …"""
+    def list_subjects(self) -> set[str]:
+        """Return all names and UUIDs that can be the subject of a finding."""
         states = self.snapshot.providers.values()
         return {
             *(state.name for state in states),
@@ -157,11 +159,11 @@ class Cloud:
             *(name for state in states for name in state.inventories),
         }
 
-    def states(self) -> Iterator[ProviderState]:
+    def list_providers(self) -> Iterator[ProviderState]:
         """Return all providers, tree by tree."""
         return chain.from_iterable(self.topology.trees.values())
 
-    def finding(
+    def make_finding(
         self,
         state: ProviderState,
         facts: Mapping[str, object],
@@ -169,27 +171,28 @@ class Cloud:
         reason: str = '',
         passed_over: str = '',
     ) -> Finding:
-        """Return a finding about a provider and its tree."""
+        """Return a finding about a provider, which concerns the tree of its root."""
         root = state.provider.root_uuid
         return make_finding(state.name, facts, (root,), remedy, reason, passed_over)
 
-    def name(self, provider_uuid: str) -> str:
+    def provider_name(self, provider_uuid: str) -> str:
+        """Return the name of a provider."""
         return self.snapshot.providers[provider_uuid].name
 
-    def named_amounts(self, allocations: Allocations) -> dict[str, dict[str, int]]:
-        """Return allocations by the names of their providers."""
+    def name_amounts(self, allocations: Allocations) -> dict[str, dict[str, int]]:
+        """Return allocations with the names of the providers in place of their UUIDs."""
         return {
-            self.name(uuid) if uuid in self.snapshot.providers else uuid: dict(resources)
+            self.provider_name(uuid) if uuid in self.snapshot.providers else uuid: dict(resources)
             for uuid, resources in sorted(allocations.items())
         }
 
-    def roots_of(self, consumer: Consumer) -> tuple[str, ...]:
-        """Return the roots of all trees with allocations of a consumer, shared ones included."""
+    def find_roots(self, consumer: Consumer) -> tuple[str, ...]:
+        """Return the UUIDs of the roots of all trees with allocations of a consumer."""
         states = filter(None, map(self.snapshot.providers.get, consumer.allocations))
         return tuple(sorted({state.provider.root_uuid for state in states}))
 
-    def hosts_of(self, consumer: Consumer) -> dict[str, list[str]]:
-        """Return the usage of a consumer in each tree, without shared providers: by root."""
+    def find_hosts(self, consumer: Consumer) -> dict[str, list[str]]:
+        """Return the providers of a consumer's allocations, by root, without sharing providers."""
         hosts: dict[str, list[str]] = {}
         for uuid in sorted(consumer.allocations):
             state = self.snapshot.providers.get(uuid)
@@ -198,28 +201,30 @@ class Cloud:
         return hosts
 
     @cached_property
-    def unlisted(self) -> list[tuple[ProviderState, Resources]]:
-        """Return the usage of providers that no consumer accounts for."""
-        pairs = ((state, self.snapshot.unlisted(state.uuid)) for state in self.states())
+    def unlisted_usage(self) -> list[tuple[ProviderState, Resources]]:
+        """The providers with usage that no consumer accounts for, each with that usage."""
+        pairs = ((state, self.snapshot.unlisted(state.uuid)) for state in self.list_providers())
         return [(state, usage) for state, usage in pairs if usage]
 
     @cached_property
-    def cases(self) -> Mapping[str, list[Case]]:
-        """The consumers with a fault, by the check that finds it, in the order of UUIDs."""
-        cases = defaultdict[str, list[Case]](list)
+    def faulty_consumers(self) -> Mapping[str, list[AuditedConsumer]]:
+        """The consumers with a fault, by the ID of the check that reports it, in order of UUIDs."""
+        faulty = defaultdict[str, list[AuditedConsumer]](list)
         for _, consumer in sorted(self.snapshot.consumers.items()):
-            case = Case(self, consumer)
-            for check in _situations(case):
-                cases[check].append(case)
-        return cases
+            audited = AuditedConsumer(self, consumer)
+            for check in _find_checks(audited):
+                faulty[check].append(audited)
+        return faulty
 
     @cached_property
     def heals(self) -> Mapping[str, list[healing.Heal]]:
-        """The servers that lack allocations, their owner or port resources, by that kind."""
+        """The servers with a lack in Placement, by its kind: :attr:`healing.Heal.lacks`."""
         heals = defaultdict[str, list[healing.Heal]](list)
         detailed = [server for server in self.servers.values() if server.is_detailed]
         shared = names_of_several_hosts(self.answers.hypervisors or ())
-        for heal in healing.heals(self.snapshot, detailed, self.migrating, shared_names=shared):
+        for heal in healing.find_heals(
+            self.snapshot, detailed, self.migrating, shared_names=shared
+        ):
             heals[heal.lacks].append(heal)
         return heals
 
@@ -229,30 +234,34 @@ class Cloud:
         heals = self.heals['allocations']
         return {heal.server.uuid: heal for heal in heals if heal.state == healing.UNKNOWN}
 
-    def host_roots(self, names: Sequence[str]) -> list[str]:
-        """Return the roots of all trees with one of a host's names; see :meth:`named`."""
+    def find_host_roots(self, names: Sequence[str]) -> list[str]:
+        """Return the UUIDs of the roots with one of a host's names: :meth:`select_named_roots`."""
         shorts = dict.fromkeys(name.partition('.')[0] for name in names)
-        return self.named([u for s in shorts for u in self._roots_by_short.get(s, ())], names)
+        return self.select_named_roots(
+            [u for s in shorts for u in self._roots_by_short.get(s, ())], names
+        )
 
-    def passed_over(self, consumer_uuid: str) -> str:
-        """Return the reason to skip a server at this moment, or an empty string."""
+    def find_skip_reason(self, consumer_uuid: str) -> str:
+        """Return the reason not to judge a server at this moment; empty if there is none."""
         if consumer_uuid in self._unsettled:
             return CHANGED
         server = self.servers.get(consumer_uuid)
-        return healing.under_way(server, self.migrating) if server else ''
+        return healing.find_movement(server, self.migrating) if server else ''
 
-    def named(self, root_uuids: Sequence[str], names: Sequence[str]) -> list[str]:
+    def select_named_roots(self, root_uuids: Sequence[str], names: Sequence[str]) -> list[str]:
         """Return the roots that a host's names fit: those with an exact name, or all similar."""
-        exact = [uuid for uuid in root_uuids if self.name(uuid) in names]
+        exact = [uuid for uuid in root_uuids if self.provider_name(uuid) in names]
         return exact or [
-            uuid for uuid in root_uuids if any(same_host(self.name(uuid), name) for name in names)
+            uuid
+            for uuid in root_uuids
+            if any(same_host(self.provider_name(uuid), name) for name in names)
         ]
 
 
-class Case:
-    """A consumer: a server with its migrations, or a migration.
+class AuditedConsumer:
+    """A consumer as Nova knows it: a server with its migrations, or a migration.
 
-    :ivar hosts: the providers that it uses, without shared ones, by the root of each host
+    :ivar hosts: the providers of its allocations, by root, without sharing providers
     """
 
     def __init__(self, cloud: Cloud, consumer: Consumer) -> None:
@@ -260,30 +269,33 @@ class Case:
         self.server = cloud.servers.get(consumer.uuid)
         self.migration = cloud.migration_of_consumer.get(consumer.uuid)
         self.migrations = cloud.migrations_of.get(consumer.uuid, [])
-        self.hosts = cloud.hosts_of(consumer)
+        self.hosts = cloud.find_hosts(consumer)
 
     @property
-    def elsewhere(self) -> list[str]:
-        """The roots that are not the server's host, if one of them is its host."""
-        home = self.cloud.named(list(self.hosts), self.server.hosts if self.server else ())
+    def other_hosts(self) -> list[str]:
+        """The roots beside that of the host that Nova names; empty if none is that host's."""
+        home = self.cloud.select_named_roots(
+            list(self.hosts), self.server.hosts if self.server else ()
+        )
         return [root for root in self.hosts if root not in home] if len(home) == 1 else []
 
-    def root_of(self, provider_uuid: str) -> str:
+    def find_root(self, provider_uuid: str) -> str:
+        """Return the UUID of the root of a provider."""
         return self.cloud.snapshot.providers[provider_uuid].provider.root_uuid
 
-    def came_from(self, root_uuid: str) -> bool:
+    def was_evacuated_from(self, root_uuid: str) -> bool:
         """Return True if the server was evacuated from a host, and the evacuation is over."""
         return any(
             m.type == 'evacuation'
             and m.is_over
             and not m.has_failed
-            and self.cloud.named([root_uuid], m.sources)
+            and self.cloud.select_named_roots([root_uuid], m.sources)
             for m in self.migrations
         )
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Return what may be freed of it, as far as its allocations have not changed since."""
+        """The allocations that may be freed, if none has changed since the snapshot."""
         server = self.migration.server_uuid if self.migration else self.consumer.uuid
         holding = self.cloud.snapshot.consumers.get(server)
         record = (self.cloud.answers.servers or {}).get(server)
@@ -304,48 +316,57 @@ class Case:
         return is_unknown and not self.classes.isdisjoint(cloud.classes)
 
     @property
-    def passed_over(self) -> str:
-        """The reason to skip a server at this moment, or an empty string."""
+    def skip_reason(self) -> str:
+        """The reason not to judge the server at this moment; empty if there is none."""
         return self.verdict.reason if self.server and self.verdict.is_under_way else ''
 
     @property
     def classes(self) -> set[str]:
+        """The resource classes of its allocations."""
         return {name for held in self.consumer.allocations.values() for name in held}
 
 
-def _situations(case: Case) -> Iterator[str]:
-    """Return the checks that find a consumer; none if nothing is odd, or not known to be."""
-    cloud = case.cloud
-    if case.migration is not None:
-        if case.migration.is_over:
+def _find_checks(audited: AuditedConsumer) -> Iterator[str]:
+    """Yield the IDs of the checks that report a consumer; none without a known fault."""
+    cloud = audited.cloud
+    if audited.migration is not None:
+        if audited.migration.is_over:
             yield 'left-by-migration'
-    elif case.consumer.uuid in cloud.answers.ignored:
+    elif audited.consumer.uuid in cloud.answers.ignored:
         return
-    elif case.is_orphan:
+    elif audited.is_orphan:
         yield 'orphan'
-    elif case.server and case.server.is_offloaded:
+    elif audited.server and audited.server.is_offloaded:
         yield 'left-by-shelving'
-    elif len(case.hosts) > 1 and any(not migration.is_over for migration in case.migrations):
+    elif len(audited.hosts) > 1 and any(not migration.is_over for migration in audited.migrations):
         yield 'in-migration'
     elif cloud.answers.has('servers') and cloud.answers.has('migrations'):
-        if case.server:
-            yield from _situations_of_server(case)
-    elif len(case.hosts) > 1:
+        if audited.server:
+            yield from _find_server_checks(audited)
+    elif len(audited.hosts) > 1:
         yield 'on-several-trees'
 
 
-def _situations_of_server(case: Case) -> Iterator[str]:
-    roots = list(case.hosts)
-    if len(roots) == 1 and case.consumer.allocations.keys() <= case.cloud.evidence.serving(
-        roots[0]
-    ):
-        return  # all is on one host
-    verdict = case.verdict
+def _find_server_checks(audited: AuditedConsumer) -> Iterator[str]:
+    """Yield the IDs of the checks that report a server that is not migrating."""
+    if _is_on_one_host(audited):
+        return
+    verdict = audited.verdict
     superfluous = (*verdict.freed, *verdict.unproved)
     if verdict.held:
         yield 'held-elsewhere'
-    elif not superfluous and len(case.hosts) > 1:
-        superfluous = tuple(case.elsewhere) or tuple(case.hosts)
+    elif not superfluous and len(audited.hosts) > 1:
+        superfluous = tuple(audited.other_hosts or audited.hosts)
     if superfluous:
-        is_evacuated = all(map(case.came_from, map(case.root_of, superfluous)))
+        sources = map(audited.find_root, superfluous)
+        is_evacuated = all(map(audited.was_evacuated_from, sources))
         yield 'left-by-evacuation' if is_evacuated else 'doubled'
+
+
+def _is_on_one_host(audited: AuditedConsumer) -> bool:
+    """Return True if all allocations are on one host and the pools that serve it."""
+    if len(audited.hosts) != 1:
+        return False
+    [root] = audited.hosts
+    serving = audited.cloud.evidence.find_serving(root)
+    return audited.consumer.allocations.keys() <= serving

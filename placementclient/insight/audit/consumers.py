@@ -4,8 +4,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from placementclient.insight.audit.cloud import Case, Cloud, MissingFields, make_finding
-from placementclient.insight.evidence import advised
+from placementclient.insight.audit.cloud import AuditedConsumer, Cloud, MissingFields, make_finding
+from placementclient.insight.evidence import explain_verdict
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.nova import INSTANCE
@@ -22,64 +22,66 @@ PLACEHOLDER = '00000000-0000-0000-0000-000000000000'
 _UNTYPED = 'the service that owns the consumer sets its type with the next write'
 
 
-def orphan(cloud: Cloud) -> Iterator[Finding]:
-    """A leaked allocation: Nova knows neither a server nor a migration of the consumer's UUID."""
-    for case in cloud.cases['orphan']:
-        is_known = case.consumer.uuid in cloud.deleted or case.consumer.uuid in cloud.answers.gone
+def find_orphans(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the consumers of leaked allocations: Nova has no server or migration with the UUID."""
+    for audited in cloud.faulty_consumers['orphan']:
+        is_known = (
+            audited.consumer.uuid in cloud.deleted or audited.consumer.uuid in cloud.answers.gone
+        )
         if is_known or cloud.has_migration_uuids:
-            yield _finding(case, 'orphan')
+            yield _make_finding(audited, 'orphan')
     if not cloud.answers.has('migrations'):
         raise MissingFields('migrations')
     if not cloud.has_migration_uuids:
         raise MissingFields(_NO_UUIDS)
 
 
-def left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
-    """A server is shelved and on no host, and still has allocations on a host."""
-    yield from _findings(cloud, 'left-by-shelving')
+def find_left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the servers that are shelved and on no host, and still have allocations on a host."""
+    yield from _make_findings(cloud, 'left-by-shelving')
 
 
-def left_by_migration(cloud: Cloud) -> Iterator[Finding]:
-    """A migration is over, and its consumer still has the allocations of its server on a host."""
-    yield from _findings(cloud, 'left-by-migration')
+def find_left_by_migration(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the migrations that are over and whose consumers still have allocations on a host."""
+    yield from _make_findings(cloud, 'left-by-migration')
 
 
-def in_migration(cloud: Cloud) -> Iterator[Finding]:
-    """A server has allocations on several hosts while one of its migrations is under way."""
-    for case in cloud.cases['in-migration']:
-        reason = f'it ends with the migration: {_LOOK.format(case.consumer.uuid)}'
-        yield unsafe(case, reason)
+def find_servers_in_migration(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the servers with allocations on several hosts and a migration in progress."""
+    for audited in cloud.faulty_consumers['in-migration']:
+        reason = f'it ends with the migration: {_LOOK.format(audited.consumer.uuid)}'
+        yield make_unsafe_finding(audited, reason)
 
 
-def left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
-    """A server still has its allocations on the host that it was evacuated from."""
-    yield from _findings(cloud, 'left-by-evacuation')
+def find_left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the servers that still have allocations on the host that they were evacuated from."""
+    yield from _make_findings(cloud, 'left-by-evacuation')
 
 
-def doubled(cloud: Cloud) -> Iterator[Finding]:
-    """A server has allocations on several hosts, and no migration explains it."""
-    yield from _findings(cloud, 'doubled')
+def find_doubled_servers(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the servers with allocations on several hosts that no migration explains."""
+    yield from _make_findings(cloud, 'doubled')
 
 
-def on_several_trees(cloud: Cloud) -> Iterator[Finding]:
-    """A consumer has allocations on several hosts, and the reason is not known."""
-    for case in cloud.cases['on-several-trees']:
+def find_consumers_on_several_trees(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the consumers with allocations on several hosts, if the lists do not say why."""
+    for audited in cloud.faulty_consumers['on-several-trees']:
         reason = (
-            f'it is not known why: {_LOOK.format(case.consumer.uuid)}, and audit again with the '
+            f'it is not known why: {_LOOK.format(audited.consumer.uuid)}, and audit again with the '
             'lists of servers and migrations'
         )
-        yield unsafe(case, reason)
+        yield make_unsafe_finding(audited, reason)
 
 
-def is_incomplete(consumer: Consumer) -> bool:
-    """Return True if a consumer's project or user is a placeholder."""
+def has_placeholder_owner(consumer: Consumer) -> bool:
+    """Return True if the project or the user of a consumer is Placement's placeholder."""
     return PLACEHOLDER in (consumer.project_id, consumer.user_id)
 
 
-def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
-    """A consumer belongs to Placement's placeholder project or user."""
+def find_incomplete_consumers(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the consumers of Placement's placeholder project or user."""
     for uuid, consumer in sorted(cloud.snapshot.consumers.items()):
-        if not is_incomplete(consumer):
+        if not has_placeholder_owner(consumer):
             continue
         # Heal asks Nova for the server itself.
         may_be_server = uuid in cloud.servers or not cloud.answers.has('servers')
@@ -87,55 +89,58 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Finding]:
         yield make_finding(
             uuid,
             {'project_id': consumer.project_id, 'user_id': consumer.user_id},
-            cloud.roots_of(consumer),
+            cloud.find_roots(consumer),
             HealServer(uuid) if is_server else None,
             '' if is_server else 'it is no server of Nova, and its owner is not known',
-            cloud.passed_over(uuid),
+            cloud.find_skip_reason(uuid),
         )
 
 
-def consumer_untyped(cloud: Cloud) -> Iterator[Finding]:
-    """A consumer has no type, while most of the others have one."""
+def find_untyped_consumers(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the consumers without a type, if most consumers have one."""
     every = cloud.snapshot.consumers
     untyped = [consumer for _, consumer in sorted(every.items()) if consumer.type is None]
     if 2 * len(untyped) < len(every):
         counts = {'typed': len(every) - len(untyped), 'of': len(every)}
         for consumer in untyped:
-            roots = cloud.roots_of(consumer)
+            roots = cloud.find_roots(consumer)
             yield make_finding(consumer.uuid, {'type': None, **counts}, roots, None, _UNTYPED)
 
 
-def _findings(cloud: Cloud, kind: str) -> Iterator[Finding]:
-    for case in cloud.cases[kind]:
-        yield _finding(case, kind)
+def _make_findings(cloud: Cloud, kind: str) -> Iterator[Finding]:
+    """Yield a finding for each consumer with a fault of a kind, which is the ID of a check."""
+    for audited in cloud.faulty_consumers[kind]:
+        yield _make_finding(audited, kind)
 
 
-def _finding(case: Case, kind: str) -> Finding:
-    """Return the finding about a consumer, with what may be freed of it."""
-    verdict, consumer = case.verdict, case.consumer
+def _make_finding(audited: AuditedConsumer, kind: str) -> Finding:
+    """Return the finding about a consumer, with the allocations that may be freed as its remedy."""
+    verdict, consumer = audited.verdict, audited.consumer
     remedy, reason = None, ''
     if verdict.freed:
         remedy = FreeAllocations(consumer, verdict.freed)
     else:
-        is_asked = case.cloud.answers.is_nova_asked
-        reason = advised(verdict, consumer.uuid, kind, is_asked=is_asked)
-    return replace(unsafe(case, reason), remedy=remedy, passed_over=case.passed_over)
+        is_asked = audited.cloud.answers.is_nova_asked
+        reason = explain_verdict(verdict, consumer.uuid, kind, is_asked=is_asked)
+    return replace(
+        make_unsafe_finding(audited, reason), remedy=remedy, passed_over=audited.skip_reason
+    )
 
 
-def unsafe(case: Case, reason: str, **more: object) -> Finding:
-    """Return the finding about a consumer that keeps what it holds, for a reason.
+def make_unsafe_finding(audited: AuditedConsumer, reason: str, **more: object) -> Finding:
+    """Return the finding about a consumer whose allocations are not freed, for a reason.
 
-    :param more: facts
+    :param more: further facts of the finding
     """
-    cloud, consumer = case.cloud, case.consumer
+    cloud, consumer = audited.cloud, audited.consumer
     facts: dict[str, object] = {
         'type': consumer.type,
-        'holds': cloud.named_amounts(consumer.allocations),
+        'holds': cloud.name_amounts(consumer.allocations),
     }
-    if case.server and case.server.hosts:
-        facts['host'] = case.server.hosts[0]
-    if involved := [case.migration] if case.migration else case.migrations:
+    if audited.server and audited.server.hosts:
+        facts['host'] = audited.server.hosts[0]
+    if involved := [audited.migration] if audited.migration else audited.migrations:
         facts['migrations'] = [
             {'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved
         ]
-    return make_finding(consumer.uuid, facts | more, cloud.roots_of(consumer), None, reason)
+    return make_finding(consumer.uuid, facts | more, cloud.find_roots(consumer), None, reason)

@@ -8,10 +8,10 @@ from itertools import chain
 from msgspec.structs import replace
 
 from placementclient.insight.audit.cloud import Cloud, make_finding
-from placementclient.insight.candidates.conflicts import minimized
-from placementclient.insight.candidates.matching import Matcher, ProviderIndex, snapshot_index
-from placementclient.insight.candidates.requirements import requirements
-from placementclient.insight.unknown_names import Names, absent, sentence
+from placementclient.insight.candidates.conflicts import minimize_conflict
+from placementclient.insight.candidates.matching import Matcher, ProviderIndex, index_snapshot
+from placementclient.insight.candidates.requirements import list_requirements
+from placementclient.insight.unknown_names import Names, describe_absent_name, find_absent
 from placementclient.model.findings import Finding
 from placementclient.model.nova import INSTANCE
 from placementclient.model.requests import CandidateRequest
@@ -41,19 +41,20 @@ _REGISTER = (
 )
 
 
-def flavor_unplaceable(cloud: Cloud) -> Iterator[Finding]:
-    """A flavor asks for something that no host can ever give."""
+def find_unplaceable_flavors(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the flavors whose servers fit on no host, even on an empty one."""
     if not cloud.answers.flavors:
         return
-    names, hosts = Names.from_snapshot(cloud.snapshot), _empty_hosts(cloud.topology)
+    names, hosts = Names.from_snapshot(cloud.snapshot), _build_empty_hosts(cloud.topology)
     for flavor in cloud.answers.flavors:
-        if facts := _facts(hosts, names, flavor, cloud.answers.scheduling):
+        if facts := _describe_fault(hosts, names, flavor, cloud.answers.scheduling):
             yield make_finding(flavor.name, facts, reason=_CHANGE)
 
 
-def _facts(
+def _describe_fault(
     hosts: Sequence[ProviderIndex], names: Names, flavor: Flavor, scheduling: Scheduling
 ) -> dict[str, object]:
+    """Return the facts why no host can take a server of a flavor; empty if one can."""
     try:
         sent = scheduling.build_server_request(
             ServerRequest(flavor, from_volume=True), is_owned=False
@@ -64,23 +65,27 @@ def _facts(
         return {'ignored': list(sent.ignored)}
     if sent.impossible:
         return {'refused': sent.impossible}
-    facts = [_unmet(hosts, names, _lasting(request, names)) for request in sent.requests]
+    facts = [
+        _describe_unmet(hosts, names, _drop_passing_traits(request, names))
+        for request in sent.requests
+    ]
     return facts[0] if all(facts) else {}
 
 
-def _unmet(
+def _describe_unmet(
     hosts: Sequence[ProviderIndex], names: Names, request: CandidateRequest
 ) -> dict[str, object]:
+    """Return the facts why no tree has candidates of a request; empty if one has."""
     if not request.common.resources and not request.groups:
         return {}
-    if missing := [*map(sentence, absent(names, request))]:
+    if missing := [*map(describe_absent_name, find_absent(names, request))]:
         return {'nobody_has': missing}
-    together = _never_together(hosts, request)
+    together = _find_conflict(hosts, request)
     return {'never_on_one_host': together} if together else {}
 
 
-def _lasting(request: CandidateRequest, names: Names) -> CandidateRequest:
-    """Return a request without passing states of hosts and without traits of later Novas."""
+def _drop_passing_traits(request: CandidateRequest, names: Names) -> CandidateRequest:
+    """Return a request without forbidden traits of roots, and without traits of newer releases."""
     required, root = request.common.required, request.root_required
     if names.traits.isdisjoint(_TPM_MODELS):
         required = tuple(name for name in required if name not in _TPM_MODELS)
@@ -91,31 +96,31 @@ def _lasting(request: CandidateRequest, names: Names) -> CandidateRequest:
     )
 
 
-def _empty_hosts(topology: Topology) -> list[ProviderIndex]:
-    """Return the trees of a cloud, empty, one of each kind: first a few, then all."""
+def _build_empty_hosts(topology: Topology) -> list[ProviderIndex]:
+    """Return the trees without allocations, of equal ones only one: first some kinds, then all."""
     kinds = topology.number_kinds(has_usage=False)
     trees = {kinds[root]: tree for root, tree in topology.trees.items()}.values()
     shared = [tree for tree in trees if any(map(is_sharing, tree))]
     others = [tree for tree in trees if not any(map(is_sharing, tree))]
     return [
-        snapshot_index(Snapshot(map(_emptied, chain(*shared, *hosts)), ()))
+        index_snapshot(Snapshot(map(_empty_provider, chain(*shared, *hosts)), ()))
         for hosts in (others[:_FEW], others)
     ]
 
 
-def _never_together(hosts: Iterable[ProviderIndex], request: CandidateRequest) -> list[str]:
+def _find_conflict(hosts: Iterable[ProviderIndex], request: CandidateRequest) -> list[str]:
     """Return the fewest requirements that no tree meets together; none if one meets all."""
-    required = requirements(request)
+    required = list_requirements(request)
     for index in hosts:
         matcher = Matcher(index, required)
-        if matcher.possible(frozenset(required)):
+        if matcher.is_possible(frozenset(required)):
             return []
-    fewest = minimized(required, matcher.possible)
+    fewest = minimize_conflict(required, matcher.is_possible)
     return [str(need) for need in required if need in fewest]
 
 
-def _emptied(state: ProviderState) -> ProviderState:
-    """A provider without allocations that is not withdrawn by reserving all of it."""
+def _empty_provider(state: ProviderState) -> ProviderState:
+    """Return a provider without usage; nothing is reserved of what was reserved altogether."""
     inventories = {
         name: replace(inventory, reserved=0) if inventory.reserved >= inventory.total else inventory
         for name, inventory in state.inventories.items()
@@ -123,13 +128,17 @@ def _emptied(state: ProviderState) -> ProviderState:
     return replace(state, usages={}, inventories=inventories)
 
 
-def limit_missing(cloud: Cloud) -> Iterator[Finding]:
-    """A resource class is in use and has no registered limit in Keystone."""
+def find_missing_limits(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the resource classes in use that have no registered limit in Keystone."""
     limits = cloud.answers.limits
     if limits is None or not any(n == _SERVERS or n.startswith(_PREFIX) for n in limits):
         return
     flavors = cloud.answers.flavors
-    in_use = _allocated(cloud) if flavors is None else _requested(cloud.answers.scheduling, flavors)
+    in_use = (
+        _count_allocated_classes(cloud)
+        if flavors is None
+        else _find_requested_classes(cloud.answers.scheduling, flavors)
+    )
     needed = {_SERVERS: {}, **{f'{_PREFIX}{name}': why for name, why in in_use.items()}}
     for name, why in needed.items():
         if name not in limits:
@@ -137,8 +146,10 @@ def limit_missing(cloud: Cloud) -> Iterator[Finding]:
             yield make_finding(name, facts, reason=_REGISTER.format(name))
 
 
-def _requested(scheduling: Scheduling, flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:
-    """Return the classes that flavors ask for, with the names of these."""
+def _find_requested_classes(
+    scheduling: Scheduling, flavors: Iterable[Flavor]
+) -> dict[str, dict[str, object]]:
+    """Return the names of the flavors that request each resource class, by class."""
     asking = defaultdict[str, list[str]](list)
     for flavor, request in scheduling.build_accepted_requests(flavors):
         for name in server_request.sum_amounts(request):
@@ -146,8 +157,8 @@ def _requested(scheduling: Scheduling, flavors: Iterable[Flavor]) -> dict[str, d
     return {name: {'flavors': sorted(names)} for name, names in sorted(asking.items())}
 
 
-def _allocated(cloud: Cloud) -> dict[str, dict[str, object]]:
-    """Return the classes that servers hold and flavors decide, with the number of servers."""
+def _count_allocated_classes(cloud: Cloud) -> dict[str, dict[str, object]]:
+    """Return the number of servers that hold each class that only flavors request, by class."""
     allocated = Counter(
         name
         for consumer in cloud.snapshot.consumers.values()

@@ -22,14 +22,14 @@ _CAUSE = (
 _COMPARED = ('VCPU', 'MEMORY_MB', 'DISK_GB')
 
 
-def disabled_mismatch(cloud: Cloud) -> Iterator[Finding]:
-    """A nova-compute is disabled and its host lacks COMPUTE_STATUS_DISABLED, or the reverse."""
+def find_disabled_mismatches(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the hosts whose COMPUTE_STATUS_DISABLED contradicts the status of nova-compute."""
     nodes: dict[str | None, list[Hypervisor]] = {}
     for hypervisor in cloud.answers.hypervisors or ():
         nodes.setdefault(hypervisor.host, []).append(hypervisor)
     for service in cloud.answers.services or ():
         local = nodes.get(service.host, ())
-        for root in _roots(cloud, service, local) if service.is_up else ():
+        for root in _find_roots(cloud, service, local) if service.is_up else ():
             has_trait = DISABLED in root.traits
             if service.is_enabled is None or has_trait is not service.is_enabled:
                 continue
@@ -39,39 +39,42 @@ def disabled_mismatch(cloud: Cloud) -> Iterator[Finding]:
             status = 'enabled' if service.is_enabled else 'disabled'
             facts = {'host': service.host, 'service': status}
             facts['trait' if has_trait else 'missing'] = DISABLED
-            yield cloud.finding(root, facts, remedy, _LATER)
+            yield cloud.make_finding(root, facts, remedy, _LATER)
 
 
-def _roots(
+def _find_roots(
     cloud: Cloud, service: ComputeService, hypervisors: Sequence[Hypervisor]
 ) -> list[ProviderState]:
     """Return the roots of the compute nodes of a nova-compute: one, or many with Ironic."""
     if hypervisors:
-        return [root for hypervisor in hypervisors if (root := _root(cloud, hypervisor))]
-    return [cloud.snapshot.providers[uuid] for uuid in cloud.host_roots([service.host])]
+        return [root for hypervisor in hypervisors if (root := _find_root(cloud, hypervisor))]
+    return [cloud.snapshot.providers[uuid] for uuid in cloud.find_host_roots([service.host])]
 
 
-def _root(cloud: Cloud, hypervisor: Hypervisor) -> ProviderState | None:
-    """The root of a compute node: it has its UUID or else its name."""
+def _find_root(cloud: Cloud, hypervisor: Hypervisor) -> ProviderState | None:
+    """Return the root with the UUID of a hypervisor, or else with its name."""
     by_uuid = cloud.snapshot.providers.get(hypervisor.uuid or '')
     return by_uuid or cloud.snapshot.named(hypervisor.node)
 
 
-def inventory_drift(cloud: Cloud) -> Iterator[Finding]:
-    """The inventory of VCPU, MEMORY_MB or DISK_GB differs from the hypervisor's."""
+def find_inventory_drift(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the inventories of VCPU, MEMORY_MB or DISK_GB that differ from the hypervisor's."""
     hypervisors = cloud.answers.hypervisors or ()
     if hypervisors and not any(hypervisor.totals for hypervisor in hypervisors):
         raise MissingFields(
             'the hypervisors have no amounts: list them at compute API 2.87 or below'
         )
     for hypervisor in hypervisors:
-        root = _root(cloud, hypervisor)
+        root = _find_root(cloud, hypervisor)
         # Ironic's nodes have no such amounts.
         if root is not None and not hypervisor.is_of_ironic:
-            yield from _compared(cloud, hypervisor, root)
+            yield from _compare_inventories(cloud, hypervisor, root)
 
 
-def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iterator[Finding]:
+def _compare_inventories(
+    cloud: Cloud, hypervisor: Hypervisor, root: ProviderState
+) -> Iterator[Finding]:
+    """Yield the inventories of a host that differ from its hypervisor's."""
     tree = cloud.topology.trees[root.provider.root_uuid]
     having = {name: [state for state in tree if name in state.inventories] for name in _COMPARED}
     is_empty = _is_empty(cloud, hypervisor, tree)
@@ -79,21 +82,21 @@ def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iter
         inventories = [state.inventories[name] for state in having[name]]
         if inventories and all(i.reserved >= i.total for i in inventories):
             continue
-        differences = _total(cloud, root, name, sum(i.total for i in inventories), reported)
+        differences = _compare_total(cloud, root, name, sum(i.total for i in inventories), reported)
         if is_empty and inventories:
-            differences |= _reserved(hypervisor, name, sum(i.reserved for i in inventories))
-        yield from _drifted(root, name, having[name], differences)
+            differences |= _compare_reserved(hypervisor, name, sum(i.reserved for i in inventories))
+        yield from _make_findings(root, name, having[name], differences)
 
 
-def _total(
+def _compare_total(
     cloud: Cloud, root: ProviderState, name: str, total: int, reported: int
 ) -> dict[str, tuple[int, int]]:
-    """Return the total of a class, and that of Nova, if they differ without a reason."""
-    is_same = total == reported or _is_explained(cloud, root, name, reported - total)
+    """Return the total of a class and the hypervisor's, if nothing explains their difference."""
+    is_same = total == reported or _is_difference_explained(cloud, root, name, reported - total)
     return {} if is_same else {'total': (total, reported)}
 
 
-def _drifted(
+def _make_findings(
     root: ProviderState,
     name: str,
     having: Sequence[ProviderState],
@@ -127,8 +130,10 @@ def _is_empty(cloud: Cloud, hypervisor: Hypervisor, tree: Iterable[ProviderState
     )
 
 
-def _reserved(hypervisor: Hypervisor, name: str, reserved: int) -> dict[str, tuple[int, int]]:
-    """Return the reserved amount of an empty host, and that of Nova, if they differ."""
+def _compare_reserved(
+    hypervisor: Hypervisor, name: str, reserved: int
+) -> dict[str, tuple[int, int]]:
+    """Return the reserved amount of an empty host and the hypervisor's, if they differ."""
     # Nova rounds MiB of disk down to GiB, and up for Placement.
     same = (reserved, reserved - (name == 'DISK_GB'))
     counted = hypervisor.used.get(name, reserved)
@@ -136,8 +141,8 @@ def _reserved(hypervisor: Hypervisor, name: str, reserved: int) -> dict[str, tup
     return {'reserved': (reserved, counted)} if counted >= 0 and counted not in same else {}
 
 
-def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) -> bool:
-    """Return True if a total may differ from that of the hypervisor."""
+def _is_difference_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) -> bool:
+    """Return True if dedicated CPUs or shared disks explain the difference of two totals."""
     # Some releases count dedicated CPUs among ``vcpus``, and shared disks are no inventory of
     # hosts.
     if name == 'VCPU':

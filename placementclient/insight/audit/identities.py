@@ -29,9 +29,9 @@ _BY_SERVERS = 'only the hosts of its servers show that {} is the same host. If t
 States = list[ProviderState]
 
 
-def twin(cloud: Cloud) -> Iterator[Finding]:
-    """A host has two providers, and nova-compute uses one of them."""
-    for node, live, dead, by_servers in identities(cloud):
+def find_twins(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the hosts with two providers, of which nova-compute uses one."""
+    for node, live, dead, by_servers in match_nodes(cloud):
         if live is None:
             continue
         for other in (*dead, *by_servers):
@@ -39,47 +39,47 @@ def twin(cloud: Cloud) -> Iterator[Finding]:
                 'alive': live.uuid,
                 'node': node.node,
                 'dead': other.uuid,
-                'consumers': {root.name: consumers(cloud, root) for root in (other, live)},
+                'consumers': {root.name: count_consumers(cloud, root) for root in (other, live)},
             }
             roots = (other.uuid, live.uuid)
-            if reason := foreign_reason(cloud, other, node.node):
+            if reason := explain_foreign_owner(cloud, other, node.node):
                 yield make_finding(other.name, facts, roots, None, reason)
                 continue
-            if not consumers(cloud, other):
+            if not count_consumers(cloud, other):
                 yield make_finding(other.name, facts, roots, advice('purge', other.reference))
                 continue
             remedy = advice('replace', other.reference, '--with', live.uuid, '--name', node.node)
-            reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
+            reason = _find_obstacle(cloud, node, other, is_by_servers=other in by_servers)
             yield make_finding(other.name, facts, roots, remedy, reason)
 
 
-def renamed(cloud: Cloud) -> Iterator[Finding]:
-    """A host came back under another UUID or name than its provider has."""
-    for node, live, dead, by_servers in identities(cloud):
+def find_renamed_hosts(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the hosts that came back under another UUID or name than their provider has."""
+    for node, live, dead, by_servers in match_nodes(cloud):
         facts: dict[str, object] = {'node': node.node, 'uuid': node.uuid}
         if live and live.name != node.node and not dead:
             facts['provider'] = live.name
             remedy = advice('set', live.reference, '--name', node.node)
             yield make_finding(live.name, facts, (live.uuid,), remedy, _STOP)
         for other in (*dead, *by_servers)[:1] if live is None else ():
-            facts |= {'provider': other.uuid, 'consumers': consumers(cloud, other)}
-            if reason := foreign_reason(cloud, other, node.node):
+            facts |= {'provider': other.uuid, 'consumers': count_consumers(cloud, other)}
+            if reason := explain_foreign_owner(cloud, other, node.node):
                 yield make_finding(other.name, facts, (other.uuid,), None, reason)
                 continue
-            named = () if _name(other) == node.node else ('--name', node.node)
+            named = () if _find_original_name(other) == node.node else ('--name', node.node)
             made = advice('replace', other.reference, '--uuid', str(node.uuid), *named)
-            reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
+            reason = _find_obstacle(cloud, node, other, is_by_servers=other in by_servers)
             yield make_finding(other.name, facts, (other.uuid,), made, reason)
 
 
-def foreign_reason(cloud: Cloud, root: ProviderState, host: str) -> str:
-    """Return why a root of another service cannot be joined with its host; else nothing."""
+def explain_foreign_owner(cloud: Cloud, root: ProviderState, host: str) -> str:
+    """Return the reason why the root of another service is not replaced; empty for Nova's own."""
     if not is_foreign(cloud.snapshot, root):
         return ''
     return _FOREIGN.format(host, root.reference)
 
 
-def identities(
+def match_nodes(
     cloud: Cloud,
 ) -> Iterator[tuple[Hypervisor, ProviderState | None, States, States]]:
     """Return the compute nodes that are up, without Ironic's, each with the roots of its host.
@@ -89,13 +89,13 @@ def identities(
 
     :raises MissingFields: if no hypervisor has a UUID
     """
-    hypervisors, nodes = with_uuids(cloud), _live_nodes(cloud)
+    hypervisors, nodes = require_uuids(cloud), _find_live_nodes(cloud)
     if not nodes:
         # Every root is looked at below.
         return
     names = {node.node for node in nodes}
     own = {node.uuid: (node.node, node.host) for node in hypervisors}
-    by_short, by_node = _other_roots(cloud, hypervisors, {node.uuid for node in nodes})
+    by_short, by_node = _group_other_roots(cloud, hypervisors, {node.uuid for node in nodes})
     for node in (node for node in nodes if not node.is_of_ironic):
         dead = [
             root
@@ -107,75 +107,82 @@ def identities(
         yield node, cloud.snapshot.providers.get(str(node.uuid)), dead, by_servers
 
 
-def _live_nodes(cloud: Cloud) -> list[Hypervisor]:
+def _find_live_nodes(cloud: Cloud) -> list[Hypervisor]:
     """Return the hypervisors whose nova-compute is not known to be down."""
     down = {service.host for service in cloud.answers.services or () if not service.is_up}
-    nodes = with_uuids(cloud)
+    nodes = require_uuids(cloud)
     return [node for node in nodes if node.host not in down and node.is_up is not False]
 
 
-def _other_roots(
+def _group_other_roots(
     cloud: Cloud, hypervisors: Collection[Hypervisor], alive: Collection[str | None]
 ) -> tuple[Mapping[str, States], Mapping[str | None, States]]:
-    """Return the roots of no live node, by their short names, and by the node of their servers."""
+    """Return the roots that no live node uses, by short name, and by the node of their servers."""
     hosts = {str(name): node.node for node in hypervisors for name in (node.node, node.host)}
     known = {node.uuid for node in hypervisors}
     by_short, by_node = defaultdict[str, States](list), defaultdict[str | None, States](list)
     for root in cloud.snapshot.roots():
         if root.uuid not in alive and not is_sharing(root):
-            by_short[_name(root).partition('.')[0]].append(root)
-            if root.uuid not in known and _name(root) not in hosts:
-                by_node[_named_by_servers(cloud, root, hosts)].append(root)
+            by_short[_find_original_name(root).partition('.')[0]].append(root)
+            if root.uuid not in known and _find_original_name(root) not in hosts:
+                by_node[_find_node_of_servers(cloud, root, hosts)].append(root)
     return by_short, by_node
 
 
 def _is_named(root: ProviderState, node: str, names: Collection[str]) -> bool:
     """Return True if a root has the name of a node, or a similar one that no node has."""
-    name = _name(root)
+    name = _find_original_name(root)
     return name == node or (name not in names and same_host(name, node))
 
 
-def with_uuids(cloud: Cloud) -> list[Hypervisor]:
-    """Return the hypervisors, or raise :class:`MissingFields` if none has a UUID."""
+def require_uuids(cloud: Cloud) -> list[Hypervisor]:
+    """Return the hypervisors with UUIDs; raise :class:`MissingFields` if none has one."""
     hypervisors = [node for node in cloud.answers.hypervisors or () if node.uuid]
     if cloud.answers.hypervisors and not hypervisors:
         raise MissingFields('the hypervisors have no UUIDs: list them at compute API 2.53 or above')
     return hypervisors
 
 
-def _name(root: ProviderState) -> str:
-    """Return the name of a root, also of one that was moved aside half way."""
+def _find_original_name(root: ProviderState) -> str:
+    """Return the name of a root before an unfinished replacement changed it."""
     return original(root.name, root.uuid)
 
 
-def _named_by_servers(cloud: Cloud, root: ProviderState, hosts: Mapping[str, str]) -> str | None:
-    """Return the compute node on which Nova has all servers of a root, if it is one."""
+def _find_node_of_servers(
+    cloud: Cloud, root: ProviderState, hosts: Mapping[str, str]
+) -> str | None:
+    """Return the compute node with all servers of a root; ``None`` if they are on several."""
     nodes = {
         next((hosts[name] for name in server.hosts if name in hosts), None)
-        for server in _servers(cloud, root)
+        for server in _find_servers(cloud, root)
     }
     return nodes.pop() if len(nodes) == 1 else None
 
 
-def _servers(cloud: Cloud, root: ProviderState) -> Iterator[Server]:
-    """Return the servers that hold something on a root, and on no other host."""
+def _find_servers(cloud: Cloud, root: ProviderState) -> Iterator[Server]:
+    """Yield the servers that have allocations on a root, and on no other host."""
     for consumer in cloud.snapshot.consumers_on(root.uuid):
         server = cloud.servers.get(consumer.uuid)
-        if server and len(cloud.hosts_of(consumer)) == 1:
+        if server and len(cloud.find_hosts(consumer)) == 1:
             yield server
 
 
-def _reason(cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_servers: bool) -> str:
-    """Say why a provider is not to be replaced at once; empty if nothing is against it."""
+def _find_obstacle(
+    cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_servers: bool
+) -> str:
+    """Return the reason not to replace a dead provider at once; empty if there is none."""
     if is_by_servers:
         return _BY_SERVERS.format(dead.name)
-    if _name(dead) == node.node:
+    if _find_original_name(dead) == node.node:
         return ''
     if not cloud.answers.has('servers'):
-        return _UNKNOWN.format(_name(dead))
-    is_still = any(_name(dead) in server.hosts for server in _servers(cloud, dead))
-    return _STILL.format(_name(dead)) if is_still else ''
+        return _UNKNOWN.format(_find_original_name(dead))
+    is_still = any(
+        _find_original_name(dead) in server.hosts for server in _find_servers(cloud, dead)
+    )
+    return _STILL.format(_find_original_name(dead)) if is_still else ''
 
 
-def consumers(cloud: Cloud, root: ProviderState) -> int:
+def count_consumers(cloud: Cloud, root: ProviderState) -> int:
+    """Return the number of consumers with allocations in the tree of a root."""
     return len(cloud.snapshot.consumers_in(root.uuid))

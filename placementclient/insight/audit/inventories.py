@@ -43,9 +43,9 @@ _ONE_OWNER = (
 )
 
 
-def over_capacity(cloud: Cloud) -> Iterator[Finding]:
-    """More of a class is used than its capacity, which is ``(total - reserved) * ratio``."""
-    for state, name, inventory in _inventories(cloud):
+def find_usage_above_capacity(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the inventories with more usage than capacity, ``(total - reserved) * ratio``."""
+    for state, name, inventory in _list_inventories(cloud):
         used = state.used(name)
         unreserved = inventory.total - inventory.reserved
         if unreserved <= 0 or inventory.allocation_ratio <= 0 or used <= inventory.capacity:
@@ -56,68 +56,68 @@ def over_capacity(cloud: Cloud) -> Iterator[Finding]:
             least = inventory.total - math.ceil(used / inventory.allocation_ratio)
             facts |= {'total': inventory.total, 'reserved': inventory.reserved}
             remedy = amending(state.reference, name, {'reserved': least})
-            yield cloud.finding(state, facts, remedy, _RESERVED)
+            yield cloud.make_finding(state, facts, remedy, _RESERVED)
         elif name in _SHAREABLE:
             ratio = math.ceil(used / unreserved * 1000) / 1000
             remedy = amending(state.reference, name, {'allocation_ratio': ratio})
-            yield cloud.finding(state, facts, remedy, _RATIO)
+            yield cloud.make_finding(state, facts, remedy, _RATIO)
         else:
-            yield cloud.finding(state, facts, None, _UNSHARED.format(name, state.uuid))
+            yield cloud.make_finding(state, facts, None, _UNSHARED.format(name, state.uuid))
 
 
-def unlisted_usage(cloud: Cloud) -> Iterator[Finding]:
-    """Placement counts more usage than the consumers that it lists have allocated."""
-    for state, unlisted in cloud.unlisted:
-        yield cloud.finding(state, {'unlisted': unlisted}, RECORD_CONSUMERS)
+def find_unlisted_usage(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the providers with more usage than the consumers that Placement lists."""
+    for state, unlisted in cloud.unlisted_usage:
+        yield cloud.make_finding(state, {'unlisted': unlisted}, RECORD_CONSUMERS)
 
 
-def broken_units(cloud: Cloud) -> Iterator[Finding]:
-    """An allocation breaks ``min_unit``, ``max_unit`` or ``step_size`` of its inventory."""
-    for state, name, inventory in _inventories(cloud):
+def find_broken_units(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the allocations against ``min_unit``, ``max_unit`` or ``step_size`` of an inventory."""
+    for state, name, inventory in _list_inventories(cloud):
         for consumer in cloud.snapshot.consumers_on(state.uuid):
             amount = consumer.allocations[state.uuid].get(name)
             if amount is None or inventory.admits(amount):
                 continue
-            fields = _admitting(inventory, amount)
+            fields = _relax_units(inventory, amount)
             facts = {'provider': state.name, 'resource_class': name, 'amount': amount}
             facts |= {field: inventory.as_fields()[field] for field in fields}
             remedy = amending(state.reference, name, fields)
             yield make_finding(consumer.uuid, facts, (state.provider.root_uuid,), remedy, _UNITS)
 
 
-def reserved_above_total(cloud: Cloud) -> Iterator[Finding]:
-    """The reserved amount of a class exceeds its total."""
-    for state, name, inventory in _inventories(cloud):
+def find_reserved_above_total(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the inventories whose reserved amount exceeds the total."""
+    for state, name, inventory in _list_inventories(cloud):
         reserved, total = inventory.reserved, inventory.total
         if reserved > total:
             facts = {'resource_class': name, 'reserved': reserved, 'total': total}
             remedy = LowerReserved(state.uuid, state.reference, name, total)
-            yield cloud.finding(state, facts, remedy)
+            yield cloud.make_finding(state, facts, remedy)
 
 
-def ratio_without_room(cloud: Cloud) -> Iterator[Finding]:
-    """The allocation ratio of an inventory is 0 or less, so that nothing can be allocated."""
-    for state, name, inventory in _inventories(cloud):
+def find_ratios_without_room(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the inventories with an allocation ratio of 0 or less: nothing can be allocated."""
+    for state, name, inventory in _list_inventories(cloud):
         ratio, total = inventory.allocation_ratio, inventory.total
         if ratio <= 0:
             facts = {'resource_class': name, 'allocation_ratio': ratio, 'total': total}
             remedy = amending(state.reference, name, {'allocation_ratio': 1.0})
             reason = 'the ratio may keep servers away on purpose. If not'
-            yield cloud.finding(state, facts, remedy, reason)
+            yield cloud.make_finding(state, facts, remedy, reason)
 
 
-def burned_device(cloud: Cloud) -> Iterator[Finding]:
-    """A device for one-time use was used, and has to be cleaned."""
-    for state, name, inventory in _inventories(cloud):
+def find_burned_devices(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the devices for one-time use that were used, and have to be cleaned."""
+    for state, name, inventory in _list_inventories(cloud):
         if is_burned(state, name):
             totals = {'total': inventory.total, 'reserved': inventory.reserved, 'used': 0}
             remedy = amending(state.reference, name, {'reserved': 0})
             facts = {'resource_class': name, **totals}
-            yield cloud.finding(state, facts, remedy, 'clean the device first, then')
+            yield cloud.make_finding(state, facts, remedy, 'clean the device first, then')
 
 
-def doubled_device(cloud: Cloud) -> Iterator[Finding]:
-    """One PCI device of a host belongs to Nova and to Cyborg."""
+def find_doubled_devices(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the PCI devices that have a provider of Nova and one of Cyborg."""
     for states in cloud.topology.trees.values():
         owners = defaultdict[str, dict[str, ProviderState]](dict)
         for state in states:
@@ -128,17 +128,18 @@ def doubled_device(cloud: Cloud) -> Iterator[Finding]:
             if len(by_owner) > 1:
                 names = {owner: state.name for owner, state in sorted(by_owner.items())}
                 facts = {'address': address, **names}
-                yield cloud.finding(by_owner['nova'], facts, None, _ONE_OWNER)
+                yield cloud.make_finding(by_owner['nova'], facts, None, _ONE_OWNER)
 
 
-def _inventories(cloud: Cloud) -> Iterator[tuple[ProviderState, str, Inventory]]:
-    for state in cloud.states():
+def _list_inventories(cloud: Cloud) -> Iterator[tuple[ProviderState, str, Inventory]]:
+    """Yield each provider with each of its resource classes and the inventory of that."""
+    for state in cloud.list_providers():
         for resource_class, inventory in sorted(state.inventories.items()):
             yield state, resource_class, inventory
 
 
-def _admitting(inventory: Inventory, amount: int) -> dict[str, int]:
-    """Return new values for the fields that refuse an amount, so that they allow it."""
+def _relax_units(inventory: Inventory, amount: int) -> dict[str, int]:
+    """Return the units that do not admit an amount, each with a value that does."""
     fields = dict.fromkeys(inventory.units.refusing(amount), amount)
     if 'step_size' in fields:
         fields['step_size'] = math.gcd(amount, inventory.step_size)

@@ -36,24 +36,30 @@ _WRITTEN = (
 _GONE = 'if the network is gone, resource provider delete removes it'
 
 
-def agent_bandwidth(cloud: Cloud) -> Iterator[Finding]:
-    """The bandwidth in Placement differs from the configuration of Neutron's agent."""
+def find_bandwidth_differences(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the devices whose bandwidth differs from the configuration of Neutron's agent."""
     agents = cloud.answers.agents or ()
     is_silent = all(agent.bandwidths is None and agent.is_synced is not False for agent in agents)
-    if agents and is_silent and any(NEUTRON.fullmatch(state.name) for state in cloud.states()):
+    if (
+        agents
+        and is_silent
+        and any(NEUTRON.fullmatch(state.name) for state in cloud.list_providers())
+    ):
         raise MissingFields(
             'no agent reports bandwidths, as those of OVN never do: nothing can be compared'
         )
     for agent in agents:
         if agent.is_synced is False:
-            roots = tuple(root.uuid for root in cloud.snapshot.roots() if _is_of(agent, root.name))
+            roots = tuple(
+                root.uuid for root in cloud.snapshot.roots() if _is_on_host(agent, root.name)
+            )
             subject = f'{agent.host}:{agent.type}'
             yield make_finding(subject, {'resources_synced': False}, roots, None, _SYNC)
-        yield from _devices(cloud, agent)
+        yield from _compare_devices(cloud, agent)
 
 
-def _devices(cloud: Cloud, agent: NetworkAgent) -> Iterator[Finding]:
-    """Return the devices of an agent whose bandwidth in Placement differs."""
+def _compare_devices(cloud: Cloud, agent: NetworkAgent) -> Iterator[Finding]:
+    """Yield the devices of an agent whose bandwidth in Placement is not the configured one."""
     for (hypervisor, device), amounts in (agent.bandwidths or {}).items():
         name = f'{hypervisor}:{agent.type}:{device}'
         host, state = cloud.snapshot.named(hypervisor), cloud.snapshot.named(name)
@@ -67,9 +73,9 @@ def _devices(cloud: Cloud, agent: NetworkAgent) -> Iterator[Finding]:
             yield make_finding(name, facts, (host.uuid,) if host else (), None, _SYNC)
 
 
-def agent_gone(cloud: Cloud) -> Iterator[Finding]:
-    """The name of a provider has a Neutron agent that is gone, or another host than its own."""
-    for state in cloud.states():
+def find_providers_without_agent(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the providers named after a Neutron agent that is gone or on another host."""
+    for state in cloud.list_providers():
         root = cloud.snapshot.providers[state.provider.root_uuid]
         if state is root or not NEUTRON.fullmatch(state.name):
             continue
@@ -78,7 +84,7 @@ def agent_gone(cloud: Cloud) -> Iterator[Finding]:
             agent
             for agent in cloud.answers.agents or ()
             if kind == (_OVN if agent.type == _OVN_GATEWAY else agent.type)
-            and _is_of(agent, hypervisor)
+            and _is_on_host(agent, hypervisor)
         ]
         is_current = any(
             not device or agent.bandwidths is None or (hypervisor, device[0]) in agent.bandwidths
@@ -88,17 +94,17 @@ def agent_gone(cloud: Cloud) -> Iterator[Finding]:
             continue
         consumers = [consumer.uuid for consumer in cloud.snapshot.consumers_on(state.uuid)]
         facts = {'named_for': hypervisor, 'host': root.name, 'consumers': consumers}
-        yield cloud.finding(state, facts, None, _LEFT)
+        yield cloud.make_finding(state, facts, None, _LEFT)
 
 
-def _is_of(agent: NetworkAgent, hypervisor: str) -> bool:
+def _is_on_host(agent: NetworkAgent, hypervisor: str) -> bool:
     """Return True if an agent is on the host of a hypervisor."""
     reported = {name for name, _ in agent.bandwidths or ()}
     return hypervisor in reported or same_host(agent.host, hypervisor)
 
 
-def port_resources(cloud: Cloud) -> Iterator[Finding]:
-    """A port of a server asks for bandwidth or packets that the server is not allocated."""
+def find_missing_port_resources(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the servers without the bandwidth or packets that their ports request."""
     by_server: dict[str, list[Port]] = {}
     for port in cloud.answers.ports or ():
         by_server.setdefault(port.server_uuid, []).append(port)
@@ -106,16 +112,16 @@ def port_resources(cloud: Cloud) -> Iterator[Finding]:
         consumer = cloud.snapshot.consumers.get(uuid)
         if consumer is None or not consumer.allocations:
             continue
-        if facts := _missing(ports, consumer):
-            passed_over = cloud.passed_over(uuid)
+        if facts := _find_missing_resources(ports, consumer):
+            passed_over = cloud.find_skip_reason(uuid)
             if uuid in cloud.migrating:
                 passed_over = passed_over or 'a migration is not over'
             facts = {'ports': [port.uuid for port in ports], **facts}
-            yield make_finding(uuid, facts, cloud.roots_of(consumer), None, _REBIND, passed_over)
+            yield make_finding(uuid, facts, cloud.find_roots(consumer), None, _REBIND, passed_over)
 
 
-def _missing(ports: list[Port], consumer: Consumer) -> dict[str, object]:
-    """Return the missing resources of all ports of a server: sums, or by Neutron's provider."""
+def _find_missing_resources(ports: list[Port], consumer: Consumer) -> dict[str, object]:
+    """Return the amounts that ports request and a server lacks: in all, else by provider."""
     requested = sum_parts(group.resources for port in ports for group in port.groups)
     allocated = sum_parts(consumer.allocations.values())
     if short := sorted(name for name, amount in requested.items() if allocated[name] < amount):
@@ -134,8 +140,8 @@ def _missing(ports: list[Port], consumer: Consumer) -> dict[str, object]:
     return {'noted_by_neutron': wrong} if wrong else {}
 
 
-def segment_addresses(cloud: Cloud) -> Iterator[Finding]:
-    """A segment of a routed network and its provider in Placement disagree."""
+def find_address_differences(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the segments of routed networks whose providers have other addresses or no host."""
     segments = cloud.answers.subnets or {}
     hosts = [state for state in cloud.snapshot.roots() if not state.name.startswith(_NAME)]
     for uuid, addresses in sorted(segments.items()):
@@ -151,4 +157,4 @@ def segment_addresses(cloud: Cloud) -> Iterator[Finding]:
             yield make_finding(state.name, facts, (uuid,), None, _WRITTEN)
     for state in cloud.snapshot.roots():
         if state.name.startswith(_NAME) and state.uuid not in segments:
-            yield cloud.finding(state, {'addresses': 0}, None, _GONE)
+            yield cloud.make_finding(state, {'addresses': 0}, None, _GONE)

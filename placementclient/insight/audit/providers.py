@@ -40,8 +40,8 @@ _UNKNOWN = (
 )
 
 
-def doubled_host(cloud: Cloud) -> Iterator[Finding]:
-    """A host has two providers: one with its short name and one with its full name."""
+def find_doubled_hosts(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the hosts with two providers: one has the short name, the other the full name."""
     by_name = defaultdict[str, list[ProviderState]](list)
     for root in cloud.snapshot.roots():
         by_name[root.name.casefold()].append(root)
@@ -55,7 +55,11 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
     ]
     # The check "twin" reports twins, with the live one.
     try:
-        twins = {uuid for twin in identities.twin(cloud) for uuid in twin.roots} if pairs else set()
+        twins = (
+            {uuid for twin in identities.find_twins(cloud) for uuid in twin.roots}
+            if pairs
+            else set()
+        )
     except MissingFields:
         twins = set()
     for short, full in pairs:
@@ -64,41 +68,45 @@ def doubled_host(cloud: Cloud) -> Iterator[Finding]:
                 'short': short.uuid,
                 'full': full.uuid,
                 'full_name': full.name,
-                'consumers': {r.name: identities.consumers(cloud, r) for r in (short, full)},
+                'consumers': {r.name: identities.count_consumers(cloud, r) for r in (short, full)},
             }
-            reason = identities.foreign_reason(cloud, short, full.name) or _TWINS
+            reason = identities.explain_foreign_owner(cloud, short, full.name) or _TWINS
             yield make_finding(short.name, facts, (short.uuid, full.uuid), None, reason)
 
 
-def sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
-    """A sharing provider is in no aggregate."""
-    for state in filter(is_sharing, cloud.states()):
+def find_sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the sharing providers in no aggregate."""
+    for state in filter(is_sharing, cloud.list_providers()):
         if not state.aggregates:
             reason = f'{_JOIN} with an aggregate of theirs'
-            yield cloud.finding(state, _shared(state), None, reason)
+            yield cloud.make_finding(state, _describe_sharing(state), None, reason)
 
 
-def sharing_alone(cloud: Cloud) -> Iterator[Finding]:
-    """A sharing provider is the only member of its aggregates."""
-    for state in filter(is_sharing, cloud.states()):
-        if state.aggregates and _is_alone(cloud, state):
-            yield cloud.finding(state, _shared(state), None, f'{_JOIN} for each of them')
+def find_lone_sharing_providers(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the sharing providers that are the only members of their aggregates."""
+    for state in filter(is_sharing, cloud.list_providers()):
+        if state.aggregates and _is_only_member(cloud, state):
+            yield cloud.make_finding(
+                state, _describe_sharing(state), None, f'{_JOIN} for each of them'
+            )
 
 
-def aggregate_of_one(cloud: Cloud) -> Iterator[Finding]:
-    """An aggregate has a single member."""
+def find_aggregates_of_one(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the aggregates with a single member."""
     for aggregate, members in sorted(cloud.topology.members.items()):
-        if len(members) == 1 and not (is_sharing(members[0]) and _is_alone(cloud, members[0])):
+        if len(members) == 1 and not (
+            is_sharing(members[0]) and _is_only_member(cloud, members[0])
+        ):
             remedy = advice('aggregate', 'remove', members[0].reference, aggregate)
             facts = {'provider': members[0].name}
             roots = (members[0].provider.root_uuid,)
             yield make_finding(aggregate, facts, roots, remedy, _SINGLE)
 
 
-def misnamed_child(cloud: Cloud) -> Iterator[Finding]:
-    """The name of a child does not begin with the name of its root, though a sibling's does."""
-    for parent in cloud.states():
-        root_name = cloud.name(parent.provider.root_uuid)
+def find_misnamed_children(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the children whose names do not begin with the root's name, as a sibling's does."""
+    for parent in cloud.list_providers():
+        root_name = cloud.provider_name(parent.provider.root_uuid)
         children = cloud.snapshot.children(parent.uuid)
         if all(child.name.startswith(root_name) for child in children):
             continue
@@ -108,33 +116,37 @@ def misnamed_child(cloud: Cloud) -> Iterator[Finding]:
             if child.name not in siblings:
                 facts = {'root': root_name, 'siblings': siblings}
                 remedy = advice('set', child.reference, '--name', f'{root_name}_{child.name}')
-                yield cloud.finding(child, facts, remedy, _RENAMED)
+                yield cloud.make_finding(child, facts, remedy, _RENAMED)
 
 
-def wide_tree(cloud: Cloud) -> Iterator[Finding]:
-    """A tree has 8 or more providers with one class."""
-    wide = {root: many for root, tree in cloud.topology.trees.items() if (many := _crowds(tree))}
+def find_wide_trees(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the trees in which 8 or more providers have the same class."""
+    wide = {
+        root: many
+        for root, tree in cloud.topology.trees.items()
+        if (many := _count_crowded_classes(tree))
+    }
     if not wide:
         return
     scheduling, flavors = cloud.answers.scheduling, cloud.answers.flavors
     requests = list(scheduling.build_accepted_requests(flavors or ()))
-    counts = _counters(cloud, requests)
+    counts = _build_counters(cloud, requests)
     for root, many in wide.items():
         tree = cloud.topology.trees[root]
         facts = {'providers': many}
-        together = {name: _together(cloud, tree, name, requests) for name in many}
+        together = {name: _count_used_together(cloud, tree, name, requests) for name in many}
         if together := {name: number for name, number in together.items() if number > 1}:
             facts['together'] = together
         numbers = {name: (count(root).count, limit) for name, limit, count in counts}
         if above := {name: n for name, (n, limit) in numbers.items() if n > limit}:
             facts['candidates'] = above
-        yield cloud.finding(tree[0], facts, None, _WIDE)
+        yield cloud.make_finding(tree[0], facts, None, _WIDE)
 
 
-def _counters(
+def _build_counters(
     cloud: Cloud, requests: Iterable[tuple[Flavor, CandidateRequest]]
 ) -> list[tuple[str, int, Callable[[str], candidate_count.TreeCandidates]]]:
-    """Return the functions that count the candidates of flavors on a tree, and the limits."""
+    """Return each flavor's name, the limit of its candidates, and a function that counts them."""
     return [
         (flavor.name, request.limit, candidate_count.make_counter(cloud.topology, request))
         for flavor, request in requests
@@ -142,19 +154,19 @@ def _counters(
     ]
 
 
-def _crowds(tree: Sequence[ProviderState]) -> dict[str, int]:
-    """Return how many providers of a tree have each class that many of them have."""
+def _count_crowded_classes(tree: Sequence[ProviderState]) -> dict[str, int]:
+    """Return the number of providers with each class that 8 or more of a tree have."""
     having = Counter(name for state in tree for name in state.inventories)
     return {name: count for name, count in sorted(having.items()) if count >= MANY_SIBLINGS}
 
 
-def _together(
+def _count_used_together(
     cloud: Cloud,
     tree: Sequence[ProviderState],
     resource_class: str,
     requests: Iterable[tuple[Flavor, CandidateRequest]],
 ) -> int:
-    """Return how many providers of a tree one consumer or request uses for a class, at most."""
+    """Return the most providers of a class that one consumer or one request uses in a tree."""
     using = Counter(
         consumer.uuid
         for state in tree
@@ -168,9 +180,9 @@ def _together(
     return max((*using.values(), *asking), default=0)
 
 
-def owner_missing(cloud: Cloud) -> Iterator[Finding]:
-    """A host lacks OWNER_NOVA while other hosts have it, or a child while its root has it."""
-    hosts = {root.uuid for root in owners.unowned(cloud.snapshot)}
+def find_missing_owners(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the hosts without OWNER_NOVA if others have it, and such children of a root with it."""
+    hosts = {root.uuid for root in owners.find_unowned_hosts(cloud.snapshot)}
     for root in cloud.snapshot.roots():
         for state in cloud.topology.trees[root.uuid]:
             is_childs = OWNER_NOVA in root.traits and OWNER_NOVA not in state.traits
@@ -178,14 +190,15 @@ def owner_missing(cloud: Cloud) -> Iterator[Finding]:
                 facts = {'root': root.name, 'missing': OWNER_NOVA}
                 remedy = AddTrait(state.uuid, state.reference, OWNER_NOVA)
                 reason = '' if state.name.startswith(root.name) else _UNKNOWN
-                yield cloud.finding(state, facts, remedy, reason)
+                yield cloud.make_finding(state, facts, remedy, reason)
 
 
-def _is_alone(cloud: Cloud, state: ProviderState) -> bool:
+def _is_only_member(cloud: Cloud, state: ProviderState) -> bool:
+    """Return True if a provider is alone in each of its aggregates."""
     return all(len(cloud.topology.members[aggregate]) == 1 for aggregate in state.aggregates)
 
 
-def _shared(state: ProviderState) -> dict[str, list[str]]:
+def _describe_sharing(state: ProviderState) -> dict[str, list[str]]:
     """Return the inventory and the aggregates of a sharing provider."""
     aggregates, classes = sorted(state.aggregates), sorted(state.inventories)
     return {'aggregates': aggregates, 'resource_classes': classes}

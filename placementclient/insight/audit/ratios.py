@@ -38,16 +38,17 @@ class _Group(NamedTuple):
 
     @property
     def parts(self) -> list[tuple[str, str]]:
-        """The UUID of each host, with the class."""
+        """The UUID of the root of each host, with the class."""
         return [(uuid, self.resource_class) for uuid in self.hosts]
 
     @property
     def values(self) -> dict[str, frozenset[float]]:
+        """The ratios of each host, by the UUID of its root."""
         return {uuid: frozenset(r.value for r in listed) for uuid, listed in self.hosts.items()}
 
     @property
     def is_agreed(self) -> bool:
-        """True if all hosts have the same ratio: it is meant."""
+        """True if all hosts of the aggregate have the same ratio."""
         return len(set(self.values.values())) == 1
 
     @property
@@ -57,9 +58,9 @@ class _Group(NamedTuple):
         return next(iter(values)) if number * 2 > len(self.hosts) and len(values) == 1 else None
 
 
-def ratio_differs(cloud: Cloud) -> Iterator[Finding]:
-    """A host has another allocation ratio than its aggregate, or than its nova.conf."""
-    ratios = {root.uuid: _ratios(cloud, root) for root in cloud.snapshot.roots()}
+def find_ratio_differences(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the allocation ratios that differ from ``nova.conf``, or from hosts of an aggregate."""
+    ratios = {root.uuid: _read_ratios(cloud, root) for root in cloud.snapshot.roots()}
     configured = cloud.answers.ratios
     for root in cloud.snapshot.roots():
         for name, wanted in sorted(configured.get(root.uuid, {}).items()):
@@ -67,12 +68,12 @@ def ratio_differs(cloud: Cloud) -> Iterator[Finding]:
                 if live.value != wanted.value:
                     facts = {wanted.option: wanted.value}
                     reason = _LASTING if wanted.is_lasting else ''
-                    yield _finding(cloud, live, wanted.value, facts, reason)
-    yield from _among_hosts(cloud, ratios)
+                    yield _make_finding(cloud, live, wanted.value, facts, reason)
+    yield from _compare_hosts(cloud, ratios)
 
 
-def _ratios(cloud: Cloud, root: ProviderState) -> dict[str, list[_Ratio]]:
-    """Return the ratios of a host by class; none of a tree that others share."""
+def _read_ratios(cloud: Cloud, root: ProviderState) -> dict[str, list[_Ratio]]:
+    """Return the allocation ratios of a host by class, without those of sharing providers."""
     ratios = defaultdict[str, list[_Ratio]](list)
     for state in cloud.topology.trees[root.uuid]:
         for name, inventory in () if is_sharing(state) else state.inventories.items():
@@ -80,28 +81,30 @@ def _ratios(cloud: Cloud, root: ProviderState) -> dict[str, list[_Ratio]]:
     return ratios
 
 
-def _among_hosts(
+def _compare_hosts(
     cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]
 ) -> Iterator[Finding]:
     """Compare the hosts of each aggregate with each other; return each host once for a class."""
-    groups = list(_groups(cloud, ratios))
+    groups = list(_group_hosts(cloud, ratios))
     told = {(uuid, name) for uuid, named in cloud.answers.ratios.items() for name in named}
     told.update(part for group in groups if group.is_agreed for part in group.parts)
     for group in groups:
         untold = [part for part in group.parts if part not in told]
         if untold and group.usual is None:
             told.update(untold)
-            yield _tied(cloud, group)
+            yield _make_tied_finding(cloud, group)
             continue
         for uuid, name in untold:
             for ratio in group.hosts[uuid]:
                 if group.usual is not None and ratio.value != group.usual:
                     told.add((uuid, name))
                     facts = {'others': group.usual, 'aggregate': group.aggregate}
-                    yield _finding(cloud, ratio, group.usual, facts)
+                    yield _make_finding(cloud, ratio, group.usual, facts)
 
 
-def _groups(cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]) -> Iterator[_Group]:
+def _group_hosts(
+    cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]
+) -> Iterator[_Group]:
     for aggregate, members in sorted(cloud.topology.members.items()):
         hosts = defaultdict[str, dict[str, list[_Ratio]]](dict)
         for member in members:
@@ -112,19 +115,19 @@ def _groups(cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]) -> I
                 yield _Group(aggregate, name, by_root)
 
 
-def _tied(cloud: Cloud, group: _Group) -> Finding:
-    """Return a finding on an aggregate, with the names of its hosts by their ratios."""
+def _make_tied_finding(cloud: Cloud, group: _Group) -> Finding:
+    """Return the finding about an aggregate without a usual ratio, with its hosts by ratio."""
     names = defaultdict[str, list[str]](list)
     for uuid, values in group.values.items():
-        names[', '.join(map(str, sorted(values)))].append(cloud.name(uuid))
+        names[', '.join(map(str, sorted(values)))].append(cloud.provider_name(uuid))
     facts = {'resource_class': group.resource_class, 'ratios': dict(names)}
     return make_finding(group.aggregate, facts, tuple(group.hosts), None, _TIED)
 
 
-def _finding(
+def _make_finding(
     cloud: Cloud, ratio: _Ratio, wanted: float, facts: Mapping[str, object], reason: str = ''
 ) -> Finding:
-    """Return a finding with the command that sets the ratio, if all that is used fits then."""
+    """Return the finding about a ratio, with the command that sets the wanted one."""
     state, name, value = ratio
     used = state.used(name)
     capacity = replace(state.inventories[name], allocation_ratio=wanted).capacity
@@ -132,4 +135,4 @@ def _finding(
         reason = _FULL.format(f'{used} {name}', state.name)
     remedy = amending(state.reference, name, {'allocation_ratio': wanted})
     facts = {'resource_class': name, 'allocation_ratio': value, **facts}
-    return cloud.finding(state, facts, remedy, reason)
+    return cloud.make_finding(state, facts, remedy, reason)

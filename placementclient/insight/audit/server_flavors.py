@@ -29,13 +29,13 @@ _TRAITS = (
 )
 
 
-def class_without_flavor(cloud: Cloud) -> Iterator[Finding]:
-    """A server holds a class that neither its flavor nor its ports, devices or image ask for."""
+def find_classes_without_flavor(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the servers with a class that no flavor, port, device or image of theirs requests."""
     of_ports: dict[str, set[str]] = {}
     for port in cloud.answers.ports or ():
         classes = {name for group in port.groups for name in group.resources}
         of_ports.setdefault(port.server_uuid, set()).update(classes)
-    for server, flavor, consumer in _placed(cloud):
+    for server, flavor, consumer in _find_placed_servers(cloud):
         image, _ = cloud.answers.images.find(server)
         explained = _USUAL | of_ports.get(server.uuid, set()) | (set() if image else _OF_IMAGES)
         surplus = {
@@ -43,14 +43,18 @@ def class_without_flavor(cloud: Cloud) -> Iterator[Finding]:
             for name, amount in sum_parts(consumer.allocations.values()).items()
             if name not in explained and not name.startswith(_DEVICES)
         }
-        if surplus and (unasked := surplus.keys() - _requested(flavor, image, surplus)):
+        if surplus and (
+            unasked := surplus.keys() - _find_requested_classes(flavor, image, surplus)
+        ):
             holds = {name: surplus[name] for name in sorted(unasked)}
             yield _make_finding(
                 cloud, server, consumer, {'flavor': flavor.name, 'holds': holds}, _LOST
             )
 
 
-def _requested(flavor: Flavor, image: Image | None, classes: Iterable[str]) -> set[str]:
+def _find_requested_classes(
+    flavor: Flavor, image: Image | None, classes: Iterable[str]
+) -> set[str]:
     """Return the classes that a flavor and an image may ask for.
 
     These are all ``classes`` if the flavor asks for devices, or Nova refuses it.
@@ -65,21 +69,21 @@ def _requested(flavor: Flavor, image: Image | None, classes: Iterable[str]) -> s
         return set(classes)
 
 
-def trait_mismatch(cloud: Cloud) -> Iterator[Finding]:
-    """A server is on a host without a trait that it requires, or with one that it forbids."""
-    for server, flavor, consumer in _placed(cloud):
-        rules = list(_trait_rules(flavor, cloud.answers.images.find(server)[0]))
-        if wrong := _broken_rules(cloud, consumer, rules) if rules else {}:
-            [root] = cloud.hosts_of(consumer)
-            host = {'flavor': flavor.name, 'host': cloud.name(root)}
+def find_trait_mismatches(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the servers on a host without a trait that they require, or with a forbidden one."""
+    for server, flavor, consumer in _find_placed_servers(cloud):
+        rules = list(_read_trait_rules(flavor, cloud.answers.images.find(server)[0]))
+        if wrong := _find_broken_rules(cloud, consumer, rules) if rules else {}:
+            [root] = cloud.find_hosts(consumer)
+            host = {'flavor': flavor.name, 'host': cloud.provider_name(root)}
             yield _make_finding(cloud, server, consumer, {**host, **wrong}, _TRAITS)
 
 
-def _broken_rules(
+def _find_broken_rules(
     cloud: Cloud, consumer: Consumer, rules: Sequence[tuple[str, str, str]]
 ) -> dict[str, list[str]]:
-    """Return the traits that the host of a server lacks, and those that are forbidden there."""
-    [root] = cloud.hosts_of(consumer)
+    """Return the traits that a server's host lacks and the forbidden ones that it has, by kind."""
+    [root] = cloud.find_hosts(consumer)
     used = {t for uuid in consumer.allocations for t in cloud.snapshot.providers[uuid].traits}
     present = used.union(*(state.traits for state in cloud.topology.trees[root]))
     broken = {
@@ -89,22 +93,22 @@ def _broken_rules(
     return {kind: sorted(names) for kind, names in broken.items() if names}
 
 
-def _trait_rules(flavor: Flavor, image: Image | None) -> Iterator[tuple[str, str, str]]:
-    """Return the suffix of the group, the name and the rule of each trait that is asked for."""
+def _read_trait_rules(flavor: Flavor, image: Image | None) -> Iterator[tuple[str, str, str]]:
+    """Yield the group suffix, the name and the rule of each trait in a flavor or an image."""
     for key, rule in chain(flavor.extra_specs.items(), image.properties.items() if image else ()):
         match = EXTRA_SPEC.fullmatch(key)
         if match and match[1] == 'trait':
             yield match[2] or '', match[3], rule
 
 
-def _placed(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consumer]]:
-    """Return the servers with known flavors that hold something on one host."""
+def _find_placed_servers(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consumer]]:
+    """Yield the servers with a known flavor and allocations on exactly one host."""
     servers = cloud.servers.values()
     if servers and not any(server.flavor for server in servers):
         raise MissingFields(_NO_FLAVORS)
     for server in servers:
         consumer = cloud.snapshot.consumers.get(server.uuid)
-        if not server.flavor or consumer is None or len(cloud.hosts_of(consumer)) != 1:
+        if not server.flavor or consumer is None or len(cloud.find_hosts(consumer)) != 1:
             continue
         # A snapshot of some trees lacks the providers of others.
         if cloud.snapshot.providers.keys() >= consumer.allocations.keys():
@@ -114,5 +118,5 @@ def _placed(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consumer]]:
 def _make_finding(
     cloud: Cloud, server: Server, consumer: Consumer, facts: Mapping[str, object], reason: str
 ) -> Finding:
-    roots, passed_over = cloud.roots_of(consumer), cloud.passed_over(server.uuid)
+    roots, passed_over = cloud.find_roots(consumer), cloud.find_skip_reason(server.uuid)
     return make_finding(server.uuid, facts, roots, None, reason, passed_over)

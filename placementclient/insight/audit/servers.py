@@ -3,10 +3,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from placementclient.insight.amounts import UnknownAmounts, wrong_amounts
+from placementclient.insight.amounts import UnknownAmounts, compare_amounts
 from placementclient.insight.audit.cloud import Cloud, make_finding
-from placementclient.insight.audit.consumers import is_incomplete
-from placementclient.insight.healing import UNKNOWN, amounts_healed
+from placementclient.insight.audit.consumers import has_placeholder_owner
+from placementclient.insight.healing import UNKNOWN, heal_amounts
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import HealServer, Remedy
@@ -24,8 +24,8 @@ _ELSEWHERE = (
 )
 
 
-def without_allocations(cloud: Cloud) -> Iterator[Finding]:
-    """A server is on a host and has no allocations there."""
+def find_servers_without_allocations(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the servers that are on a host and have no allocations there."""
     faults: list[tuple[Server, dict[str, object]]] = []
     for heal in cloud.heals['allocations']:
         facts: dict[str, object] = {}
@@ -40,15 +40,15 @@ def without_allocations(cloud: Cloud) -> Iterator[Finding]:
         if is_empty and server.hosts and not server.is_detailed:
             faults.append((server, {'unknown': _NO_FLAVORS}))
     # That usage is reported first; a server may be behind it.
-    hidden = {state.provider.root_uuid for state, _ in cloud.unlisted}
+    hidden = {state.provider.root_uuid for state, _ in cloud.unlisted_usage}
     for server, facts in faults:
-        reason = by_hand(cloud, server.uuid)
-        passed_over = '' if hidden.isdisjoint(cloud.host_roots(server.hosts)) else _HIDDEN
+        reason = explain_manual_healing(cloud, server.uuid)
+        passed_over = '' if hidden.isdisjoint(cloud.find_host_roots(server.hosts)) else _HIDDEN
         remedy = None if reason else HealServer(server.uuid)
         yield _make_finding(cloud, server, facts, remedy, reason, passed_over)
 
 
-def by_hand(cloud: Cloud, server_uuid: str) -> str:
+def explain_manual_healing(cloud: Cloud, server_uuid: str) -> str:
     """Return why ``allocation heal`` cannot heal a server, and what a person can do.
 
     An empty string if it can.
@@ -57,17 +57,17 @@ def by_hand(cloud: Cloud, server_uuid: str) -> str:
     if heal is None:
         return ''
     server = heal.server
-    if not cloud.host_roots(server.hosts):
+    if not cloud.find_host_roots(server.hosts):
         return f'{heal.reason}: nova-compute makes it at its start, so see its log'
     command = _SET.format(server.uuid, server.project_id, server.user_id, server.node)
     return f'{heal.reason}. If you know what it holds: {command}'
 
 
-def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
-    """A server's allocations belong to another project or user than the server."""
+def find_foreign_owners(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the servers whose allocations belong to another project or user."""
     for heal in cloud.heals['owner']:
         consumer = cloud.snapshot.consumers[heal.server.uuid]
-        if is_incomplete(consumer):
+        if has_placeholder_owner(consumer):
             continue
         facts = {
             'project_id': consumer.project_id,
@@ -77,23 +77,27 @@ def foreign_owner(cloud: Cloud) -> Iterator[Finding]:
         yield _make_finding(cloud, heal.server, facts, HealServer(heal.server.uuid))
 
 
-def wrong_host(cloud: Cloud) -> Iterator[Finding]:
-    """All allocations of a server are on another host than the one that Nova has for it."""
-    for server, consumer, root in _on_one_host(cloud):
+def find_wrong_hosts(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the servers with all allocations on another host than Nova names."""
+    for server, consumer, root in _find_servers_on_one_host(cloud):
         # A driver may give its hosts other names than their providers: only a known one counts.
-        is_comparable_host = server.is_detailed or cloud.host_roots(server.hosts)
-        if is_comparable_host and not cloud.named([root], server.hosts):
-            holds = {cloud.name(uuid): dict(used) for uuid, used in consumer.allocations.items()}
+        is_comparable_host = server.is_detailed or cloud.find_host_roots(server.hosts)
+        if is_comparable_host and not cloud.select_named_roots([root], server.hosts):
+            holds = {
+                cloud.provider_name(uuid): dict(used) for uuid, used in consumer.allocations.items()
+            }
             yield _make_finding(cloud, server, {'holds': holds}, None, _ELSEWHERE, also=root)
 
 
-def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
-    """The allocation of a server on its host has another amount than its flavor."""
-    for server, consumer, root in _on_one_host(cloud):
-        if not (server.flavor and server.is_detailed and cloud.named([root], server.hosts)):
+def find_wrong_amounts(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the servers with other amounts allocated on their host than their flavor requests."""
+    for server, consumer, root in _find_servers_on_one_host(cloud):
+        if not (
+            server.flavor and server.is_detailed and cloud.select_named_roots([root], server.hosts)
+        ):
             continue
         try:
-            wrong = wrong_amounts(server, consumer)
+            wrong = compare_amounts(server, consumer)
         except UnknownAmounts:
             continue
         if not wrong:
@@ -102,18 +106,18 @@ def wrong_amount(cloud: Cloud) -> Iterator[Finding]:
             side: {name: amounts[place] for name, amounts in wrong.items()}
             for place, side in enumerate(('holds', 'should_hold'))
         }
-        heal = amounts_healed(cloud.snapshot, server, consumer)
+        heal = heal_amounts(cloud.snapshot, server, consumer)
         remedy = HealServer(server.uuid, amounts=True) if heal.consumer else None
         yield _make_finding(cloud, server, facts, remedy, heal.reason)
 
 
-def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
-    """Return the servers with allocations on exactly one host, and the root of its tree."""
+def _find_servers_on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
+    """Yield the servers with allocations on exactly one host, and the UUID of its root."""
     for server in cloud.servers.values():
         consumer = cloud.snapshot.consumers.get(server.uuid)
         if consumer is None or not server.hosts:
             continue
-        hosts = cloud.hosts_of(consumer)
+        hosts = cloud.find_hosts(consumer)
         # A snapshot of some trees lacks the allocations on others.
         if len(hosts) == 1 and cloud.snapshot.providers.keys() >= consumer.allocations.keys():
             yield server, consumer, next(iter(hosts))
@@ -128,8 +132,8 @@ def _make_finding(
     passed_over: str = '',
     also: str | None = None,
 ) -> Finding:
-    """A fault of a server, which concerns the trees of its host and perhaps another root's."""
-    roots = [*cloud.host_roots(server.hosts), *([also] if also else [])]
+    """Return the finding about a server; it concerns the trees of its host, and of ``also``."""
+    roots = [*cloud.find_host_roots(server.hosts), *([also] if also else [])]
     host = {'host': server.hosts[0]} if server.hosts else {}
-    passed_over = cloud.passed_over(server.uuid) or passed_over
+    passed_over = cloud.find_skip_reason(server.uuid) or passed_over
     return make_finding(server.uuid, {**host, **facts}, tuple(roots), remedy, reason, passed_over)

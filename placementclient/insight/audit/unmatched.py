@@ -28,15 +28,15 @@ _CELLS = (
 )
 
 
-def provider_without_host(cloud: Cloud) -> Iterator[Finding]:
-    """A provider looks like a host, and Nova and Ironic have no such host."""
+def find_unmatched_providers(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the providers that look like hosts, and that neither Nova nor Ironic has."""
     if cloud.hosts_of_cells_down:
         raise MissingFields(_CELL_DOWN)
     by_label = defaultdict[str, list[str]](list)
-    for hypervisor in identities.with_uuids(cloud):
-        by_label[_label(hypervisor.node)].append(hypervisor.node)
-    for root in _roots_without_host(cloud):
-        number, likely = identities.consumers(cloud, root), by_label[_label(root.name)]
+    for hypervisor in identities.require_uuids(cloud):
+        by_label[_shorten_name(hypervisor.node)].append(hypervisor.node)
+    for root in _find_roots_without_host(cloud):
+        number, likely = identities.count_consumers(cloud, root), by_label[_shorten_name(root.name)]
         is_used = number or any(any(s.usages.values()) for s in cloud.topology.trees[root.uuid])
         facts: dict[str, object] = {'uuid': root.uuid, 'consumers': number}
         reason = _USED if is_used else ''
@@ -44,32 +44,32 @@ def provider_without_host(cloud: Cloud) -> Iterator[Finding]:
             facts['likely'] = likely
             reason = _SAME.format(', '.join(likely)) + ('' if is_used else '. If not')
         remedy = None if is_used else advice('purge', root.reference, '--dry-run')
-        yield cloud.finding(root, facts, remedy, reason)
+        yield cloud.make_finding(root, facts, remedy, reason)
 
 
-def _roots_without_host(cloud: Cloud) -> Iterator[ProviderState]:
-    """Return the roots that look like hosts, and that neither Nova nor Ironic has."""
-    hypervisors = identities.with_uuids(cloud)
+def _find_roots_without_host(cloud: Cloud) -> Iterator[ProviderState]:
+    """Yield the roots that look like hosts, and that neither Nova nor Ironic has."""
+    hypervisors = identities.require_uuids(cloud)
     known = {name for hypervisor in hypervisors for name in (hypervisor.uuid, hypervisor.node)}
-    known |= {node.uuid for node in cloud.answers.nodes or ()} | _reported(cloud)
+    known |= {node.uuid for node in cloud.answers.nodes or ()} | _find_reported_uuids(cloud)
     for root in cloud.snapshot.roots():
         is_host = _CLASSES & root.inventories.keys() or _TRAITS & root.traits
         if is_host and not is_sharing(root) and known.isdisjoint((root.uuid, root.name)):
             yield root
 
 
-def host_without_provider(cloud: Cloud) -> Iterator[Finding]:
-    """A hypervisor is up, and Placement has no provider for it."""
-    known = {hypervisor.uuid for hypervisor in identities.with_uuids(cloud)}
+def find_unmatched_hosts(cloud: Cloud) -> Iterator[Finding]:
+    """Yield the hypervisors that are up, and that have no provider in Placement."""
+    known = {hypervisor.uuid for hypervisor in identities.require_uuids(cloud)}
     by_label = defaultdict[str, list[ProviderState]](list)
     for root in cloud.snapshot.roots():
         if root.uuid not in known:
-            by_label[_label(root.name)].append(root)
-    for hypervisor in _hypervisors_without_root(cloud):
+            by_label[_shorten_name(root.name)].append(root)
+    for hypervisor in _find_hypervisors_without_root(cloud):
         facts: dict[str, object] = {'uuid': hypervisor.uuid}
         if hypervisor.host:
             facts['host'] = hypervisor.host
-        likely, reason = by_label[_label(hypervisor.node)], _LOG
+        likely, reason = by_label[_shorten_name(hypervisor.node)], _LOG
         if named := cloud.snapshot.named(hypervisor.node):
             likely, reason = [named], _CELLS
             facts['provider'] = named.uuid
@@ -81,9 +81,9 @@ def host_without_provider(cloud: Cloud) -> Iterator[Finding]:
         )
 
 
-def _hypervisors_without_root(cloud: Cloud) -> Iterator[Hypervisor]:
-    """Return the hypervisors that are up and have no root of their own."""
-    hypervisors, reported = identities.with_uuids(cloud), _reported(cloud)
+def _find_hypervisors_without_root(cloud: Cloud) -> Iterator[Hypervisor]:
+    """Yield the hypervisors that are up and have no root of their own."""
+    hypervisors, reported = identities.require_uuids(cloud), _find_reported_uuids(cloud)
     up = {service.host for service in cloud.answers.services or () if service.is_up}
     known = {hypervisor.uuid for hypervisor in hypervisors}
     for hypervisor in hypervisors:
@@ -97,16 +97,16 @@ def _hypervisors_without_root(cloud: Cloud) -> Iterator[Hypervisor]:
             yield hypervisor
 
 
-def _reported(cloud: Cloud) -> set[str | None]:
+def _find_reported_uuids(cloud: Cloud) -> set[str | None]:
     """Return the UUIDs of the roots and of the hypervisors that ``twin`` or ``renamed`` reports."""
     pairs = [
         (node, other)
-        for node, _, dead, by_servers in identities.identities(cloud)
+        for node, _, dead, by_servers in identities.match_nodes(cloud)
         for other in (*dead, *by_servers)
     ]
     return {uuid for node, other in pairs for uuid in (node.uuid, other.uuid)}
 
 
-def _label(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """Return the name of a host without its domain and without capitals."""
     return name.partition('.')[0].casefold()

@@ -12,8 +12,8 @@ MAX_STEPS = 500
 Possible = Callable[[frozenset[T]], bool]
 
 
-def minimized(requirements: Sequence[T], possible: Possible[T]) -> frozenset[T]:
-    """Return a minimal impossible subset of an impossible set."""
+def minimize_conflict(requirements: Sequence[T], possible: Possible[T]) -> frozenset[T]:
+    """Return a smallest part of conflicting requirements that conflicts by itself."""
     conflict = frozenset(requirements)
     for requirement in requirements:
         if not possible(conflict - {requirement}):
@@ -47,10 +47,10 @@ class ConflictSearch(Generic[T]):
         self.conflicts: list[frozenset[T]] = []
         self.is_cut = False
         for conflict in conflicts:
-            self._add(conflict)
+            self._add_conflict(conflict)
 
-    def corrections(self) -> Iterator[frozenset[T]]:
-        """Return the minimal sets whose removal makes the rest possible, smallest first."""
+    def find_corrections(self) -> Iterator[frozenset[T]]:
+        """Yield the minimal sets without which the others can be met, the smallest first."""
         confirmed: set[frozenset[T]] = set()
         for _ in range(MAX_STEPS):
             cover = next((cover for cover in self._covers if cover not in confirmed), None)
@@ -61,20 +61,21 @@ class ConflictSearch(Generic[T]):
                 confirmed.add(cover)
                 yield cover
             else:
-                self._add(minimized(others, self._possible))
+                self._add_conflict(minimize_conflict(others, self._possible))
         self.is_cut = True
 
-    def _add(self, conflict: frozenset[T]) -> None:
-        """Extend the sets that have no part of a conflict by each of its parts."""
-        self.conflicts = self._sorted([*self.conflicts, conflict])
+    def _add_conflict(self, conflict: frozenset[T]) -> None:
+        """Add a conflict to the known ones, and a part of it to each set to give up."""
+        self.conflicts = self._sort_sets([*self.conflicts, conflict])
         covers = [cover for cover in self._covers if cover & conflict]
         for cover in self._covers:
             if not cover & conflict:
                 longer = (cover | {requirement} for requirement in conflict)
                 covers += [new for new in longer if not any(smaller <= new for smaller in covers)]
         self.is_cut = self.is_cut or len(covers) > MAX_STEPS
-        self._covers = self._sorted(covers)[:MAX_STEPS]
+        self._covers = self._sort_sets(covers)[:MAX_STEPS]
 
-    def _sorted(self, sets: Sequence[frozenset[T]]) -> list[frozenset[T]]:
+    def _sort_sets(self, sets: Sequence[frozenset[T]]) -> list[frozenset[T]]:
+        """Return sets of requirements by their size, then by the order of the request."""
         rank = self._rank.__getitem__
         return sorted(sets, key=lambda members: (len(members), sorted(map(rank, members))))

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, groupby, islice
 
-from placementclient.insight.candidates.conflicts import ConflictSearch, minimized
+from placementclient.insight.candidates.conflicts import ConflictSearch, minimize_conflict
 from placementclient.insight.candidates.matching import Matcher, ProviderIndex
 from placementclient.insight.candidates.requirements import (
     Kind,
     Requirement,
-    askable,
-    requirements,
-    restricted,
+    list_requirements,
+    restrict_request,
+    select_askable,
 )
-from placementclient.insight.candidates.shortages import Reason, Shortage, shortages
+from placementclient.insight.candidates.shortages import Reason, Shortage, find_shortages
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.candidate_count import CandidateCount
@@ -64,7 +64,7 @@ class Relaxation:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A nearest tree, with its shortages."""
+    """A tree with few shortages."""
 
     name: str
     root_uuid: str
@@ -72,7 +72,7 @@ class Host:
 
     @property
     def missing(self) -> float:
-        """Return the missing parts of the requested amounts."""
+        """The sum of the missing parts of the requested amounts, each from 0 to 1."""
         return sum(
             1 - (shortage.amount or 0) / shortage.requirement.amount
             for shortage in self.shortages
@@ -106,7 +106,7 @@ class Explanation:
 
     @property
     def is_met(self) -> bool:
-        """Return whether there are candidates."""
+        """Return True if the request has candidates."""
         return self.offer.trees > 0
 
 
@@ -120,31 +120,33 @@ def explain(
 
     :param ask: sends a request to the service; ``None``: send none
     """
-    required = requirements(request)
+    required = list_requirements(request)
     offer = ask(request) if ask else None
     matcher, topology = Matcher(index, required), index.topology
-    alone = {need: len(roots) for need, roots in matcher.alone.items()}
+    alone = {need: len(roots) for need, roots in matcher.trees_by_requirement.items()}
     providers = topology.snapshot.providers
     names = {
         need.value: providers[need.value].name
         for need in required
         if need.kind is Kind.IN_TREE and need.value in providers
     }
-    offer = offer or Offer(len(matcher.satisfying(frozenset(required))))
+    offer = offer or Offer(len(matcher.find_satisfying_trees(frozenset(required))))
     explanation = Explanation(offer, len(topology.trees), alone, names=names)
     if explanation.is_met:
         return explanation
-    return _RequestDiagnosis(request, index, matcher, ask).completed(explanation, hosts)
+    return _RequestDiagnosis(request, index, matcher, ask).complete(explanation, hosts)
 
 
-def without_pcpu(request: CandidateRequest, index: ProviderIndex) -> Offer:
-    """Return the trees without PCPU that have candidates."""
-    required = requirements(request)
-    satisfying = Matcher(index, required).satisfying(frozenset(required))
+def find_trees_without_pcpu(request: CandidateRequest, index: ProviderIndex) -> Offer:
+    """Return the number of trees without PCPU that have candidates of a request."""
+    required = list_requirements(request)
+    satisfying = Matcher(index, required).find_satisfying_trees(frozenset(required))
     return Offer(len(satisfying - index.topology.find_roots_with('PCPU')))
 
 
 class _RequestDiagnosis:
+    """Finds the conflicts, the relaxations and the nearest trees of a request."""
+
     def __init__(
         self, request: CandidateRequest, index: ProviderIndex, matcher: Matcher, ask: Ask | None
     ) -> None:
@@ -156,19 +158,19 @@ class _RequestDiagnosis:
         #: The providers that can serve the trees that were read, by root.
         self._read: dict[str, Sequence[ProviderState]] = {}
 
-    def completed(self, explanation: Explanation, hosts: int) -> Explanation:
+    def complete(self, explanation: Explanation, hosts: int) -> Explanation:
         """Return the explanation with conflicts, relaxations and the nearest trees."""
         is_predicted = not self._matcher.is_met(self._all)
         # The service may have a rule that is not known here: ask it which requirements conflict.
-        conflicts = [] if is_predicted else [minimized(self._needs, self._granted)]
-        search = ConflictSearch(self._needs, self._matcher.possible, conflicts)
-        sizes = [list(sets) for _, sets in groupby(list(search.corrections()), key=len)]
-        self._read |= self._index.read_trees(list(self._nearest(hosts)))
+        conflicts = [] if is_predicted else [minimize_conflict(self._needs, self._is_granted)]
+        search = ConflictSearch(self._needs, self._matcher.is_possible, conflicts)
+        sizes = [list(sets) for _, sets in groupby(list(search.find_corrections()), key=len)]
+        self._read |= self._index.read_trees(list(self._find_nearest(hosts)))
         # Larger sets are left out if a smaller one is enough.
-        by_size = (list(islice(self._relaxations(sets), MAX_SETS)) for sets in sizes)
+        by_size = (list(islice(self._find_relaxations(sets), MAX_SETS)) for sets in sizes)
         relaxations = next(filter(None, by_size), [])
         # Among equally near trees, those that a relaxation helps.
-        nearest = self._nearest(hosts)
+        nearest = self._find_nearest(hosts)
         self._read |= self._index.read_trees([root for root in nearest if root not in self._read])
         return replace(
             explanation,
@@ -176,9 +178,9 @@ class _RequestDiagnosis:
             relaxations=relaxations,
             # Now with the exact amounts.
             nearest=sorted(
-                (self._host(root, lacking) for root, lacking in nearest.items()),
+                (self._describe_host(root, lacking) for root, lacking in nearest.items()),
                 key=lambda host: (
-                    *self._distance(host.root_uuid, nearest[host.root_uuid]),
+                    *self._rank_tree(host.root_uuid, nearest[host.root_uuid]),
                     host.missing,
                 ),
             ),
@@ -188,25 +190,26 @@ class _RequestDiagnosis:
             is_cut=search.is_cut,
         )
 
-    def _granted(self, retained: frozenset[Requirement]) -> bool:
-        """Return whether there are candidates, from the service if it can be asked."""
-        offer = self._offered([need for need in self._needs if need in retained])
+    def _is_granted(self, retained: frozenset[Requirement]) -> bool:
+        """Return True if requirements have candidates, by the service if it can be asked."""
+        offer = self._ask_service([need for need in self._needs if need in retained])
         return self._matcher.is_met(retained) if offer is None else offer.trees > 0
 
-    def _offered(self, retained: Sequence[Requirement]) -> Offer | None:
-        relaxed = restricted(self._request, retained)
+    def _ask_service(self, retained: Sequence[Requirement]) -> Offer | None:
+        """Return the service's answer for some requirements; ``None`` if it cannot be asked."""
+        relaxed = restrict_request(self._request, retained)
         return self._ask(relaxed) if self._ask and relaxed else None
 
-    def _distance(self, root: str, lacking: frozenset[Requirement]) -> tuple[int, bool]:
+    def _rank_tree(self, root: str, lacking: frozenset[Requirement]) -> tuple[int, bool]:
         """Return a key that sorts trees by the number of their shortages."""
         # Among equally near trees, those that a relaxation helps come first.
         return len(lacking), root not in self._relieved
 
-    def _nearest(self, hosts: int) -> dict[str, frozenset[Requirement]]:
+    def _find_nearest(self, hosts: int) -> dict[str, frozenset[Requirement]]:
         """Return the shortages of the trees that lack the least, the nearest first."""
-        alone, trees = self._matcher.alone, self._index.topology.trees
+        alone, trees = self._matcher.trees_by_requirement, self._index.topology.trees
         met = {
-            need: self._matcher.amounts_met(need)
+            need: self._matcher.count_granted_amounts(need)
             for need in self._needs
             if need.kind is Kind.RESOURCE
         }
@@ -214,102 +217,108 @@ class _RequestDiagnosis:
         def sort_key(pair: tuple[str, frozenset[Requirement]]) -> tuple[object, ...]:
             root, lacking = pair
             had = sum(met[need][root] for need in lacking & met.keys())
-            return *self._distance(root, lacking), -had, trees[root][0].name
+            return *self._rank_tree(root, lacking), -had, trees[root][0].name
 
         short = (
             (root, frozenset(need for need in self._needs if root not in alone[need]))
-            for root in self._eligible()
+            for root in self._find_eligible()
         )
         closest = sorted(short, key=sort_key)[:CLOSE]
-        near = sorted(((root, self._lacking(root, lack)) for root, lack in closest), key=sort_key)
+        near = sorted(
+            ((root, self._find_lacking(root, lack)) for root, lack in closest), key=sort_key
+        )
         promising = [(root, lacking) for root, lacking in near if len(lacking) < len(self._all)]
         return dict((promising or near)[:hosts])
 
-    def _eligible(self) -> Collection[str]:
-        """Return the roots of all trees but pools; of a named tree, only its root."""
+    def _find_eligible(self) -> Collection[str]:
+        """Return the root of the requested tree, else those of all trees but sharing providers."""
         trees = self._index.topology.trees
         hosts = {root for root, states in trees.items() if not all(map(is_sharing, states))}
         for need in self._needs:
             if need.kind is Kind.IN_TREE:
-                hosts = hosts & self._matcher.alone[need] or hosts
+                hosts = hosts & self._matcher.trees_by_requirement[need] or hosts
         return hosts or trees
 
-    def _lacking(self, root: str, short: frozenset[Requirement]) -> frozenset[Requirement]:
-        """Return a smallest set of requirements without which a tree has candidates."""
+    def _find_lacking(self, root: str, short: frozenset[Requirement]) -> frozenset[Requirement]:
+        """Return a smallest set of requirements to give up so that a tree has candidates."""
         rest = [need for need in reversed(self._needs) if need not in short]
-        search = ConflictSearch(rest, partial(self._matcher.allows, root))
-        return short | next(search.corrections(), frozenset(rest))
+        search = ConflictSearch(rest, partial(self._matcher.is_possible_in, root))
+        return short | next(search.find_corrections(), frozenset(rest))
 
-    def _host(self, root: str, lacking: frozenset[Requirement]) -> Host:
+    def _describe_host(self, root: str, lacking: frozenset[Requirement]) -> Host:
+        """Return a tree with the reasons why it lacks some requirements."""
         lacks: list[Shortage] = []
         for need in self._needs:
             if need not in lacking:
                 continue
-            if root in self._matcher.alone[need]:
+            if root in self._matcher.trees_by_requirement[need]:
                 # The requirements that conflict with it on this tree.
                 rest = [other for other in self._needs if other not in lacking or other == need]
-                joint = minimized(rest, partial(self._matcher.allows, root))
+                joint = minimize_conflict(rest, partial(self._matcher.is_possible_in, root))
                 others = tuple(sorted(joint - {need}, key=str))
                 lacks.append(Shortage(need, Reason.SHAPE, others=others))
             else:
-                lacks += shortages(need, self._read.get(root, ()), self._needs)
+                lacks += find_shortages(need, self._read.get(root, ()), self._needs)
         return Host(self._index.topology.trees[root][0].name, root, tuple(lacks))
 
-    def _relaxations(self, corrections: Sequence[frozenset[Requirement]]) -> Iterator[Relaxation]:
+    def _find_relaxations(
+        self, corrections: Sequence[frozenset[Requirement]]
+    ) -> Iterator[Relaxation]:
+        """Yield the relaxations with candidates, from minimal sets of requirements to give up."""
         without: list[frozenset[Requirement]] = []
         # Those that drop less come first, as dropping more than these is no news.
-        changes = sorted(self._changes(corrections), key=lambda change: len(change[0]))
+        changes = sorted(self._find_changes(corrections), key=lambda change: len(change[0]))
         for dropped, lowered, retained in changes:
             if any(less <= dropped for less in without):
                 continue
-            relaxation = self._checked(dropped, lowered, retained)
+            relaxation = self._check_change(dropped, lowered, retained)
             if relaxation is not None and relaxation.offer.trees:
                 without += [] if lowered else [dropped]
                 yield relaxation
 
-    def _changes(
+    def _find_changes(
         self, corrections: Sequence[frozenset[Requirement]]
     ) -> Iterator[tuple[frozenset[Requirement], Mapping[Requirement, int], frozenset[Requirement]]]:
-        """Return the changes of a request: dropped requirements, lowered ones, all that is left."""
+        """Yield each change: dropped requirements, those with another amount, the new request."""
         for correction in corrections:
             retained, lowered = self._all - correction, dict[Requirement, int]()
             for need in [need for need in self._needs if need in correction]:
-                amount = self._enough(need, retained)
+                amount = self._find_possible_amount(need, retained)
                 if amount:
                     lowered[need] = amount
                     retained |= {replace(need, amount=amount)}
-            if restricted(self._request, retained) is None:
-                retained = askable(retained)
+            if restrict_request(self._request, retained) is None:
+                retained = select_askable(retained)
             others = {replace(need, amount=amount) for need, amount in lowered.items()}
             if others <= retained:
-                retained |= self._needless(self._all - retained - lowered.keys(), retained)
+                retained |= self._find_needless(self._all - retained - lowered.keys(), retained)
                 yield self._all - retained - lowered.keys(), lowered, retained
 
-    def _needless(
+    def _find_needless(
         self, dropped: frozenset[Requirement], retained: frozenset[Requirement]
     ) -> frozenset[Requirement]:
-        """Return what need not be dropped by Placement's rule, which is not that of the search."""
+        """Return the dropped requirements that Placement can meet beside the others."""
         ordered = [need for need in self._needs if need in dropped]
         for size in range(min(len(ordered), MOST_DROPPED)):
             for fewer in combinations(ordered, size):
                 more = retained | dropped.difference(fewer)
-                if restricted(self._request, more) and self._matcher.is_met(more):
+                if restrict_request(self._request, more) and self._matcher.is_met(more):
                     return dropped.difference(fewer)
         return frozenset()
 
-    def _checked(
+    def _check_change(
         self,
         dropped: frozenset[Requirement],
         lowered: Mapping[Requirement, int],
         retained: frozenset[Requirement],
     ) -> Relaxation | None:
-        """Return the candidates of a relaxed request, from the service if it can be asked."""
+        """Return a change with its candidates; ``None`` if the service refuses such a request."""
         needs = [*self._needs, *(replace(need, amount=n) for need, n in lowered.items())]
         ordered = [need for need in needs if need in retained]
-        if restricted(self._request, ordered) is None:
+        if restrict_request(self._request, ordered) is None:
             return None
-        offer = self._offered(ordered)
-        satisfying = self._matcher.satisfying(retained)
+        offer = self._ask_service(ordered)
+        satisfying = self._matcher.find_satisfying_trees(retained)
         self._relieved |= satisfying
         return Relaxation(
             tuple(need for need in self._needs if need in dropped),
@@ -318,8 +327,10 @@ class _RequestDiagnosis:
             is_confirmed=offer is not None,
         )
 
-    def _enough(self, requirement: Requirement, retained: frozenset[Requirement]) -> int:
-        """Return the nearest amount that is possible beside the other requirements, or 0."""
+    def _find_possible_amount(
+        self, requirement: Requirement, retained: frozenset[Requirement]
+    ) -> int:
+        """Return the nearest amount that has candidates beside the other requirements; else 0."""
         if requirement.kind is not Kind.RESOURCE:
             return 0
 

@@ -23,7 +23,7 @@ class GroupHosts(NamedTuple):
     is_excluded: bool
 
 
-def group_hosts(group: ServerGroup, servers: Iterable[Server]) -> GroupHosts | None:
+def find_group_hosts(group: ServerGroup, servers: Iterable[Server]) -> GroupHosts | None:
     """Return the condition of a group; ``None`` if every host may have one more member.
 
     :param servers: the other members, each with its host

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
-from placementclient.insight.candidates.requirements import Kind, Requirement, assembled
+from placementclient.insight.candidates.requirements import Kind, Requirement, assemble_request
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.options import PartSearch
@@ -34,7 +34,8 @@ class ProviderIndex(NamedTuple):
     read_trees: Callable[[Sequence[str]], Mapping[str, Sequence[ProviderState]]]
 
 
-def snapshot_index(snapshot: Snapshot) -> ProviderIndex:
+def index_snapshot(snapshot: Snapshot) -> ProviderIndex:
+    """Return the providers of a snapshot for an explanation."""
     topology, states = Topology(snapshot), snapshot.providers
     return ProviderIndex(
         topology,
@@ -44,141 +45,166 @@ def snapshot_index(snapshot: Snapshot) -> ProviderIndex:
 
 
 class Matcher:
-    """Decides whether a tree satisfies some of the requirements of a request."""
+    """Decides whether a tree satisfies some of the requirements of a request.
+
+    The sets of requirements are frozen: what was calculated for one is remembered.
+
+    :ivar requirements: all requirements of the request
+    """
 
     def __init__(self, index: ProviderIndex, requirements: Sequence[Requirement]) -> None:
         self.topology, self.requirements = index.topology, requirements
-        self._granting, self._granted = index.granting, dict[tuple[str, int], frozenset[str]]()
-        self._requests: dict[frozenset[Requirement], Request] = {}
-        self._hosts: dict[str, tuple[Sequence[str], Sequence[HostProvider]]] = {}
+        self._granting = index.granting
         self._groups = tuple(dict.fromkeys(need.group for need in requirements if need.group))
         self._named = [need.value for need in requirements if need.kind is Kind.IN_TREE]
         kinds = {
-            suffix: {n.kind for n in requirements if n.group == suffix} for suffix in self._groups
+            group: {need.kind for need in requirements if need.group == group}
+            for group in self._groups
         }
         #: The groups that request no resource.
-        self._bare = frozenset(name for name in self._groups if Kind.RESOURCE not in kinds[name])
-        # The service looks for no provider for a group that only forbids.
+        self._bare = frozenset(group for group in self._groups if Kind.RESOURCE not in kinds[group])
+        # Placement looks for no provider for a group that only forbids.
         looking = {Kind.RESOURCE, Kind.TRAIT, Kind.AGGREGATE}
-        self._unserved = frozenset(
-            need for need in requirements if need.group and looking.isdisjoint(kinds[need.group])
-        )
+        idle = {group for group in self._groups if looking.isdisjoint(kinds[group])}
+        self._unserved = frozenset(need for need in requirements if need.group in idle)
+        #: The UUIDs of the providers that grant an amount of a class.
+        self._granted: dict[tuple[str, int], frozenset[str]] = {}
+        self._requests: dict[frozenset[Requirement], Request] = {}
+        self._hosts: dict[str, tuple[Sequence[str], Sequence[HostProvider]]] = {}
 
     @functools.cached_property
-    def alone(self) -> dict[Requirement, frozenset[str]]:
-        """Return the trees that satisfy each requirement by itself."""
+    def trees_by_requirement(self) -> dict[Requirement, frozenset[str]]:
+        """The roots of the trees that satisfy each requirement by itself."""
         return {
-            requirement: frozenset(
+            need: frozenset(
                 root
                 for root in self.topology.trees
-                if self.satisfies(root, frozenset({requirement}))
+                if self.is_satisfied_in(root, frozenset({need}))
             )
-            for requirement in self.requirements
+            for need in self.requirements
         }
 
-    def amounts_met(self, requirement: Requirement) -> Counter[str]:
-        """Count for each tree, by its root, the requested amounts that it can grant."""
-        met = Counter[str]()
-        for (name, _), granting in self._granted.items():
-            if name == requirement.value:
-                met.update(
-                    root
-                    for root in self.topology.trees
-                    if not granting.isdisjoint(self._host(root)[0])
-                )
-        return met
-
-    def possible(self, retained: frozenset[Requirement]) -> bool:
-        """Return True if any tree allows some requirements."""
-        return any(self.allows(root, retained) for root in self._plausible(retained))
-
-    def allows(self, root: str, retained: frozenset[Requirement]) -> bool:
-        """Return True if a tree allows some requirements, perhaps without some resources.
-
-        A trait of the common group may be on a provider that only those resources use, all or less
-        of them. So fewer requirements never are harder to meet here, as they may be for the
-        service.
-        """
-        is_covered = any(need.kind is Kind.TRAIT and not need.group for need in retained)
-        choices = (
-            {None, need, replace(need, amount=1)}
-            for need in self.requirements
-            if is_covered and need.kind is Kind.RESOURCE and not need.group and need not in retained
-        )
-        return any(
-            self.satisfies(root, retained.union(filter(None, optional)))
-            for optional in product(*choices)
-        )
-
-    def satisfying(self, retained: frozenset[Requirement]) -> set[str]:
+    def find_satisfying_trees(self, retained: frozenset[Requirement]) -> set[str]:
         """Return the roots of the trees that satisfy some requirements."""
-        return {root for root in self._plausible(retained) if self.satisfies(root, retained)}
+        plausible = self._find_plausible_trees(retained)
+        return {root for root in plausible if self.is_satisfied_in(root, retained)}
 
     def is_met(self, retained: frozenset[Requirement]) -> bool:
         """Return True if any tree satisfies some requirements."""
-        return any(self.satisfies(root, retained) for root in self._plausible(retained))
+        plausible = self._find_plausible_trees(retained)
+        return any(self.is_satisfied_in(root, retained) for root in plausible)
 
-    def _plausible(self, retained: frozenset[Requirement]) -> Uuids:
-        alone = [self.alone[requirement] for requirement in retained if requirement in self.alone]
-        return frozenset.intersection(*alone) if alone else self.topology.trees
+    def is_possible(self, retained: frozenset[Requirement]) -> bool:
+        """Return True if some requirements are possible in any tree: :meth:`is_possible_in`."""
+        plausible = self._find_plausible_trees(retained)
+        return any(self.is_possible_in(root, retained) for root in plausible)
 
-    def satisfies(self, root: str, retained: frozenset[Requirement]) -> bool:
-        """Return whether a tree satisfies some requirements, perhaps with changed amounts."""
+    def is_possible_in(self, root: str, retained: frozenset[Requirement]) -> bool:
+        """Return True if a tree satisfies some requirements, perhaps with further resources.
+
+        Placement looks for a trait of the common group only on the providers of the common
+        resources. A provider with the trait may serve a resource that is not retained: so these
+        may be added, whole or one unit of them. Then fewer requirements are never harder to meet.
+        """
+        has_common_trait = any(need.kind is Kind.TRAIT and not need.group for need in retained)
+        if not has_common_trait:
+            return self.is_satisfied_in(root, retained)
+        choices = (
+            {None, need, replace(need, amount=1)}
+            for need in self.requirements
+            if need.kind is Kind.RESOURCE and not need.group and need not in retained
+        )
+        return any(
+            self.is_satisfied_in(root, retained.union(filter(None, added)))
+            for added in product(*choices)
+        )
+
+    def is_satisfied_in(self, root: str, retained: frozenset[Requirement]) -> bool:
+        """Return True if a tree satisfies some requirements, perhaps with changed amounts."""
         if not self._unserved.isdisjoint(retained):
             return False
-        uuids, bins = self._host(root)
+        uuids, providers = self._read_host(root)
 
         def grants(number: int, name: str, amount: int) -> bool:
-            key = name, amount
-            if key not in self._granted:
-                self._granted[key] = frozenset(self._granting(name, amount))
-            return uuids[number] in self._granted[key]
+            return uuids[number] in self._find_granting(name, amount)
 
-        request = self._request(retained)
-        suitable = find_serving_providers(request, bins, grants)
+        request = self._build_request(retained)
+        suitable = find_serving_providers(request, providers, grants)
         if suitable is None or not all(suitable):
             return False
-        search = PartSearch(request, bins, suitable, grants)
-        return any(True for _ in search.places()) or search.left < 0
+        search = PartSearch(request, providers, suitable, grants)
+        is_found = any(True for _ in search.places())
+        # A search that ended too early proves nothing.
+        return is_found or search.left < 0
 
-    def _host(self, root: str) -> tuple[Sequence[str], Sequence[HostProvider]]:
-        """Return the providers that can serve a tree: their UUIDs, and their form for requests."""
+    def count_granted_amounts(self, requirement: Requirement) -> Counter[str]:
+        """Count the amounts of a class that each tree grants, of those asked for, by its root."""
+        counts = Counter[str]()
+        for (name, _), granting in self._granted.items():
+            if name == requirement.value:
+                counts.update(
+                    root
+                    for root in self.topology.trees
+                    if not granting.isdisjoint(self._read_host(root)[0])
+                )
+        return counts
+
+    def _find_plausible_trees(self, retained: frozenset[Requirement]) -> Uuids:
+        """Return the roots of the trees that satisfy each of some requirements by itself."""
+        by_requirement = self.trees_by_requirement
+        sets = [by_requirement[need] for need in retained if need in by_requirement]
+        return frozenset.intersection(*sets) if sets else self.topology.trees
+
+    def _find_granting(self, name: str, amount: int) -> frozenset[str]:
+        """Return the UUIDs of the providers that can grant an amount of a class."""
+        key = name, amount
+        if key not in self._granted:
+            self._granted[key] = frozenset(self._granting(name, amount))
+        return self._granted[key]
+
+    def _read_host(self, root: str) -> tuple[Sequence[str], Sequence[HostProvider]]:
+        """Return the UUIDs of the providers that can serve a tree, and their properties."""
         if root not in self._hosts:
             uuids = [state.uuid for state in self.topology.serving(root)]
             self._hosts[root] = uuids, self.topology.host(root, self._named)
         return self._hosts[root]
 
-    def _request(self, retained: frozenset[Requirement]) -> Request:
+    def _build_request(self, retained: frozenset[Requirement]) -> Request:
+        """Return the request for some requirements in parts."""
         if retained not in self._requests:
             ordered = sorted(retained, key=str)
-            request = assembled(CandidateRequest(), self._groups, ordered)
-            self._requests[retained] = _parsed(request, self._bare)
+            request = assemble_request(CandidateRequest(), self._groups, ordered)
+            self._requests[retained] = _split_request(request, self._bare)
         return self._requests[retained]
 
 
-def _parsed(request: CandidateRequest, bare: Uuids) -> Request:
-    """Return the parts of a request that need not ask for resources."""
-    # ``bare``: the groups that never asked for any, whose tree the service does not look at.
-    common, lone = request.common, list[Filter]()
-    trees = {'': common.in_tree} | {name: group.in_tree for name, group in request.groups.items()}
-    if not common.resources:
-        # Each trait may be on another provider than the other conditions.
-        lone = [Filter(required=(trait,)) for trait in common.required]
-        others = common._replace(required=())
-        lone += [others] if others != Filter() else []
+def _split_request(request: CandidateRequest, bare: Uuids) -> Request:
+    """Return the parts of a request, some of which need not ask for resources.
+
+    :param bare: the suffixes of groups that never asked for any: Placement ignores their tree
+    """
+    trees = {'': request.common.in_tree}
+    trees |= {suffix: group.in_tree for suffix, group in request.groups.items()}
+    single: list[Filter] = []
+    if not request.common.resources:
+        single = _split_conditions(request.common)
         request = request._replace(common=Filter())
     grouped = parse_request(request)
-    parts = [*grouped.parts, *(make_part({}, conditions) for conditions in lone)]
-    for number, requested in enumerate(parts):
-        if requested.group not in bare:
-            parts[number] = requested._replace(in_tree=trees[requested.group])
+    parts = [
+        requested if requested.group in bare else requested._replace(in_tree=trees[requested.group])
+        for requested in (*grouped.parts, *(make_part({}, conditions) for conditions in single))
+    ]
+    # Placement ignores the policy for a group without resources.
+    apart = (n for n in grouped.apart if parts[n].resources or parts[n].group in bare)
     return grouped._replace(
         parts=tuple(parts),
-        # The service ignores a group without resources.
-        apart=frozenset(
-            number
-            for number in grouped.apart
-            if parts[number].resources or parts[number].group in bare
-        ),
+        apart=frozenset(apart),
         root_required=split_alternatives(request.root_required),
     )
+
+
+def _split_conditions(common: Filter) -> list[Filter]:
+    """Return the conditions of a group without resources that several providers may meet."""
+    traits = [Filter(required=(trait,)) for trait in common.required]
+    others = common._replace(required=())
+    return traits if others == Filter() else [*traits, others]

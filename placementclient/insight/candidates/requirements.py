@@ -62,11 +62,11 @@ class Requirement:
         return f'{text} (group {self.group})' if self.group else text
 
 
-def requirements(request: CandidateRequest) -> tuple[Requirement, ...]:
+def list_requirements(request: CandidateRequest) -> tuple[Requirement, ...]:
     """Return all requirements of a request, one by one."""
-    parts = list(_of_group('', request.common))
+    parts = list(_list_group('', request.common))
     for suffix, group in request.groups.items():
-        parts += _of_group(suffix, group)
+        parts += _list_group(suffix, group)
     parts += [Requirement(Kind.ROOT_TRAIT, trait) for trait in request.root_required]
     parts += [Requirement(Kind.NOT_ROOT_TRAIT, trait) for trait in request.root_forbidden]
     if request.group_policy == 'isolate' and len(request.groups) > 1:
@@ -77,7 +77,8 @@ def requirements(request: CandidateRequest) -> tuple[Requirement, ...]:
     return tuple(parts)
 
 
-def _of_group(suffix: str, group: Filter) -> Iterator[Requirement]:
+def _list_group(suffix: str, group: Filter) -> Iterator[Requirement]:
+    """Yield the requirements of a group, one by one."""
     for name, amount in group.resources.items():
         yield Requirement(Kind.RESOURCE, name, suffix, amount)
     for kind, values in (
@@ -92,14 +93,14 @@ def _of_group(suffix: str, group: Filter) -> Iterator[Requirement]:
         yield Requirement(Kind.IN_TREE, group.in_tree, suffix)
 
 
-def restricted(
+def restrict_request(
     request: CandidateRequest, retained: Collection[Requirement]
 ) -> CandidateRequest | None:
     """Return a request with some of its requirements only, perhaps with changed amounts.
 
     :return: None where the service cannot be asked that: every group needs a resource
     """
-    relaxed = assembled(request, request.groups, retained)
+    relaxed = assemble_request(request, request.groups, retained)
     groups, common = relaxed.groups, relaxed.common
     together = {suffix for suffixes in relaxed.same_subtree for suffix in suffixes}
     empty = {suffix for suffix, group in groups.items() if not group.resources}
@@ -110,38 +111,38 @@ def restricted(
     return relaxed
 
 
-def assembled(
+def assemble_request(
     request: CandidateRequest, suffixes: Iterable[str], retained: Collection[Requirement]
 ) -> CandidateRequest:
     """Return a request with exactly these requirements.
 
-    :param suffixes: of its groups; those of which nothing is left are left out
+    :param suffixes: those of the groups; a group without requirements is left out
     """
     by_group: dict[str, list[Requirement]] = {}
     for requirement in retained:
         by_group.setdefault(requirement.group, []).append(requirement)
     wide = by_group.get('', [])
-    subtrees = [tuple(names.split(',')) for names in _values(wide, Kind.SAME_SUBTREE)]
+    subtrees = [tuple(names.split(',')) for names in _select_values(wide, Kind.SAME_SUBTREE)]
     joint = set().union(*subtrees)
     groups = {
-        suffix: _filter(by_group.get(suffix, ()))
+        suffix: _build_filter(by_group.get(suffix, ()))
         for suffix in suffixes
         if suffix in by_group or suffix in joint
     }
     isolated = any(requirement.kind is Kind.ISOLATE for requirement in wide)
     policy = ('isolate' if isolated else 'none') if groups else None
     return request._replace(
-        common=_filter(wide),
+        common=_build_filter(wide),
         groups=groups,
         group_policy=policy,
         same_subtree=tuple(subtrees),
-        root_required=_values(wide, Kind.ROOT_TRAIT),
-        root_forbidden=_values(wide, Kind.NOT_ROOT_TRAIT),
+        root_required=_select_values(wide, Kind.ROOT_TRAIT),
+        root_forbidden=_select_values(wide, Kind.NOT_ROOT_TRAIT),
     )
 
 
-def askable(retained: Collection[Requirement]) -> frozenset[Requirement]:
-    """Return some requirements, without groups that request no resource any more."""
+def select_askable(retained: Collection[Requirement]) -> frozenset[Requirement]:
+    """Return the requirements without those of groups that request no resource any more."""
     served = {requirement.group for requirement in retained if requirement.kind is Kind.RESOURCE}
     return frozenset(
         requirement
@@ -154,7 +155,8 @@ def askable(retained: Collection[Requirement]) -> frozenset[Requirement]:
     )
 
 
-def _filter(group: Collection[Requirement]) -> Filter:
+def _build_filter(group: Collection[Requirement]) -> Filter:
+    """Return the group of a request with some requirements."""
     resources = {
         requirement.value: requirement.amount
         for requirement in group
@@ -162,13 +164,14 @@ def _filter(group: Collection[Requirement]) -> Filter:
     }
     return Filter(
         resources,
-        required=_values(group, Kind.TRAIT),
-        forbidden=_values(group, Kind.NOT_TRAIT),
-        member_of=_values(group, Kind.AGGREGATE),
-        forbidden_member_of=_values(group, Kind.NOT_AGGREGATE),
-        in_tree=next(iter(_values(group, Kind.IN_TREE)), None),
+        required=_select_values(group, Kind.TRAIT),
+        forbidden=_select_values(group, Kind.NOT_TRAIT),
+        member_of=_select_values(group, Kind.AGGREGATE),
+        forbidden_member_of=_select_values(group, Kind.NOT_AGGREGATE),
+        in_tree=next(iter(_select_values(group, Kind.IN_TREE)), None),
     )
 
 
-def _values(group: Collection[Requirement], kind: Kind) -> tuple[str, ...]:
+def _select_values(group: Collection[Requirement], kind: Kind) -> tuple[str, ...]:
+    """Return the values of the requirements of a kind."""
     return tuple(requirement.value for requirement in group if requirement.kind is kind)

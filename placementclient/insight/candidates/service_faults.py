@@ -12,8 +12,8 @@ from placementclient.placing.providers import is_sharing
 RELEASE = 'openstack-placement 16.0.0'
 
 
-def service_faults(snapshot: Snapshot, request: CandidateRequest) -> Iterator[str]:
-    """Return why Placement may refuse a request in a cloud although there is room, in words."""
+def list_service_faults(snapshot: Snapshot, request: CandidateRequest) -> Iterator[str]:
+    """Yield sentences on why Placement may refuse a request although a tree has room."""
     sharing = [state for state in snapshot.providers.values() if is_sharing(state)]
     nested = [state.name for state in sharing if state.provider.parent_provider_uuid]
     if nested:

@@ -10,7 +10,7 @@ from placementclient.model.snapshots import ProviderState
 
 
 class Reason(enum.Enum):
-    """The kind of a shortage."""
+    """The property of a tree that is not as requested."""
 
     INVENTORY = 'inventory'
     FREE = 'free'
@@ -52,7 +52,7 @@ class Shortage:
     others: tuple[Requirement, ...] = ()
 
 
-def shortages(
+def find_shortages(
     requirement: Requirement, providers: Sequence[ProviderState], required: Sequence[Requirement]
 ) -> list[Shortage]:
     """Return the reasons why a tree does not satisfy a requirement, were it the only one.
@@ -69,7 +69,7 @@ def shortages(
         if other.kind is Kind.TRAIT and other.group == requirement.group
     ]
     short = {
-        state.uuid: list(_shortcomings(requirement, state))
+        state.uuid: list(_compare_amounts(requirement, state))
         for state in providers
         if name in state.inventories
     }
@@ -84,7 +84,8 @@ def shortages(
     )
 
 
-def _shortcomings(requirement: Requirement, state: ProviderState) -> Iterator[Shortage]:
+def _compare_amounts(requirement: Requirement, state: ProviderState) -> Iterator[Shortage]:
+    """Yield the reasons why a provider cannot grant a requested amount: free amount, units."""
     units, free = state.inventories[requirement.value].units, state.free(requirement.value)
     limits = units._asdict()
     if requirement.amount > free:

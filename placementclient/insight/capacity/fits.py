@@ -38,13 +38,15 @@ class Fits(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def from_counts(cls, name: str, count: int, by_class: Mapping[str, int]) -> Fits:
-        """Return a number of servers with the class that runs out first."""
+        """Return a number of servers that fit, with the class that runs out first."""
         least, scarcest = min((fits, label) for label, fits in by_class.items())
         return cls(name, count, by_class, scarcest if least == count else TOGETHER)
 
 
-def by_tree(topology: Topology, request: CandidateRequest, trees: TreeRoots = None) -> list[Fits]:
-    """Return for each tree how many servers fit there; the last line is for all trees."""
+def count_by_tree(
+    topology: Topology, request: CandidateRequest, trees: TreeRoots = None
+) -> list[Fits]:
+    """Return the number of servers that fit on each tree; the last line is for all trees."""
     supply = Supply(topology, request, trees)
     sites = dict.fromkeys(site for _, site in supply.complete)
     by_site = {site: supply.most_servers([site]) for site in sites}
@@ -52,16 +54,17 @@ def by_tree(topology: Topology, request: CandidateRequest, trees: TreeRoots = No
     return [*rows, Fits.from_counts(ALL, *supply.most_servers())]
 
 
-def _total(
+def _count_in_all(
     topology: Topology, request: CandidateRequest, trees: TreeRoots, name: str = ALL
 ) -> Fits:
+    """Return the number of servers that fit on some trees together."""
     return Fits.from_counts(name, *Supply(topology, request, trees).most_servers())
 
 
-def by_aggregate(
+def count_by_aggregate(
     topology: Topology, request: CandidateRequest, trees: TreeRoots = None
 ) -> list[Fits]:
-    """Return for each aggregate how many servers fit in it; the last line is for all trees."""
+    """Return the number of servers that fit in each aggregate; the last line is for all trees."""
     results = []
     for aggregate in sorted(topology.members):
         member = CandidateRequest(Filter(member_of=(aggregate,)))
@@ -69,13 +72,15 @@ def by_aggregate(
         roots = [
             root for root in topology.trees if root in within and (trees is None or root in trees)
         ]
-        results.append(_total(topology, request.restricted(member), roots, aggregate))
-    return [*results, _total(topology, request, trees)]
+        results.append(_count_in_all(topology, request.restricted(member), roots, aggregate))
+    return [*results, _count_in_all(topology, request, trees)]
 
 
-def by_class(topology: Topology, request: CandidateRequest, trees: TreeRoots = None) -> list[Fits]:
-    """Return for each class how many servers fit if only this class counts; the last is for all."""
-    fits = _total(topology, request, trees)
+def count_by_class(
+    topology: Topology, request: CandidateRequest, trees: TreeRoots = None
+) -> list[Fits]:
+    """Return the number of servers that fit if only one class counts, for each; last for all."""
+    fits = _count_in_all(topology, request, trees)
     alone = [
         Fits.from_counts(resource_class, count, {resource_class: count})
         for resource_class, count in fits.by_class.items()
@@ -94,10 +99,10 @@ class FallbackFits(NamedTuple):
     trees: int
 
 
-def by_fallback(
+def count_fallback_fits(
     topology: Topology, request: CandidateRequest, trees: TreeRoots = None
 ) -> FallbackFits:
-    """Return how many servers fit on hosts without PCPU; no others may start such a server.
+    """Return the number of servers that fit on hosts without PCPU, with VCPU in its place.
 
     :param request: the second one of Nova, with VCPU
     """
@@ -110,7 +115,7 @@ def by_fallback(
 
 #: The functions that count, by the name of the group.
 GROUPED: dict[str, Callable[[Topology, CandidateRequest, TreeRoots], list[Fits]]] = {
-    'tree': by_tree,
-    'aggregate': by_aggregate,
-    'class': by_class,
+    'tree': count_by_tree,
+    'aggregate': count_by_aggregate,
+    'class': count_by_class,
 }

@@ -32,37 +32,38 @@ class TotalsLine(msgspec.Struct, frozen=True, gc=False):
     providers: int = 1
 
     def is_used_above(self, percentage: float) -> bool:
-        """Return whether more than a part of the capacity is used; use without capacity is."""
+        """Return True if the usage exceeds a percentage of the capacity, which may be 0."""
         return self.used * 100 > percentage * self.capacity
 
 
-def by_class(snapshot: Snapshot) -> list[TotalsLine]:
-    """Return a line for each class, over all providers."""
-    return list(_lines(ALL, snapshot.providers.values()))
+def sum_by_class(snapshot: Snapshot) -> list[TotalsLine]:
+    """Return the sums over all providers, a line for each class."""
+    return list(_sum_lines(ALL, snapshot.providers.values()))
 
 
-def by_tree(snapshot: Snapshot) -> list[TotalsLine]:
-    """Return for each tree its own amounts, then those of sharing providers; last the total."""
+def sum_by_tree(snapshot: Snapshot) -> list[TotalsLine]:
+    """Return the sums of each tree, and of each sharing provider that serves it; then of all."""
     topology = Topology(snapshot)
     lines: list[TotalsLine] = []
     for root_uuid, states in topology.trees.items():
         name = snapshot.providers[root_uuid].name
-        lines += _lines(name, states)
+        lines += _sum_lines(name, states)
         for sharing in topology.sharing_providers(root_uuid):
-            lines += _lines(name, [sharing], sharing.name)
-    return lines + by_class(snapshot)
+            lines += _sum_lines(name, [sharing], sharing.name)
+    return lines + sum_by_class(snapshot)
 
 
-def by_aggregate(snapshot: Snapshot) -> list[TotalsLine]:
-    """Return for each aggregate its members and the trees of member roots; last the total."""
+def sum_by_aggregate(snapshot: Snapshot) -> list[TotalsLine]:
+    """Return the sums of each aggregate, with the trees of its root members; then of all."""
     topology = Topology(snapshot)
     lines: list[TotalsLine] = []
     for aggregate in sorted(topology.members):
-        lines += _lines(aggregate, _within(topology, aggregate))
-    return lines + by_class(snapshot)
+        lines += _sum_lines(aggregate, _find_members(topology, aggregate))
+    return lines + sum_by_class(snapshot)
 
 
-def _within(topology: Topology, aggregate: str) -> list[ProviderState]:
+def _find_members(topology: Topology, aggregate: str) -> list[ProviderState]:
+    """Return the members of an aggregate, and all providers below roots among them."""
     within = {state.uuid: state for state in topology.members[aggregate]}
     for member in topology.members[aggregate]:
         # A root that is a member takes its whole tree along.
@@ -70,9 +71,10 @@ def _within(topology: Topology, aggregate: str) -> list[ProviderState]:
     return list(within.values())
 
 
-def _lines(
+def _sum_lines(
     name: str, states: Iterable[ProviderState], shared_by: str | None = None
 ) -> Iterator[TotalsLine]:
+    """Yield the sums over some providers, a line for each class."""
     amounts: dict[str, list[tuple[int, ...]]] = {}
     for state in states:
         for resource_class, inventory in state.inventories.items():
@@ -88,7 +90,7 @@ def _lines(
 
 #: How the lines are made, by what they are grouped by.
 GROUPED: dict[str, Callable[[Snapshot], list[TotalsLine]]] = {
-    'tree': by_tree,
-    'aggregate': by_aggregate,
-    'class': by_class,
+    'tree': sum_by_tree,
+    'aggregate': sum_by_aggregate,
+    'class': sum_by_class,
 }

@@ -18,10 +18,10 @@ from placementclient.insight.drain.departures import (
     Departure,
     MoveState,
     Obstacle,
-    audit_of,
+    format_audit_command,
 )
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.nova_facts import Knowledge, cell
+from placementclient.insight.drain.nova_facts import Knowledge, name_cell
 from placementclient.insight.drain.numbers import KindNumber
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.consumers import Consumer, gained
@@ -37,9 +37,9 @@ class Occupants(NamedTuple):
     """The consumers of hosts.
 
     :param offloaded: shelved servers, which free their allocations and need no place
-    :param unsettled: the servers, other consumers, or providers with unknown consumers that no plan
-        can move; ``command`` among the facts is the one after which a plan moves it. A server that
-        Nova does not move yet is among ``servers``, too.
+    :param unsettled: the servers, other consumers, and providers with unknown consumers that no
+        plan can move; the fact ``command`` is the command after which a plan can. A server that
+        Nova cannot move yet is among ``servers``, too.
     """
 
     servers: list[ServerMove]
@@ -76,23 +76,23 @@ class DrainCloud:
         self._departures: dict[str, Departure] = {}
 
     @cached_property
-    def rare(self) -> frozenset[str]:
+    def rare_traits(self) -> frozenset[str]:
         """The traits that only some hosts have."""
         sets = [
             frozenset().union(*(state.traits for state in self.tree(uuid))) for uuid in self.hosts
         ]
         return frozenset().union(*sets) - frozenset.intersection(*sets) if sets else frozenset()
 
-    def on(self, snapshot: Snapshot) -> DrainCloud:
-        """Return the cloud with another snapshot, and the same numbers of requests."""
+    def with_snapshot(self, snapshot: Snapshot) -> DrainCloud:
+        """Return a drain of another snapshot, with the same numbers of kinds."""
         cloud = DrainCloud(snapshot, self.knowledge, self._keep_free, self._program)
         cloud.requests, cloud._numbers = self.requests, self._numbers
         return cloud
 
     @cached_property
-    def vacated(self) -> DrainCloud:
-        """Return the cloud without any servers."""
-        occupants = self.occupants(self.hosts)
+    def without_servers(self) -> DrainCloud:
+        """The same hosts without any servers."""
+        occupants = self.find_occupants(self.hosts)
         leaving = (*occupants.servers, *occupants.offloaded)
         servers = {move.server: move.before for move in leaving}
         gains = gained((allocations, {}) for allocations in servers.values())
@@ -103,12 +103,13 @@ class DrainCloud:
         others = (
             consumer for uuid, consumer in self.snapshot.consumers.items() if uuid not in servers
         )
-        return self.on(Snapshot(states, others, self.snapshot.origin))
+        return self.with_snapshot(Snapshot(states, others, self.snapshot.origin))
 
     def _is_host(self, root: ProviderState) -> bool:
+        """Return True if a tree has inventory that it does not share."""
         return any(state.inventories and not is_sharing(state) for state in self.tree(root.uuid))
 
-    def selected(self, arguments: Sequence[str], selection: ProviderSelector) -> list[str]:
+    def select_hosts(self, arguments: Sequence[str], selection: ProviderSelector) -> list[str]:
         """Return the UUIDs of the roots of the selected hosts; by default of all.
 
         :param arguments: names, UUIDs or patterns
@@ -118,14 +119,16 @@ class DrainCloud:
         has_conditions = selection != ProviderSelector()
         if not (arguments or has_conditions):
             return list(self.hosts)
-        roots = dict.fromkeys(uuid for argument in arguments for uuid in self._called(argument))
+        roots = dict.fromkeys(
+            uuid for argument in arguments for uuid in self._find_named_hosts(argument)
+        )
         if has_conditions:
             states = [state for uuid in self.hosts for state in self.snapshot.tree(uuid)]
-            roots |= dict.fromkeys(match.provider.root_uuid for match in selection.selected(states))
+            roots |= dict.fromkeys(match.provider.root_uuid for match in selection.select(states))
         return list(roots)
 
-    def _called(self, argument: str) -> list[str]:
-        """Return the roots of the hosts that an argument names, without shared storage."""
+    def _find_named_hosts(self, argument: str) -> list[str]:
+        """Return the UUIDs of the roots that an argument names, without sharing providers."""
         providers = self.snapshot.providers
         roots = self.snapshot.root_uuids([argument])
         hosts = [uuid for uuid in roots if uuid in self.hosts or not is_sharing(providers[uuid])]
@@ -135,16 +138,17 @@ class DrainCloud:
         return hosts
 
     def tree(self, root_uuid: str) -> list[ProviderState]:
+        """Return the providers of a tree, the root first."""
         return self.topology.trees[root_uuid]
 
-    def occupants(self, hosts: Iterable[str]) -> Occupants:
-        """Return the servers of hosts, and the consumers and unlisted usage that cannot move."""
+    def find_occupants(self, hosts: Iterable[str]) -> Occupants:
+        """Return the servers of hosts, and what else uses them and cannot move."""
         servers, offloaded, unsettled = occupants = Occupants([], [], [])
         for uuid in hosts:
             for consumer in self.snapshot.consumers_in(uuid):
-                obstacle = self._obstacle(consumer, uuid)
+                obstacle = self._find_obstacle(consumer, uuid)
                 if obstacle is None:
-                    leaving = self.departure(consumer.uuid)
+                    leaving = self.find_departure(consumer.uuid)
                     is_stuck = leaving.state is MoveState.CANNOT_MOVE
                     if leaving.needs_place or not is_stuck:
                         move = ServerMove(consumer.uuid, uuid, consumer.allocations, {})
@@ -153,46 +157,47 @@ class DrainCloud:
                         command = leaving.command.format(server=consumer.uuid)
                         obstacle = Obstacle(consumer.uuid, leaving.reason, command)
                 if obstacle:
-                    unsettled.append(self._unsettled(obstacle, uuid))
+                    unsettled.append(self._make_unsettled(obstacle, uuid))
             for state in self.tree(uuid):
                 if unlisted := self.snapshot.unlisted(state.uuid):
                     amounts = ', '.join(f'{name}={n}' for name, n in unlisted.items())
                     reason = f'{amounts} of it is used by consumers without a record'
                     obstacle = Obstacle(
-                        state.name, reason, audit_of(self._program, state.reference)
+                        state.name, reason, format_audit_command(self._program, state.reference)
                     )
-                    unsettled.append(self._unsettled(obstacle, uuid))
+                    unsettled.append(self._make_unsettled(obstacle, uuid))
         return occupants
 
-    def residents(self, hosts: Iterable[str]) -> dict[str, list[ServerMove]]:
-        """Return the servers of each of some hosts that need a place if they leave it."""
+    def find_residents(self, hosts: Iterable[str]) -> dict[str, list[ServerMove]]:
+        """Return the servers of each host that need a place elsewhere if the host is emptied."""
         residents: dict[str, list[ServerMove]] = {uuid: [] for uuid in hosts}
-        for server in self.occupants(residents).servers:
+        for server in self.find_occupants(residents).servers:
             residents[server.source].append(server)
         return residents
 
-    def departure(self, server_uuid: str) -> Departure:
-        """Return how a server leaves its host."""
+    def find_departure(self, server_uuid: str) -> Departure:
+        """Return the command that moves a server off its host."""
         if server_uuid not in self._departures:
             restrictions = self.knowledge.restrictions
             if server_uuid in restrictions:
                 restricted = restrictions[server_uuid]
             else:
                 allocations = self.snapshot.consumers[server_uuid].allocations
-                restricted = departures.restriction(self.snapshot, allocations)
+                restricted = departures.find_restriction(self.snapshot, allocations)
             state = self.knowledge.states.get(server_uuid, '')
-            self._departures[server_uuid] = departures.departure(state, restricted)
+            self._departures[server_uuid] = departures.choose_departure(state, restricted)
         return self._departures[server_uuid]
 
-    def _unsettled(self, obstacle: Obstacle, root_uuid: str) -> Finding:
+    def _make_unsettled(self, obstacle: Obstacle, root_uuid: str) -> Finding:
+        """Return the finding about a consumer or a provider that no plan can move."""
         host = self.snapshot.providers[root_uuid].name
         facts = {'host': host, 'reason': obstacle.reason, 'command': obstacle.command}
         return Finding(
             'unsettled', obstacle.subject, facts, (root_uuid,), severity=Severity.WARNING
         )
 
-    def _obstacle(self, consumer: Consumer, root_uuid: str) -> Obstacle | None:
-        """Return why a consumer is no server on a host; ``None``: it is one."""
+    def _find_obstacle(self, consumer: Consumer, root_uuid: str) -> Obstacle | None:
+        """Return the reason why a consumer is no server on a host; ``None`` if it is one."""
         states = list(map(self.snapshot.providers.get, consumer.allocations))
         roots = {s.provider.root_uuid for s in states if s is not None and not is_sharing(s)}
         if None in states:
@@ -203,15 +208,17 @@ class DrainCloud:
             return Obstacle(consumer.uuid, reason)
         migrations = self.knowledge.migrations or {}
         if migration := migrations.get(consumer.uuid):
-            return departures.migration_obstacle(consumer.uuid, migration, self._program)
+            return departures.find_migration_obstacle(consumer.uuid, migration, self._program)
         if consumer.type not in (None, INSTANCE, MIGRATION):
             return Obstacle(consumer.uuid, f'is no server, but a consumer of type {consumer.type}')
-        if reason := self._leftover(consumer, roots):
-            return Obstacle(consumer.uuid, reason, audit_of(self._program, consumer.uuid))
+        if reason := self._explain_leftover(consumer, roots):
+            return Obstacle(
+                consumer.uuid, reason, format_audit_command(self._program, consumer.uuid)
+            )
         return None
 
-    def _leftover(self, consumer: Consumer, roots: Collection[str]) -> str:
-        """Return why a consumer may be a migration or leaked; an empty string: it is a server."""
+    def _explain_leftover(self, consumer: Consumer, roots: Collection[str]) -> str:
+        """Return the reason why a consumer may be a migration or leaked; empty for a server."""
         knowledge = self.knowledge
         if consumer.type == MIGRATION:
             return 'is a migration'
@@ -223,40 +230,42 @@ class DrainCloud:
         is_gone = knowledge.states.get(consumer.uuid) in GONE
         return 'is on no host: a leaked allocation' if is_gone else ''
 
-    def strict(self, server: ServerMove) -> KindNumber:
-        """Return the number of a request that is certainly sufficient for a server."""
+    def number_strict_request(self, server: ServerMove) -> KindNumber:
+        """Return the kind of a server by a request that certainly is enough for it."""
         if (requested := self.knowledge.requests.get(server.server)) is not None:
-            return self.number(requested, server.source)
+            return self.number_request(requested, server.source)
         allocations = dict(sorted(server.before.items()))
         key = server.source, tuple((uuid, *part.items()) for uuid, part in allocations.items())
         if key not in self._strict:
             root = self.snapshot.providers[server.source]
-            request = requests.strict(self.snapshot, root, allocations)
-            self._strict[key] = self.number(request, server.source)
+            request = requests.build_strict_request(self.snapshot, root, allocations)
+            self._strict[key] = self.number_request(request, server.source)
         return self._strict[key]
 
-    def lax(self, server: ServerMove) -> KindNumber:
-        """Return the number of a request that is certainly necessary for a server."""
+    def number_lax_request(self, server: ServerMove) -> KindNumber:
+        """Return the kind of a server by a request that it certainly needs."""
         knowledge = self.knowledge
         request = knowledge.least.get(server.server) or knowledge.requests.get(server.server)
-        return self.number(request or requests.lax(self.snapshot, server.before), server.source)
+        return self.number_request(
+            request or requests.build_lax_request(self.snapshot, server.before), server.source
+        )
 
-    def number(self, request: Request, root_uuid: str | None = None) -> KindNumber:
-        """Return the number of a request, of which equal ones have the same.
+    def number_request(self, request: Request, root_uuid: str | None = None) -> KindNumber:
+        """Return the number of the kind of servers with a request.
 
-        :param root_uuid: a host, in whose cell the server stays
+        :param root_uuid: the present host, in whose cell the servers stay
         """
         if root_uuid is not None and self.knowledge.cells is not None:
             name = self.knowledge.cells.get(self.snapshot.providers[root_uuid].name, '')
-            members = *request.root_member_of, frozenset({cell(name)})
+            members = *request.root_member_of, frozenset({name_cell(name)})
             request = request._replace(root_member_of=members)
         if request not in self._numbers:
             self._numbers[request] = KindNumber(len(self.requests))
             self.requests.append(request)
         return self._numbers[request]
 
-    def room(self, state: ProviderState, *, is_new: bool = False) -> list[int]:
-        """Return the free amount of each class of a provider that a drain may use."""
+    def list_free_amounts(self, state: ProviderState, *, is_new: bool = False) -> list[int]:
+        """Return the free amounts of a provider that a drain may use, in the order of classes."""
         return [
             inventory.capacity
             - (0 if is_new else state.used(name))

@@ -45,7 +45,8 @@ class Departure(NamedTuple):
     needs_place: bool = True
 
 
-def _waiting(reason: str, command: str) -> Departure:
+def _wait_for(reason: str, command: str) -> Departure:
+    """Return that a server cannot move, for a reason, before a command."""
     return Departure(MoveState.CANNOT_MOVE, f'openstack server {command} {{server}}', reason)
 
 
@@ -56,12 +57,12 @@ _DEPARTURES = {
     ('stopped', 'shutoff'): Departure(MoveState.COLD, _COLD),
     # "openstack server shelve --offload" passes over a server that is shelved already.
     ('shelved',): Departure(MoveState.MOVE, 'nova shelve-offload {server}', needs_place=False),
-    ('suspended',): _waiting('is suspended', 'resume'),
-    ('rescued', 'rescue'): _waiting('is rescued', 'unrescue'),
-    ('resized', 'verify_resize'): _waiting('waits for its resize to end', 'resize confirm'),
-    ('error',): _waiting('is in error', 'set --state active'),
-    ('building', 'build'): _waiting('is being built', 'show'),
-    ('soft-delete', 'soft_deleted'): _waiting('is deleted and can be restored', 'restore'),
+    ('suspended',): _wait_for('is suspended', 'resume'),
+    ('rescued', 'rescue'): _wait_for('is rescued', 'unrescue'),
+    ('resized', 'verify_resize'): _wait_for('waits for its resize to end', 'resize confirm'),
+    ('error',): _wait_for('is in error', 'set --state active'),
+    ('building', 'build'): _wait_for('is being built', 'show'),
+    ('soft-delete', 'soft_deleted'): _wait_for('is deleted and can be restored', 'restore'),
 }
 #: Servers in these states are on no host: their allocations on hosts are left over.
 GONE = frozenset({'deleted', 'shelved_offloaded'})
@@ -94,7 +95,7 @@ class Restriction(NamedTuple):
 
 
 def _is_baremetal(server: Occupant) -> bool:
-    """Return whether the server holds a node: Ironic reports one unit of one class."""
+    """Return True if a server is on a node of Ironic, which has one unit of one class."""
     return any(
         state.provider.parent_provider_uuid is None
         and len(state.inventories) == 1
@@ -107,19 +108,21 @@ def _is_baremetal(server: Occupant) -> bool:
 
 
 def _has_accelerator(server: Occupant) -> bool:
+    """Return True if a server has an accelerator of Cyborg."""
     if server.wishes is not None and server.wishes.specs.get(PROFILE):
         return True
     return any(name == 'FPGA' or OWNER_CYBORG in state.traits for state, name in server.allocated)
 
 
 def _has_encrypted_memory(server: Occupant) -> bool:
+    """Return True if the memory of a server is encrypted."""
     if server.wishes is not None and server.wishes.flag('mem_encryption'):
         return True
     return any(name == _MEMORY for _, name in server.allocated)
 
 
 def _has_bound_device(server: Occupant) -> bool:
-    """Return whether it has a PCI device of an alias that is not live-migratable."""
+    """Return True if a server has a PCI device of an alias that is not live-migratable."""
     counts = alias_counts(server.wishes.specs) if server.wishes else ()
     aliases = {name for name, count in counts if count}
     if aliases and server.settings.is_read:
@@ -135,6 +138,7 @@ def _has_bound_device(server: Occupant) -> bool:
 
 
 def _has_bound_tpm(server: Occupant) -> bool:
+    """Return True if the secret of a server's TPM stays on its host."""
     wishes = server.wishes
     if wishes is None or wishes.choice('tpm_version') is None:
         return False
@@ -175,13 +179,13 @@ RESTRICTIONS = (
 )  # fmt: skip
 
 
-def restriction(
+def find_restriction(
     snapshot: Snapshot,
     allocations: Allocations,
     wishes: Wishes | None = None,
     settings: Settings = Settings(),  # noqa: B008 (immutable)
 ) -> Restriction | None:
-    """Return why Nova does not live-migrate a server; ``None``: it does."""
+    """Return the reason why Nova does not live-migrate a server; ``None`` if it does."""
     allocated = [
         (snapshot.providers[uuid], name)
         for uuid, resources in allocations.items()
@@ -192,16 +196,16 @@ def restriction(
     return next((kind for kind in RESTRICTIONS if kind.applies(server)), None)
 
 
-def departure(state: str, restricted: Restriction | None) -> Departure:
-    """Return how a server leaves its host; an active one if its state is not known."""
-    chosen = (departure for states, departure in _DEPARTURES.items() if state in states)
-    of_state = next(chosen, _waiting(f'is {state}', 'show'))
+def choose_departure(state: str, restricted: Restriction | None) -> Departure:
+    """Return the command that moves a server off its host; without a state, of an active one."""
+    known = (way for states, way in _DEPARTURES.items() if state in states)
+    of_state = next(known, _wait_for(f'is {state}', 'show'))
     if restricted is None or MoveState.CANNOT_MOVE is of_state.state or not of_state.needs_place:
         return of_state
     if not restricted.is_cold:
         return Departure(MoveState.CANNOT_MOVE, '', restricted.reason, needs_place=False)
     if state == 'paused':
-        return _waiting(f'is paused and {restricted.reason}', 'unpause')
+        return _wait_for(f'is paused and {restricted.reason}', 'unpause')
     return Departure(MoveState.COLD, _COLD, restricted.reason)
 
 
@@ -216,8 +220,10 @@ class Obstacle(NamedTuple):
     command: str = ''
 
 
-def migration_obstacle(consumer_uuid: str, migration: ServerMigration, program: str) -> Obstacle:
-    """Return what a migration that holds a host waits for."""
+def find_migration_obstacle(
+    consumer_uuid: str, migration: ServerMigration, program: str
+) -> Obstacle:
+    """Return the reason why the consumer of a migration still has allocations on a host."""
     server = migration.server_uuid
     if migration.is_finished:
         reason = 'was resized or migrated to another host: confirm or revert that'
@@ -226,8 +232,9 @@ def migration_obstacle(consumer_uuid: str, migration: ServerMigration, program: 
         reason = f'is being migrated ({migration.status})'
         return Obstacle(server, reason, f'openstack server migration list --server {server}')
     reason = f'left allocations here by a migration that is over ({migration.status})'
-    return Obstacle(server, reason, audit_of(program, consumer_uuid))
+    return Obstacle(server, reason, format_audit_command(program, consumer_uuid))
 
 
-def audit_of(program: str, subject: str) -> str:
+def format_audit_command(program: str, subject: str) -> str:
+    """Return the command that audits one provider or consumer."""
     return f'{program} resource provider audit --subject {subject}'

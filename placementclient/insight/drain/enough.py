@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.packing import Packing
-from placementclient.insight.drain.problem import ServersByKind, build_problem, by_kind
-from placementclient.insight.drain.proof import fill, pack
+from placementclient.insight.drain.problem import ServersByKind, build_problem, group_by_kind
+from placementclient.insight.drain.proof import fill_by_best_fit, pack
 from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -29,47 +29,56 @@ EFFORT, MOST_SEARCHED = 3.0, 1_000
 _TRIED = 5
 
 
-def remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing) -> list[str]:
-    """Return changes with which every server has a place, the simplest first, in words."""
-    search = _RemedySearch(cloud, set(emptied), packing.problem.servers, packing.without_place())
-    return [*search.hosts(), *search.enabled(), *search.ratios(), *search.fewer()]
+def find_remedies(cloud: DrainCloud, emptied: Collection[str], packing: Packing) -> list[str]:
+    """Return changes after which every server has a place, the simplest first, in words."""
+    search = _RemedySearch(cloud, set(emptied), packing.problem.servers, packing.list_unplaced())
+    return [
+        *search.find_added_hosts(),
+        *search.find_enabled_host(),
+        *search.find_ratio(),
+        *search.find_host_to_leave(),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class _RemedySearch:
+    """Finds changes after which every server of hosts to be emptied has a place."""
+
     _cloud: DrainCloud
     _emptied: set[str]
     _kinds: ServersByKind
     _left: Sequence[ServerMove]
 
-    def hosts(self) -> Iterator[str]:
-        """Return how many empty hosts would be enough, if they are like those to be emptied."""
+    def find_added_hosts(self) -> Iterator[str]:
+        """Yield the least number of new hosts, like those to be emptied, that would be enough."""
         alike: dict[object, list[ServerMove]] = {}
         for server in self._left:
-            request = self._cloud.requests[self._cloud.strict(server)]
+            request = self._cloud.requests[self._cloud.number_strict_request(server)]
             key = request.root_required, request.root_member_of
             alike.setdefault(key, []).append(server)
         sentences: list[str] = []
         for servers in alike.values():
             root = Counter(server.source for server in servers).most_common(1)[0][0]
-            kinds: ServersByKind = by_kind(servers, self._cloud.strict)
+            kinds: ServersByKind = group_by_kind(servers, self._cloud.number_strict_request)
             emptied = set(self._cloud.hosts)
             if len(alike) == 1:
                 # With the other hosts, fewer may be enough.
                 kinds, emptied = self._kinds, self._emptied
-            number = _least(partial(self._spare, kinds, emptied, root), HOSTS)
+            number = _find_least(partial(self._suffices_with_hosts, kinds, emptied, root), HOSTS)
             if number is None:
                 return
             hosts = '' if sentences else ' empty host' if number == 1 else ' empty hosts'
-            sentences.append(f'{number}{hosts} like {self._name(root)}')
+            sentences.append(f'{number}{hosts} like {self._name_host(root)}')
         yield ' and '.join(sentences)
 
-    def _spare(self, kinds: ServersByKind, emptied: set[str], root: str, number: int) -> bool:
-        """Return whether servers fit with so many empty hosts beside those not to be emptied."""
-        return _fits(self._cloud, kinds, emptied, [root] * number)
+    def _suffices_with_hosts(
+        self, kinds: ServersByKind, emptied: set[str], root: str, number: int
+    ) -> bool:
+        """Return True if servers have places with so many new hosts like one."""
+        return _can_place(self._cloud, kinds, emptied, [root] * number)
 
-    def enabled(self) -> Iterator[str]:
-        """Return a disabled host that would be enough."""
+    def find_enabled_host(self) -> Iterator[str]:
+        """Yield a disabled host that would be enough if it were enabled."""
         for uuid in self._cloud.hosts:
             root = self._cloud.snapshot.providers[uuid]
             usable = replace(root, traits=root.traits - {DISABLED})
@@ -80,18 +89,19 @@ class _RemedySearch:
                 )
                 return
 
-    def ratios(self) -> Iterator[str]:
-        """Return the least ratio on all other hosts that would be enough, of the first class."""
+    def find_ratio(self) -> Iterator[str]:
+        """Yield the least allocation ratio on the other hosts that would be enough."""
         allocations = (part for server in self._left for part in server.before.values())
         classes = set(chain.from_iterable(allocations))
         for name, tenths in RATIOS.items():
             if name in classes:
-                least = _least(partial(self._ratio, name), tenths)
+                least = _find_least(partial(self._suffices_with_ratio, name), tenths)
                 if least is not None:
                     yield f'{name} ratio {least / 10:g} on the other hosts'
                     return
 
-    def _ratio(self, name: str, tenths: int) -> bool:
+    def _suffices_with_ratio(self, name: str, tenths: int) -> bool:
+        """Return True if every server has a place with a larger ratio on the other hosts."""
         states = []
         for root in set(self._cloud.hosts) - self._emptied:
             for state in self._cloud.tree(root):
@@ -101,38 +111,40 @@ class _RemedySearch:
                     states.append(replace(state, inventories={**state.inventories, name: larger}))
         return bool(states) and self._suffices(states)
 
-    def fewer(self) -> Iterator[str]:
-        """Return a host that is enough to leave as it is."""
+    def find_host_to_leave(self) -> Iterator[str]:
+        """Yield a host without which the others can be emptied."""
         hosts = Counter(server.source for server in self._left)
         for root, _ in hosts.most_common(_TRIED if len(self._emptied) > 1 else 0):
             kinds = {
                 kind: [server for server in servers if server.source != root]
                 for kind, servers in self._kinds.items()
             }
-            if _fits(self._cloud, kinds, self._emptied - {root}):
-                yield f'leave {self._name(root)} out'
+            if _can_place(self._cloud, kinds, self._emptied - {root}):
+                yield f'leave {self._name_host(root)} out'
                 return
 
     def _suffices(self, changed: Sequence[ProviderState]) -> bool:
+        """Return True if every server has a place once some providers are changed."""
         providers = self._cloud.snapshot.providers | {state.uuid: state for state in changed}
         snapshot = Snapshot(providers.values(), self._cloud.snapshot.consumers.values())
-        return _fits(self._cloud.on(snapshot), self._kinds, self._emptied)
+        return _can_place(self._cloud.with_snapshot(snapshot), self._kinds, self._emptied)
 
-    def _name(self, root: str) -> str:
+    def _name_host(self, root: str) -> str:
+        """Return the name of a host."""
         return self._cloud.snapshot.providers[root].name
 
 
-def _fits(
+def _can_place(
     cloud: DrainCloud, kinds: ServersByKind, emptied: Collection[str], spare: Sequence[str] = ()
 ) -> bool:
-    """Return whether every server has a place; not if that takes too long to find out."""
+    """Return True if every server has a place; False if that takes too long to find out."""
     problem = build_problem(cloud, kinds, emptied, spare)
     is_searched = len(problem.hosts) <= MOST_SEARCHED
-    return (pack(problem, EFFORT) if is_searched else fill(problem)).is_complete
+    return (pack(problem, EFFORT) if is_searched else fill_by_best_fit(problem)).is_complete
 
 
-def _least(suffices: Callable[[int], bool], numbers: range) -> int | None:
-    """Return the least number that suffices, if more suffice where fewer do."""
+def _find_least(suffices: Callable[[int], bool], numbers: range) -> int | None:
+    """Return the least number that suffices; each larger number does as well."""
     if not suffices(numbers[-1]):
         return None
     return numbers[bisect_left(numbers[:-1], True, key=suffices)]

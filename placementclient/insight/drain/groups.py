@@ -20,44 +20,45 @@ MAX_PATTERNS = 2_000
 
 #: How many of each piece fill a host.
 Pattern = Mapping[Piece, int]
-Room = tuple[int, ...]
+#: The free amounts of a host, as its shape counts them.
+Amounts = tuple[int, ...]
 
 
 @dataclass(slots=True)
 class Group:
-    """Equal hosts.
+    """Hosts of one shape with equal free amounts.
 
     :param shape: its number
     :param room: the room of each host that the requests can use; then the number of further servers
         of each server group
     :param needs: what each piece takes of the room
-    :param is_relaxed: there are too many options of some kind, so that only the sums count for it
+    :param is_relaxed: whether a kind has too many options, so that only its sums count
     """
 
     shape: ShapeNumber
-    room: Room
+    room: Amounts
     hosts: list[HostNumber] = field(default_factory=list)
     options: dict[Piece, HostOption] = field(default_factory=dict)
     needs: dict[Piece, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     is_relaxed: bool = False
 
-    def most(self, piece: Piece) -> int:
-        """Return how many servers of one kind fit on one host."""
+    def count_most(self, piece: Piece) -> int:
+        """Return the number of servers of a piece that fit on one host of the group."""
         return min((self.room[at] // n for at, n in self.needs[piece] if n), default=1 << 31)
 
 
 def group_hosts(problem: Problem) -> list[Group]:
     """Return groups of the hosts that have room for at least one request."""
     kinds = {
-        shape: {kind: fit for kind in problem.servers if (fit := problem.fit(kind, shape))}
-        for shape in problem.by_shape
+        shape: {kind: fit for kind in problem.servers if (fit := problem.find_fit(kind, shape))}
+        for shape in problem.hosts_by_shape
     }
-    trim = cache(lambda shape, room: _trim(problem, kinds[shape], shape, room))
+    trim = cache(lambda shape, room: _trim_room(problem, kinds[shape], shape, room))
     names = sorted({name for kind in problem.servers for name in problem.requests[kind].limits})
     groups: dict[object, Group] = {}
     for number in problem.host_numbers:
         host = problem.hosts[number]
-        room: Room = trim(host.shape, tuple(max(0, free) for free in host.room))
+        room: Amounts = trim(host.shape, tuple(max(0, free) for free in host.room))
         room += tuple(problem.limits[name] - host.members.get(name, 0) for name in names)
         groups.setdefault((host.shape, room), Group(host.shape, room)).hosts.append(number)
     for group in groups.values():
@@ -89,10 +90,10 @@ def find_patterns(problem: Problem, group: Group) -> list[Pattern] | None:
 
 
 def _fill_host(
-    amounts: Sequence[Sequence[tuple[int, int]]], room: Room
+    amounts: Sequence[Sequence[tuple[int, int]]], room: Amounts
 ) -> Iterator[Sequence[int] | None]:
-    """Yield the sets of pieces to which no further one fits, by number; ``None``: another step."""
-    pending: list[tuple[Room, Room]] = [((), room)]
+    """Yield the numbers of the pieces that fill a host; ``None`` for each step before."""
+    pending: list[tuple[Amounts, Amounts]] = [((), room)]
     while pending:
         chosen, room = pending.pop()
         fitting = [n for n, needed in enumerate(amounts) if all(room[at] >= k for at, k in needed)]
@@ -115,7 +116,7 @@ def add_options(
     limits = tuple((places[name], 1) for name in problem.requests[kind].limits)
     if any(group.room[at] < 1 for at, _ in limits):
         return
-    search = problem.options(kind, group.shape, group.room)
+    search = problem.search_options(kind, group.shape, group.room)
     options: dict[object, HostOption] = {}
     for option in search.every():
         options.setdefault((option.local, option.shared), option)
@@ -130,10 +131,10 @@ def add_options(
         group.needs[piece] = (*option.local, *limits)
 
 
-def _trim(
-    problem: Problem, kinds: Mapping[KindNumber, Fit], shape: ShapeNumber, room: Room
-) -> Room:
-    """Return no more of each room than the servers can take that another room allows.
+def _trim_room(
+    problem: Problem, kinds: Mapping[KindNumber, Fit], shape: ShapeNumber, room: Amounts
+) -> Amounts:
+    """Return the free amounts of a host without what its servers can never use.
 
     :param kinds: those that hosts of the shape can serve
     """
@@ -151,16 +152,18 @@ def _trim(
     return tuple(bounded)
 
 
-def _has_room(problem: Problem, kind: KindNumber, fit: Fit, shape: ShapeNumber, room: Room) -> bool:
-    """Return whether a host with some room certainly or perhaps has room for a server."""
+def _has_room(
+    problem: Problem, kind: KindNumber, fit: Fit, shape: ShapeNumber, room: Amounts
+) -> bool:
+    """Return False if a host with some free amounts certainly has no room for a server."""
     if fit.is_fixed:
         return all(room[at] >= amount for at, amount in fit.fixed.items())
-    search = problem.options(kind, shape, room)
+    search = problem.search_options(kind, shape, room)
     return search.first() is not None or search.left < 0
 
 
 def sort_twins(host: TargetHost, shape: Shape) -> TargetHost:
-    """Return a host with providers that differ only in their room in the order of their room."""
+    """Return a host whose otherwise equal providers are in the order of their free amounts."""
     if not shape.twins:
         return host
     twins: dict[int, list[int]] = {}

@@ -12,8 +12,8 @@ from placementclient.insight.capacity import totals
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.packing import Packing
-from placementclient.insight.drain.plan import DrainVerdict, decide
-from placementclient.insight.drain.problem import build_problem, by_kind
+from placementclient.insight.drain.plan import DrainVerdict, decide_drain
+from placementclient.insight.drain.problem import build_problem, group_by_kind
 from placementclient.insight.drain.proof import EFFORT
 from placementclient.model.consumers import sum_parts
 
@@ -24,7 +24,7 @@ MOST_SEARCHED = 50
 
 
 class HostFailure(NamedTuple):
-    """Hosts that fail together, and how many of their servers have a place then."""
+    """Hosts that fail together, and bounds for the servers that have a place then."""
 
     hosts: tuple[str, ...]
     servers: int
@@ -48,14 +48,14 @@ class HostFailures:
 
     @property
     def verdict(self) -> DrainVerdict:
-        """Return whether all servers have a place after every failure."""
+        """The answer to the question if all servers have a place after every failure."""
         verdicts = [failure.verdict for failure in (self.worst, *self.failures)]
         if self.checked < self.possible:
             verdicts.append(DrainVerdict.UNDETERMINED)
         return min(verdicts, key=list(DrainVerdict).index)
 
 
-def check(
+def check_failures(
     cloud: DrainCloud, hosts: Sequence[str], number: int, effort: float = EFFORT
 ) -> HostFailures:
     """Check for hosts that fail together whether their servers have a place on the others.
@@ -64,7 +64,7 @@ def check(
     :param effort: how long to search for what the packing by best fit does not find, for all
         failures, in seconds
     """
-    residents = cloud.residents(hosts)
+    residents = cloud.find_residents(hosts)
     order = _largest_first(cloud, residents)
     possible = comb(len(order), number)
     if number > 1:
@@ -79,7 +79,7 @@ def check(
         total, verdict = sum(len(residents[host]) for host in lost), DrainVerdict.UNDETERMINED
         bounds = total - homeless[lost], total
         if place < MOST_SEARCHED:
-            decision = decide(cloud, lost, effort=share)
+            decision = decide_drain(cloud, lost, effort=share)
             bounds, verdict = decision.bounds, decision.verdict
         if verdict is not DrainVerdict.YES:
             failures.append(HostFailure(lost, total, *bounds, verdict))
@@ -94,15 +94,15 @@ def _count_homeless(
     residents: Mapping[str, Sequence[ServerMove]],
     failures: Iterable[tuple[str, ...]],
 ) -> dict[tuple[str, ...], int]:
-    """Return how many servers best fit leaves without a place, of each failure that has some."""
+    """Return the number of servers without a place by best fit, of each failure with any."""
     servers = [server for servers in residents.values() for server in servers]
-    packing = Packing(build_problem(cloud, by_kind(servers, cloud.strict), ()))
+    packing = Packing(build_problem(cloud, group_by_kind(servers, cloud.number_strict_request), ()))
     packing.rank(packing.problem.host_numbers, packing.problem.servers)
     homeless = {}
     for lost in failures:
         servers = [server for host in lost for server in residents[host]]
-        counts = Counter(map(cloud.strict, servers))
-        places = packing.attempt(counts, lost)
+        counts = Counter(map(cloud.number_strict_request, servers))
+        places = packing.find_places(counts, lost)
         if missing := len(servers) - sum(map(len, places.values())):
             homeless[lost] = missing
     return homeless
@@ -110,7 +110,7 @@ def _count_homeless(
 
 def _largest_first(cloud: DrainCloud, residents: Mapping[str, Sequence[ServerMove]]) -> list[str]:
     """Sort hosts by the share of the cloud's free amounts that their servers need."""
-    free = {line.resource_class: line.free for line in totals.by_class(cloud.snapshot)}
+    free = {line.resource_class: line.free for line in totals.sum_by_class(cloud.snapshot)}
     sizes = {}
     for uuid, servers in residents.items():
         needed = sum_parts(part for server in servers for part in server.before.values())

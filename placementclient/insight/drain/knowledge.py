@@ -11,8 +11,8 @@ from msgspec import UNSET
 from placementclient.basis.wording import counted, listed
 from placementclient.insight import owners
 from placementclient.insight.drain import requests
-from placementclient.insight.drain.departures import Restriction, restriction
-from placementclient.insight.drain.nova_facts import Knowledge, affinity, zone
+from placementclient.insight.drain.departures import Restriction, find_restriction
+from placementclient.insight.drain.nova_facts import Knowledge, name_affinity_group, name_zone
 from placementclient.model.consumers import Allocations, sum_parts
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.servers import (
@@ -41,7 +41,7 @@ _DEFAULT = Scheduling()
 _SUBJECTS = {'aggregates': 'availability zones', 'server_groups': 'server groups'}
 
 
-def learn(
+def read_knowledge(
     snapshot: Snapshot,
     document: object,
     path: str,
@@ -69,7 +69,7 @@ def learn(
     sources = replace(scheduling.sources, aggregates=aggregates or None)
     scheduling = replace(scheduling, settings=settings, sources=sources)
     zones = {part.zone for part in aggregates if part.zone}
-    groups, affine = _groups(snapshot, server_groups)
+    groups, affine = _read_groups(snapshot, server_groups)
     is_owned = owners.is_owner_required(snapshot)
     reader = _RequestReader(snapshot, scheduling, known, is_owned, zones, groups, affine)
     reader.read(here)
@@ -78,14 +78,14 @@ def learn(
         reader.least,
         {server.uuid: server.state or '' for server in servers},
         {server.uuid for server in servers},
-        _zones(snapshot, aggregates) if zones else {},
+        _read_zones(snapshot, aggregates) if zones else {},
         {group.uuid: group.most for group in server_groups},
         groups,
-        dict(_restrictions(snapshot, here, known, scheduling.settings)),
+        dict(_find_restrictions(snapshot, here, known, scheduling.settings)),
         migrations,
         aggregates={aggregate.uuid: aggregate.name for aggregate in aggregates},
     )
-    return knowledge, [*reader.remarks(), *_missing(document)]
+    return knowledge, [*reader.list_remarks(), *_list_missing(document)]
 
 
 def _read_migrations(
@@ -97,7 +97,7 @@ def _read_migrations(
     return {entry.uuid: entry for entry in records.migrations(lists, path) if entry.uuid}
 
 
-def _missing(document: object) -> list[str]:
+def _list_missing(document: object) -> list[str]:
     """Return sentences about the lists that a file lacks."""
     return [
         f'Not counted: {subject}, as there are no {name} in the file'
@@ -111,8 +111,8 @@ class _RequestReader:
     """Reads the requests of servers, and counts the servers of which some part is not known.
 
     :param zones: the availability zones that aggregates name
-    :param groups: the groups that keep each server apart
-    :param affine: the group that keeps a server where it is, by the UUID of the server
+    :param groups: the anti-affinity groups by the UUID of the server
+    :param affine: the affinity group by the UUID of the server, which then stays on its host
     :ivar requests: the requests of the servers
     :ivar least: those without uncertain parts, if that differs
     """
@@ -134,17 +134,18 @@ class _RequestReader:
     def read(self, servers: Iterable[Server]) -> None:
         """Read the requests of servers."""
         for server in servers:
-            self._read(server)
+            self._read_server(server)
 
-    def _read(self, server: Server) -> None:
+    def _read_server(self, server: Server) -> None:
+        """Read the request of a server, and the one without its uncertain parts."""
         image, missing = self.images.find(server)
-        asked = self._ask(server, image)
+        asked = self._build_request(server, image)
         if isinstance(asked, str):
             self._unknown[asked] += 1
             return
         allocations = self.snapshot.consumers[server.uuid].allocations
         request = parse_request(asked)._replace(
-            shared=requests.shared(self.snapshot, allocations),
+            shared=requests.find_shared_amounts(self.snapshot, allocations),
             limits=self.groups.get(server.uuid, ()),
         )
         if server.uuid in self.affine:
@@ -153,7 +154,7 @@ class _RequestReader:
         certain = request
         if self.zones and server.zone is not None and server.pinned_zone is not None:
             # Hosts in no zone are in Nova's default zone, whatever its name is.
-            name = zone(server.zone if server.zone in self.zones else '')
+            name = name_zone(server.zone if server.zone in self.zones else '')
             certain = request._replace(root_member_of=(frozenset({name}),))
             if server.pinned_zone is not UNSET:
                 request = certain
@@ -166,8 +167,8 @@ class _RequestReader:
             # It may have been booted without a zone, and may go to another one then.
             self.least[server.uuid] = request
 
-    def _ask(self, server: Server, image: Image | None) -> CandidateRequest | str:
-        """Return the request that Nova would send, or why it is not known."""
+    def _build_request(self, server: Server, image: Image | None) -> CandidateRequest | str:
+        """Return the request that Nova would send for a server, or why it is not known."""
         if not server.flavor:
             return 'their flavor is not known'
         is_booted = server.boots_from_volume
@@ -184,7 +185,7 @@ class _RequestReader:
             return 'they hold other amounts than their flavor says'
         return request.first
 
-    def remarks(self) -> Iterator[str]:
+    def list_remarks(self) -> Iterator[str]:
         """Yield sentences about the parts of requests that are not known or not counted."""
         if self._imageless:
             missing = (part for server in self._imageless for part in self.images.find(server)[1])
@@ -206,7 +207,7 @@ def _add_old_host(snapshot: Snapshot, allocations: Allocations, request: Request
     """Return a request for all that the old host has, with the conditions of Nova."""
     hosts = [uuid for uuid in allocations if not is_sharing(snapshot.providers[uuid])]
     root = snapshot.providers[snapshot.providers[hosts[0]].provider.root_uuid]
-    strict = requests.strict(snapshot, root, dict(sorted(allocations.items())))
+    strict = requests.build_strict_request(snapshot, root, dict(sorted(allocations.items())))
     return strict._replace(
         root_required=(*strict.root_required, *request.root_required),
         root_member_of=(*strict.root_member_of, *request.root_member_of),
@@ -214,23 +215,23 @@ def _add_old_host(snapshot: Snapshot, allocations: Allocations, request: Request
     )
 
 
-def _restrictions(
+def _find_restrictions(
     snapshot: Snapshot, servers: Iterable[Server], images: Images, settings: Settings
 ) -> Iterator[tuple[str, Restriction | None]]:
-    """Return why Nova does not live-migrate each server with a flavor that Nova accepts."""
+    """Yield the reason why Nova does not live-migrate a server, for each with a known flavor."""
     for server in servers:
         if not server.flavor:
             continue
         allocations = snapshot.consumers[server.uuid].allocations
         with contextlib.suppress(Refusal):
             wishes = Wishes(server.flavor, images.find(server)[0])
-            yield server.uuid, restriction(snapshot, allocations, wishes, settings)
+            yield server.uuid, find_restriction(snapshot, allocations, wishes, settings)
 
 
-def _groups(
+def _read_groups(
     snapshot: Snapshot, server_groups: Iterable[ServerGroup]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Return the groups that keep each server apart, and the one that keeps it where it is."""
+    """Return the anti-affinity groups of each server, and the affinity groups, by server."""
     groups: dict[str, tuple[str, ...]] = {}
     affine: dict[str, str] = {}
     for group in server_groups:
@@ -238,21 +239,21 @@ def _groups(
         if group.policy == _APART:
             groups |= {uuid: (*groups.get(uuid, ()), group.uuid) for uuid in members}
         elif group.policy == _TOGETHER and len(members) > 1:
-            affine |= dict.fromkeys(members, affinity(group.name or group.uuid))
+            affine |= dict.fromkeys(members, name_affinity_group(group.name or group.uuid))
     return groups, affine
 
 
-def _zones(snapshot: Snapshot, aggregates: Iterable[HostAggregate]) -> dict[str, str]:
-    """Return the availability zone by the name of the host; empty for Nova's default zone."""
+def _read_zones(snapshot: Snapshot, aggregates: Iterable[HostAggregate]) -> dict[str, str]:
+    """Return the availability zone of each host by name; empty for Nova's default zone."""
     zones = {host: part.zone for part in aggregates if part.zone for host in part.hosts}
     names = (
         [root.name for root in snapshot.roots()] if any(part.zone for part in aggregates) else []
     )
-    return dict.fromkeys(names, '') | by_provider(snapshot, zones)
+    return dict.fromkeys(names, '') | map_by_provider(snapshot, zones)
 
 
-def by_provider(snapshot: Snapshot, by_host: Mapping[str, str]) -> dict[str, str]:
-    """Return values by the names of root providers, from values by the hosts of Nova."""
+def map_by_provider(snapshot: Snapshot, by_host: Mapping[str, str]) -> dict[str, str]:
+    """Return values by the name of the root provider, from values by the name of Nova's host."""
     by_label: dict[str, dict[str, str]] = {}
     for host, value in by_host.items():
         by_label.setdefault(host.partition('.')[0], {})[host] = value

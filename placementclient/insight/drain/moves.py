@@ -47,7 +47,7 @@ class Ledger:
         self._used: Counter[tuple[str, str]] = Counter()
 
     def admits(self, allocations: Allocations) -> bool:
-        """Return whether Placement would accept an allocation now."""
+        """Return True if Placement would accept an allocation now."""
         for uuid, resources in allocations.items():
             state = self._snapshot.providers[uuid]
             for name, amount in resources.items():
@@ -65,7 +65,7 @@ class Ledger:
                 self._used[uuid, name] += sign * amount
 
 
-def waves(
+def schedule_waves(
     moves: Iterable[ServerMove], ledger: Ledger, pace: Pace = PACE, first: int = 1
 ) -> list[ServerMove] | None:
     """Return the moves in waves; Placement allows each at any moment of its wave.
@@ -82,7 +82,7 @@ def waves(
     scheduled: list[ServerMove] = []
     wave = first
     while pending:
-        chosen = list(_wave(pending, ledger, pace))
+        chosen = list(_choose_wave(pending, ledger, pace))
         if not chosen:
             for move in scheduled:
                 ledger.add(move.after, -1)
@@ -101,10 +101,10 @@ def waves(
     return scheduled
 
 
-def _wave(
+def _choose_wave(
     pending: Mapping[str, Sequence[ServerMove]], ledger: Ledger, pace: Pace
 ) -> Iterator[ServerMove]:
-    """Return the moves of the next wave, and enter their claims."""
+    """Yield the moves of the next wave, and add their new allocations to the ledger."""
     (per_host, left), coming = pace, Counter[str]()
     for source in sorted(pending, key=lambda source: (-len(pending[source]), source)):
         leaving = 0

@@ -9,17 +9,17 @@ from placementclient.model.servers import ServerMigration
 from placementclient.placing.requests import Request
 
 
-def zone(name: str) -> str:
+def name_zone(name: str) -> str:
     """Return the name for an availability zone among the aggregates of a host."""
     return f'zone {name}'
 
 
-def cell(name: str) -> str:
+def name_cell(name: str) -> str:
     """Return the name for a cell among the aggregates of a host."""
     return f'cell {name}'
 
 
-def affinity(name: str) -> str:
+def name_affinity_group(name: str) -> str:
     """Return the name for an affinity group, which keeps its servers on their host."""
     return f'affinity group {name}'
 
@@ -56,8 +56,8 @@ class Knowledge:
     cells: Mapping[str, str] | None = None
     aggregates: Mapping[str, str] = field(default_factory=dict)
 
-    def places(self, host: str) -> frozenset[str]:
-        """Return the names for the zone and the cell of a host."""
-        names = [zone(self.zones[host])] if host in self.zones else []
-        names += [cell(self.cells[host])] if self.cells and host in self.cells else []
+    def list_places(self, host: str) -> frozenset[str]:
+        """Return the names for the zone and the cell of a host among its aggregates."""
+        names = [name_zone(self.zones[host])] if host in self.zones else []
+        names += [name_cell(self.cells[host])] if self.cells and host in self.cells else []
         return frozenset(names)

@@ -52,18 +52,19 @@ class Packing:
 
     @property
     def is_exact(self) -> bool:
-        """Return whether it is proved that no more servers can have a place."""
+        """True if it is proved that no more servers can have a place."""
         return self.count >= self.bound
 
     @property
     def is_complete(self) -> bool:
+        """True if every server of the problem has a place."""
         return self.count == self.total
 
     def moves(self) -> Iterator[ServerMove]:
-        """Return the move of each server that has a place."""
-        return self.problem.moves(self.problem.servers, self.places)
+        """Yield the move of each server that has a place."""
+        return self.problem.list_moves(self.problem.servers, self.places)
 
-    def without_place(self) -> list[ServerMove]:
+    def list_unplaced(self) -> list[ServerMove]:
         """Return the servers of the problem that have no place."""
         servers, places = self.problem.servers, self.places
         return [server for kind in servers for server in servers[kind][len(places[kind]) :]]
@@ -73,7 +74,7 @@ class Packing:
         by_shape = defaultdict[ShapeNumber, list[HostNumber]](list)
         for number in hosts:
             by_shape[self.problem.hosts[number].shape].append(number)
-        self._scale = self._scaled(by_shape, kinds)
+        self._scale = self._calculate_scale(by_shape, kinds)
         self._ranks, self._weights = {}, {}
         for shape, numbers in by_shape.items():
             totals, pooled = self.problem.shapes[shape].totals, self.problem.shapes[shape].pooled
@@ -86,12 +87,12 @@ class Packing:
             ]
             self._ranks[shape] = {name: [] for name in names or ['']}
             for number in numbers:
-                for ranks, rank in self._entries(number):
+                for ranks, rank in self._list_entries(number):
                     ranks.append(rank)
             for ranks in self._ranks[shape].values():
                 ranks.sort()
 
-    def _scaled(
+    def _calculate_scale(
         self, by_shape: Mapping[ShapeNumber, Iterable[HostNumber]], kinds: Iterable[KindNumber]
     ) -> dict[str, float]:
         """Return the share of an average host's room that one unit of each class is."""
@@ -106,15 +107,15 @@ class Packing:
         return {name: counts[name] / sums[name] if sums[name] else 1.0 for name in classes}
 
     @contextmanager
-    def changing(self, hosts: Iterable[HostNumber]) -> Iterator[None]:
+    def hosts_changing(self, hosts: Iterable[HostNumber]) -> Iterator[None]:
         """Take hosts out of the ranking while the block changes their room."""
         numbers = list(hosts)
         for number in numbers:
-            for ranks, rank in self._entries(number):
+            for ranks, rank in self._list_entries(number):
                 del ranks[bisect_left(ranks, rank)]
         yield
         for number in numbers:
-            for ranks, rank in self._entries(number):
+            for ranks, rank in self._list_entries(number):
                 insort(ranks, rank)
 
     def fill(self, counts: Mapping[KindNumber, int]) -> Places:
@@ -123,57 +124,60 @@ class Packing:
         :param counts: the number of servers of each kind
         :return: their places; fewer if there is no room
         """
-        sizes = {kind: self._size(kind) for kind in counts}
+        sizes = {kind: self._calculate_size(kind) for kind in counts}
         places: Places = {kind: [] for kind in counts}
         for kind in sorted(counts, key=lambda kind: -sizes[kind]):
-            places[kind] = self._fill(kind, counts[kind])
+            places[kind] = self._fill_kind(kind, counts[kind])
         return places
 
-    def attempt(self, counts: Mapping[KindNumber, int], excluded: Iterable[str]) -> Places:
+    def find_places(self, counts: Mapping[KindNumber, int], excluded: Iterable[str]) -> Places:
         """Return places for servers that keep their present ones; use no room.
 
         :param excluded: the UUIDs of hosts that receive none
         """
-        with self.changing(self.problem.numbers(excluded)):
+        with self.hosts_changing(self.problem.find_numbers(excluded)):
             places = self.fill(counts)
-            with self.changing({place.host for placed in places.values() for place in placed}):
+            with self.hosts_changing(
+                {place.host for placed in places.values() for place in placed}
+            ):
                 for kind, placed in places.items():
                     for number, option in placed:
                         self.place(kind, number, option, -1)
         return places
 
-    def _size(self, kind: KindNumber) -> float:
+    def _calculate_size(self, kind: KindNumber) -> float:
         """Return the size of a server as its share of an average host, over all classes."""
         totals = self.problem.requests[kind].totals
         return sum(n * self._scale.get(name, 0) for name, n in totals.items())
 
-    def _fill(self, kind: KindNumber, number: int) -> list[Placed]:
+    def _fill_kind(self, kind: KindNumber, number: int) -> list[Placed]:
+        """Put so many servers of a kind on the ranked hosts, and return their places."""
         placed: list[Placed] = []
         if not number:
             return placed
-        fits = self.problem.fits(kind, self._ranks)
-        scans = [self._candidates(kind, shape, fit) for shape, fit in fits]
+        fits = self.problem.find_fits(kind, self._ranks)
+        scans = [self._find_hosts(kind, shape, fit) for shape, fit in fits]
         heads = {scan: head for scan in scans if (head := next(scan, None))}
         while heads and len(placed) < number:
             scan = min(heads, key=lambda scan: heads[scan][:2])
             _, (_, _, at), first = heads[scan]
             # Earlier servers may have used up the shared inventory.
-            option = self.option(kind, at) if first.shared else first
-            with self.changing([at]):
+            option = self.find_option(kind, at) if first.shared else first
+            with self.hosts_changing([at]):
                 while option is not None and len(placed) < number:
                     self.place(kind, at, option)
                     placed.append(Placed(at, option))
-                    option = self.option(kind, at)
+                    option = self.find_option(kind, at)
             if head := next(scan, None):
                 heads[scan] = head
             else:
                 del heads[scan]
         return placed
 
-    def _candidates(
+    def _find_hosts(
         self, kind: KindNumber, shape: ShapeNumber, fit: Fit
     ) -> Iterator[tuple[int, _Rank, HostOption]]:
-        """Yield the hosts of a shape with room for a server, the fullest first, each until full."""
+        """Yield the hosts of a shape with room for a server, the fullest first, until full."""
         totals, lists = self.problem.shapes[shape].totals, self._ranks[shape]
         needed = dict(fit.sums.local)
         starts = {
@@ -191,14 +195,14 @@ class Packing:
                 if room[at] < amount:
                     break
             else:
-                option = self.option(kind, number)
+                option = self.find_option(kind, number)
                 if option is not None:
                     yield fit.surplus, ranks[place], option
                     continue
             place += 1
 
-    def _entries(self, number: HostNumber) -> Iterator[tuple[list[_Rank], _Rank]]:
-        """Return the entry of a host in each list of its shape, with its present room."""
+    def _list_entries(self, number: HostNumber) -> Iterator[tuple[list[_Rank], _Rank]]:
+        """Yield each ranking of a host's shape, with the entry of the host there."""
         room, shape = self.room[number], self.problem.hosts[number].shape
         totals, score = self.problem.shapes[shape].totals, 0.0
         for at, weight in self._weights[shape]:
@@ -207,17 +211,17 @@ class Packing:
         for name, ranks in self._ranks[shape].items():
             yield ranks, (room[totals[name]] if name else 0, score, number)
 
-    def option(self, kind: KindNumber, number: HostNumber) -> HostOption | None:
-        """Return an option to serve a kind on a suitable host, with its present room."""
+    def find_option(self, kind: KindNumber, number: HostNumber) -> HostOption | None:
+        """Return a way to serve a server on a host with the present room; ``None`` without room."""
         problem = self.problem
         for name in problem.requests[kind].limits:
             if self.members[number][name] >= problem.limits[name]:
                 return None
         room, shape = self.room[number], problem.hosts[number].shape
-        fit = problem.fit(kind, shape)
+        fit = problem.find_fit(kind, shape)
         assert fit is not None
         if fit.only is None:
-            return problem.options(kind, shape, room, self.pools).first()
+            return problem.search_options(kind, shape, room, self.pools).first()
         for place, amount in fit.only.local:
             if room[place] < amount:
                 return None
@@ -239,10 +243,10 @@ class Packing:
         self, uuid: str, allocations: Allocations, groups: Iterable[str], servers: int = 1
     ) -> None:
         """Use the room of what servers hold on a host and on sharing providers; -1 frees it."""
-        for number in self.problem.numbers([uuid]):
-            for at, amount in self.problem.local(number, allocations):
+        for number in self.problem.find_numbers([uuid]):
+            for at, amount in self.problem.list_local_amounts(number, allocations):
                 self.room[number][at] -= servers * amount
             for name in groups:
                 self.members[number][name] += servers
-        for pool, amount in self.problem.shared(allocations):
+        for pool, amount in self.problem.list_shared_amounts(allocations):
             self.pools[pool] -= servers * amount

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.moves import PACE, Ledger, Pace, ServerMove, waves
+from placementclient.insight.drain.moves import PACE, Ledger, Pace, ServerMove, schedule_waves
 from placementclient.insight.drain.packing import Packing
-from placementclient.insight.drain.problem import build_problem, by_kind
+from placementclient.insight.drain.problem import build_problem, group_by_kind
 from placementclient.insight.drain.proof import EFFORT, pack
 from placementclient.model.findings import Finding
 
@@ -42,11 +42,11 @@ class DrainDecision:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Return a lower and an upper bound for the number of servers that can move."""
+        """A lower and an upper bound for the number of servers that can move."""
         return self.strict.count, (self.lax or self.strict).bound
 
 
-def decide(
+def decide_drain(
     cloud: DrainCloud,
     emptied: Collection[str],
     pace: Pace = PACE,
@@ -59,22 +59,23 @@ def decide(
     :param is_certain: whether the servers ask for no less than the strict requests
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
-    servers, offloaded, unsettled = cloud.occupants(emptied)
-    kinds = by_kind(servers, cloud.strict)
+    servers, offloaded, unsettled = cloud.find_occupants(emptied)
+    kinds = group_by_kind(servers, cloud.number_strict_request)
     strict = pack(build_problem(cloud, kinds, emptied), effort)
     if strict.is_complete:
-        moves = waves([*offloaded, *strict.moves()], Ledger(cloud.snapshot), pace)
+        moves = schedule_waves([*offloaded, *strict.moves()], Ledger(cloud.snapshot), pace)
         verdict = DrainVerdict.UNDETERMINED if moves is None else DrainVerdict.YES
         if moves is not None and unsettled:
             verdict = DrainVerdict.DEPENDS
         return DrainDecision(verdict, moves or (), strict, None, unsettled)
     lax: Packing | None = None
-    if not is_certain and (least := by_kind(servers, cloud.lax)) != kinds:
+    if not is_certain and (least := group_by_kind(servers, cloud.number_lax_request)) != kinds:
         lax = pack(build_problem(cloud, least, emptied), effort)
-    return DrainDecision(_verdict(strict, lax or strict), (), strict, lax, unsettled)
+    return DrainDecision(_judge(strict, lax or strict), (), strict, lax, unsettled)
 
 
-def _verdict(strict: Packing, lax: Packing) -> DrainVerdict:
+def _judge(strict: Packing, lax: Packing) -> DrainVerdict:
+    """Return the answer if the strict packing leaves a server without a place."""
     if lax.bound < lax.total:
         return DrainVerdict.NO
     if lax is not strict and strict.bound < strict.total and lax.is_complete:

@@ -32,7 +32,7 @@ class TargetHost(NamedTuple):
 
     :param shape: the number of its shape
     :param providers: the UUIDs of those that serve it, in the order of the shape
-    :param room: the free amounts, as :class:`Shape` counts them
+    :param room: the free amounts, in the order of :attr:`Shape.rooms` and :attr:`Shape.totals`
     :param members: the number of servers of each server group
     """
 
@@ -42,8 +42,8 @@ class TargetHost(NamedTuple):
     room: tuple[int, ...]
     members: Mapping[str, int]
 
-    def allocations(self, request: Request, option: HostOption) -> Allocations:
-        """Return the allocations of a server by an option."""
+    def build_allocations(self, request: Request, option: HostOption) -> Allocations:
+        """Return the allocations of a server that is served by an option."""
         allocations: dict[str, dict[str, int]] = {}
         for part, place in zip(request.parts, option.places, strict=True):
             for name, amount in part.resources:
@@ -64,8 +64,8 @@ class Fit(NamedTuple):
 
     :param suitable: the providers that can serve each part, by number
     :param only: the only option of such a host; ``None`` if there may be several
-    :param fixed: the amounts of rooms that a server takes with any option
-    :param is_fixed: whether it takes no others
+    :param fixed: the amounts that a server takes with any option, by index into the room
+    :param is_fixed: whether a server takes no other amounts
     :param sums: the least amounts of the sums that a server takes with any option
     :param surplus: how many traits and aggregates the root has that the request does not name
     """
@@ -108,14 +108,15 @@ class Problem:
 
     @cached_property
     def _numbers(self) -> Mapping[str, HostNumber]:
+        """The numbers of the hosts by UUID."""
         return {self.hosts[number].uuid: number for number in self.host_numbers}
 
-    def numbers(self, hosts: Iterable[str]) -> list[HostNumber]:
-        """Return the numbers of those of some hosts that may receive servers."""
+    def find_numbers(self, hosts: Iterable[str]) -> list[HostNumber]:
+        """Return the numbers of those of some hosts, by UUID, that may receive servers."""
         return [self._numbers[uuid] for uuid in hosts if uuid in self._numbers]
 
     @cached_property
-    def by_shape(self) -> Mapping[ShapeNumber, Sequence[HostNumber]]:
+    def hosts_by_shape(self) -> Mapping[ShapeNumber, Sequence[HostNumber]]:
         """The numbers of the hosts of each shape."""
         numbers = defaultdict[ShapeNumber, list[HostNumber]](list)
         for number in self.host_numbers:
@@ -123,46 +124,51 @@ class Problem:
         return numbers
 
     @cached_property
-    def _by_aggregate(self) -> Mapping[str, Sequence[ShapeNumber]]:
+    def _shapes_by_aggregate(self) -> Mapping[str, Sequence[ShapeNumber]]:
+        """The shapes whose root is in an aggregate, by the aggregate."""
         shapes = defaultdict[str, list[ShapeNumber]](list)
-        for shape in self.by_shape:
+        for shape in self.hosts_by_shape:
             for name in self.shapes[shape].bins[0].aggregates:
                 shapes[name].append(shape)
         return shapes
 
-    def fits(
+    def find_fits(
         self, kind: KindNumber, shapes: Collection[ShapeNumber]
     ) -> Iterator[tuple[ShapeNumber, Fit]]:
-        """Yield those of some shapes that can serve a kind, with the facts about it."""
+        """Yield those of some shapes that can serve a kind, each with the facts about it."""
         # Where each rack has an aggregate there are as many shapes as racks.
         members = self.requests[kind].root_member_of
         single = [name for names in members if len(names) == 1 for name in names]
-        few: list[Collection[ShapeNumber]] = [self._by_aggregate.get(name, ()) for name in single]
+        few: list[Collection[ShapeNumber]] = [
+            self._shapes_by_aggregate.get(name, ()) for name in single
+        ]
         for shape in min((*few, shapes), key=len):
-            if shape in shapes and (fit := self.fit(kind, shape)) is not None:
+            if shape in shapes and (fit := self.find_fit(kind, shape)) is not None:
                 yield shape, fit
 
-    def fit(self, kind: KindNumber, shape: ShapeNumber) -> Fit | None:
+    def find_fit(self, kind: KindNumber, shape: ShapeNumber) -> Fit | None:
         """Return the facts about a kind on a shape; ``None`` if that cannot serve it."""
         key = kind, shape
         if key not in self._fits:
-            self._fits[key] = _fit(self.requests[kind], self.shapes[shape])
+            self._fits[key] = _calculate_fit(self.requests[kind], self.shapes[shape])
         return self._fits[key]
 
-    def options(
+    def search_options(
         self, kind: KindNumber, shape: ShapeNumber, room: Sequence[int], pools: Pools | None = None
     ) -> OptionSearch:
         """Return the search for options of a kind on a host of a suitable shape with some room.
 
         :param pools: by default the free amounts of the problem
         """
-        fit = self.fit(kind, shape)
+        fit = self.find_fit(kind, shape)
         assert fit is not None
         free = self.pools if pools is None else pools
         return OptionSearch(self.requests[kind], self.shapes[shape], fit.suitable, room, free)
 
-    def local(self, number: HostNumber, allocations: Allocations) -> Iterator[tuple[int, int]]:
-        """Yield the amounts that allocations take of the rooms of a host."""
+    def list_local_amounts(
+        self, number: HostNumber, allocations: Allocations
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the amounts that allocations take of a host, by index into its room."""
         host = self.hosts[number]
         shape = self.shapes[host.shape]
         for place, provider in enumerate(host.providers):
@@ -171,8 +177,8 @@ class Problem:
                     for at in {shape.rooms[place, name], shape.totals[name]}:
                         yield at, amount
 
-    def shared(self, allocations: Allocations) -> list[tuple[Pool, int]]:
-        """Return the amounts that allocations take of sharing providers."""
+    def list_shared_amounts(self, allocations: Allocations) -> list[tuple[Pool, int]]:
+        """Return the amounts that allocations take of sharing providers, by provider and class."""
         return [
             ((provider, name), amount)
             for provider, resources in (allocations.items() if self.pools else ())
@@ -180,28 +186,29 @@ class Problem:
             if (provider, name) in self.pools
         ]
 
-    def moves(
+    def list_moves(
         self, servers: ServersByKind, places: Mapping[KindNumber, Sequence[Placed]]
     ) -> Iterator[ServerMove]:
         """Yield the move of each server that has a place."""
         for kind, placed in places.items():
             for server, place in zip(servers[kind], placed, strict=False):
                 host = self.hosts[place.host]
-                after = host.allocations(self.requests[kind], place.option)
+                after = host.build_allocations(self.requests[kind], place.option)
                 yield server._replace(target=host.uuid, after=after)
 
 
-def by_kind(
+def group_by_kind(
     servers: Iterable[ServerMove], kind: Callable[[ServerMove], KindNumber]
 ) -> dict[KindNumber, list[ServerMove]]:
-    """Return the servers in groups, by the index of their request."""
+    """Return servers by the number of their kind, which a function returns."""
     kinds = defaultdict[KindNumber, list[ServerMove]](list)
     for server in servers:
         kinds[kind(server)].append(server)
     return dict(kinds)
 
 
-def _fit(request: Request, shape: Shape) -> Fit | None:
+def _calculate_fit(request: Request, shape: Shape) -> Fit | None:
+    """Return the facts about a request on hosts of a shape; ``None`` if none can serve it."""
     suitable = shape.suitable(request)
     if suitable is None:
         return None
@@ -239,8 +246,8 @@ def build_problem(
     targets = [uuid for uuid in cloud.hosts if uuid not in out]
     requests = tuple(cloud.requests[kind] for kind in servers)
     is_lax = any(request.is_lax for request in requests)
-    pools = _free_shared(cloud, targets, servers if is_lax else {})
-    providers = _view(cloud, requests, is_lax=is_lax)
+    pools = _find_free_shared(cloud, targets, servers if is_lax else {})
+    providers = _build_view(cloud, requests, is_lax=is_lax)
     numbers: dict[tuple[HostProvider, ...], ShapeNumber] = {}
     shapes: list[Shape] = []
     hosts = []
@@ -249,16 +256,16 @@ def build_problem(
         if bins not in numbers:
             numbers[bins] = ShapeNumber(len(shapes))
             shapes.append(Shape(bins))
-        host = _host(cloud, uuid, is_new=is_new)
+        host = _build_host(cloud, uuid, is_new=is_new)
         room = tuple(shapes[numbers[bins]].sums(host.room, pools))
         hosts.append(host._replace(shape=numbers[bins], room=room))
     return Problem(cloud.requests, servers, shapes, hosts, pools, cloud.knowledge.limits)
 
 
-def _host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHost:
-    """Return a host with the room of its own providers alone."""
+def _build_host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHost:
+    """Return a host without a shape, with the free amounts of its own providers."""
     own = [state for state in cloud.tree(root_uuid) if not is_sharing(state)]
-    room = tuple(free for state in own for free in cloud.room(state, is_new=is_new))
+    room = tuple(free for state in own for free in cloud.list_free_amounts(state, is_new=is_new))
     groups = {} if is_new else cloud.knowledge.groups
     consumers = cloud.snapshot.consumers_in(root_uuid) if groups else ()
     members = Counter(name for consumer in consumers for name in groups.get(consumer.uuid, ()))
@@ -266,7 +273,7 @@ def _host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHost:
     return TargetHost(root_uuid, ShapeNumber(0), serving, room, members)
 
 
-def _free_shared(
+def _find_free_shared(
     cloud: DrainCloud, targets: Iterable[str], leaving: ServersByKind
 ) -> dict[Pool, int]:
     """Return the free amounts of sharing providers.
@@ -296,19 +303,19 @@ def _free_shared(
     return pools
 
 
-def _view(
+def _build_view(
     cloud: DrainCloud, requests: tuple[Request, ...], *, is_lax: bool
 ) -> Callable[[str, bool], Iterable[HostProvider]]:
     """Return the function that returns the providers of a host, or of a new one like it.
 
     For lax requests, they have only the traits and aggregates that some request names.
     """
-    named = frozenset({DISABLED, *_names_in(requests)})
+    named = frozenset({DISABLED, *_find_names(requests)})
     trees = {tree for request in requests for tree in request.trees}
 
-    def providers(root_uuid: str, is_new: bool) -> Iterable[HostProvider]:
+    def list_providers(root_uuid: str, is_new: bool) -> Iterable[HostProvider]:
         root, *others = cloud.topology.host(root_uuid, trees)
-        if places := cloud.knowledge.places(cloud.snapshot.providers[root_uuid].name):
+        if places := cloud.knowledge.list_places(cloud.snapshot.providers[root_uuid].name):
             root = root._replace(aggregates=root.aggregates | places)
         if is_new:
             root = root._replace(traits=root.traits - {DISABLED})
@@ -321,13 +328,13 @@ def _view(
             for provider in (root, *others)
         )
 
-    return providers
+    return list_providers
 
 
-def _names_in(request: object) -> Iterator[str]:
-    """Yield all names in a request."""
+def _find_names(request: object) -> Iterator[str]:
+    """Yield all strings in a request."""
     if isinstance(request, str):
         yield request
     elif isinstance(request, tuple | frozenset):
         for part in request:
-            yield from _names_in(part)
+            yield from _find_names(part)

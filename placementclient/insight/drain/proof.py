@@ -38,40 +38,40 @@ def pack(problem: Problem, effort: float = EFFORT) -> Packing:
 
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
-    best = fill(problem)
+    best = fill_by_best_fit(problem)
     if best.is_complete or not problem.hosts:
         best.bound = best.count
         return best
     if len(problem.hosts) * len(problem.servers) > MOST_PAIRS:
         single = [(host.shape, host.room, 1) for host in problem.hosts]
-        best.bound = _bound(problem, _possible(problem), single)
+        best.bound = _calculate_bound(problem, _find_possible_kinds(problem), single)
         return best
     hosts = [groups.sort_twins(host, problem.shapes[host.shape]) for host in problem.hosts]
     problem = replace(problem, hosts=hosts)
     alike = groups.group_hosts(problem)
     possible = {kind for group in alike for kind, _ in group.options}
     rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]
-    best.bound = _bound(problem, possible, rooms)
+    best.bound = _calculate_bound(problem, possible, rooms)
     is_small = sum(len(group.options) for group in alike) <= LARGEST
     return Proof(problem, alike).search(best, effort) if is_small and not best.is_exact else best
 
 
-def fill(problem: Problem) -> Packing:
-    """Return the packing by best-fit decreasing."""
+def fill_by_best_fit(problem: Problem) -> Packing:
+    """Return the packing of the largest servers first, each on the fullest host with room."""
     packing = Packing(problem)
     packing.rank(problem.host_numbers, problem.servers)
     packing.places = packing.fill(problem.counts)
     return packing
 
 
-def _bound(
+def _calculate_bound(
     problem: Problem,
     possible: Collection[KindNumber],
     rooms: Sequence[tuple[ShapeNumber, Sequence[int], int]],
 ) -> int:
-    """Return an upper bound by class for servers of possible kinds in so many rooms of a shape."""
+    """Return an upper bound for the servers with a place, from the free amount of each class."""
     sizes = {kind: problem.requests[kind].totals for kind in possible}
-    shapes = {number: problem.shapes[number] for number in problem.by_shape}
+    shapes = {number: problem.shapes[number] for number in problem.hosts_by_shape}
     pooled = {
         name
         for shape in shapes.values()
@@ -86,11 +86,11 @@ def _bound(
             if name in shapes[shape].totals
         )
         pairs = ((sizes[kind].get(name, 0), problem.counts[kind]) for kind in possible)
-        least = min(least, _most_in(free, sorted(pairs)))
+        least = min(least, _count_fitting(free, sorted(pairs)))
     return least
 
 
-def _most_in(free: int, sizes: Iterable[tuple[int, int]]) -> int:
+def _count_fitting(free: int, sizes: Iterable[tuple[int, int]]) -> int:
     """Return how many servers fit into a free amount.
 
     :param sizes: sizes, the smallest first, with the number of servers
@@ -104,18 +104,18 @@ def _most_in(free: int, sizes: Iterable[tuple[int, int]]) -> int:
     return count
 
 
-def _possible(problem: Problem) -> set[KindNumber]:
-    """Return the kinds that have a place if the hosts of a shape have the most room of any."""
+def _find_possible_kinds(problem: Problem) -> set[KindNumber]:
+    """Return the kinds that may have a place, if each host had the most room of its shape."""
     most = {
         shape: list(map(max, zip(*(problem.hosts[host].room for host in numbers), strict=True)))
-        for shape, numbers in problem.by_shape.items()
+        for shape, numbers in problem.hosts_by_shape.items()
     }
     return {
         kind
         for kind in problem.servers
         if any(
             all(most[shape][at] >= amount for at, amount in fit.sums.local)
-            for shape, fit in problem.fits(kind, most)
+            for shape, fit in problem.find_fits(kind, most)
         )
     }
 
@@ -148,12 +148,12 @@ class Proof:
         """
         budget = cpsat.Budget(effort)
         while True:
-            self._build()
+            self._build_model()
             solved = budget.solve(self._model)
             if not solved.is_feasible:
                 return best
             bound = min(best.bound, int(solved.solver.best_objective_bound + 1e-6))
-            packing, failed = self._deal(list(self._shares(solved.solver)))
+            packing, failed = self._distribute(list(self._read_shares(solved.solver)))
             best = packing if packing.count > best.count else best
             best.bound = bound
             fresh = [number for number in failed if number not in self._patterns]
@@ -162,7 +162,7 @@ class Proof:
             for number in fresh:
                 self._patterns[number] = groups.find_patterns(self._problem, self._groups[number])
 
-    def _build(self) -> None:
+    def _build_model(self) -> None:
         """Build the model, with the patterns that are known."""
         problem = self._problem
         self._model = cpsat.load('Where not every server has a place, how many have one').CpModel()
@@ -172,23 +172,23 @@ class Proof:
         for number, group in enumerate(self._groups):
             counts = {}
             for piece, option in group.options.items():
-                most = min(problem.counts[piece.kind], len(group.hosts) * group.most(piece))
+                most = min(problem.counts[piece.kind], len(group.hosts) * group.count_most(piece))
                 count = counts[piece] = self._model.new_int_var(0, most, '')
                 by_kind[piece.kind].append(count)
                 for pool, amount in option.shared:
                     pools[pool].append(amount * count)
             self._counts.append(counts)
-            self._fit(group, counts)
+            self._limit_amounts(group, counts)
             if patterns := self._patterns.get(number):
-                self._follow(number, patterns)
+                self._limit_to_patterns(number, patterns)
         for kind, terms in by_kind.items():
             self._model.add(sum(terms) <= problem.counts[kind])
         for pool, amounts in pools.items():
             self._model.add(sum(amounts) <= max(0, problem.pools[pool]))
         self._model.maximize(sum(count for counts in self._counts for count in counts.values()))
 
-    def _fit(self, group: Group, counts: Mapping[Piece, cp_model.IntVar]) -> None:
-        """Limit the servers to the free amounts of the hosts, with a rounding cut for each size."""
+    def _limit_amounts(self, group: Group, counts: Mapping[Piece, cp_model.IntVar]) -> None:
+        """Limit the servers to the free amounts of a group, with a rounding cut for each size."""
         hosts = len(group.hosts)
         by_room: dict[int, list[tuple[int, cp_model.IntVar]]] = defaultdict(list)
         for piece, count in counts.items():
@@ -203,7 +203,7 @@ class Proof:
                     whole = [(amount // size, count) for amount, count in terms if amount >= size]
                     self._model.add(sum(n * count for n, count in whole) <= hosts * (free // size))
 
-    def _follow(self, number: int, patterns: Sequence[Pattern]) -> None:
+    def _limit_to_patterns(self, number: int, patterns: Sequence[Pattern]) -> None:
         """Fill each host of a group by one of its patterns."""
         hosts = len(self._groups[number].hosts)
         repeats = [(pattern, self._model.new_int_var(0, hosts, '')) for pattern in patterns]
@@ -213,8 +213,8 @@ class Proof:
             most = sum(pattern[piece] * n for pattern, n in repeats if piece in pattern)
             self._model.add(count <= most)
 
-    def _shares(self, solver: cp_model.CpSolver) -> Iterator[_Share]:
-        """Return the servers of each group that gets some."""
+    def _read_shares(self, solver: cp_model.CpSolver) -> Iterator[_Share]:
+        """Yield the servers of each group of hosts in a solution."""
         for number, (group, counts) in enumerate(zip(self._groups, self._counts, strict=True)):
             pieces = {
                 piece: n for piece, count in counts.items() if (n := int(solver.value(count)))
@@ -231,14 +231,14 @@ class Proof:
             if pieces:
                 yield _Share(number, pieces, patterns)
 
-    def _deal(self, shares: Iterable[_Share]) -> tuple[Packing, list[int]]:
-        """Distribute the servers of each group to its hosts; return the groups where that fails."""
+    def _distribute(self, shares: Iterable[_Share]) -> tuple[Packing, list[int]]:
+        """Return a packing with the servers of groups on their hosts, and groups that fail."""
         problem, failed = self._problem, []
         packing = Packing(problem)
         for share in shares:
             if share.patterns is not None:
-                self._place(packing, share)
-            elif not self._spread(packing, share):
+                self._place_by_patterns(packing, share)
+            elif not self._place_by_best_fit(packing, share):
                 failed.append(share.number)
         missing = {kind: n - len(packing.places[kind]) for kind, n in problem.counts.items()}
         packing.rank(problem.host_numbers, problem.servers)
@@ -246,8 +246,8 @@ class Proof:
             packing.places[kind] += placed
         return packing, failed
 
-    def _place(self, packing: Packing, share: _Share) -> None:
-        """Put servers on the hosts of a group as the patterns say."""
+    def _place_by_patterns(self, packing: Packing, share: _Share) -> None:
+        """Put servers on the hosts of a group by patterns, one for each host."""
         group, left = self._groups[share.number], dict(share.pieces)
         for at, pattern in zip(group.hosts, share.patterns or (), strict=False):
             for piece, most in pattern.items():
@@ -260,7 +260,7 @@ class Proof:
                     packing.places[kind] += [Placed(at, option)] * count
                     left[piece] -= count
 
-    def _spread(self, packing: Packing, share: _Share) -> bool:
+    def _place_by_best_fit(self, packing: Packing, share: _Share) -> bool:
         """Put servers on the hosts of a group by best fit; return True if each has a place."""
         counts = Counter[KindNumber]()
         for (kind, _), number in share.pieces.items():

@@ -13,8 +13,10 @@ from placementclient.placing.providers import is_sharing
 from placementclient.placing.requests import Pool, Request, RequestPart, split_alternatives
 
 
-def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) -> Request:
-    """Return a request for all that the old host has: traits, aggregates, shape of its tree."""
+def build_strict_request(
+    snapshot: Snapshot, root: ProviderState, allocations: Allocations
+) -> Request:
+    """Return a request for the traits, the aggregates and the tree of the present host."""
     states = [snapshot.providers[uuid] for uuid in allocations]
     places = {uuid: place for place, uuid in enumerate(allocations)}
     below: dict[str, set[int]] = {}
@@ -48,24 +50,26 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
         root_required=split_alternatives(sorted(root.traits - {DISABLED})),
         root_forbidden=frozenset({DISABLED}),
         root_member_of=split_alternatives(sorted(root.aggregates)),
-        shared=shared(snapshot, allocations),
+        shared=find_shared_amounts(snapshot, allocations),
     )
 
 
-def lax(snapshot: Snapshot, allocations: Allocations) -> Request:
-    """Return a request for the amounts alone."""
+def build_lax_request(snapshot: Snapshot, allocations: Allocations) -> Request:
+    """Return a request for the amounts of a server alone, divided in any way."""
     totals = sum_parts(allocations.values())
     parts = tuple(RequestPart(((name, totals[name]),)) for name in sorted(totals))
     return Request(
         parts,
         root_forbidden=frozenset({DISABLED}),
-        shared=shared(snapshot, allocations),
+        shared=find_shared_amounts(snapshot, allocations),
         is_lax=True,
     )
 
 
-def shared(snapshot: Snapshot, allocations: Allocations) -> tuple[tuple[Pool, int], ...]:
-    """Return the allocations on sharing providers, sorted."""
+def find_shared_amounts(
+    snapshot: Snapshot, allocations: Allocations
+) -> tuple[tuple[Pool, int], ...]:
+    """Return the allocations on sharing providers, in the order of provider and class."""
     return tuple(
         sorted(
             ((uuid, name), amount)

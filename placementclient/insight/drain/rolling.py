@@ -10,11 +10,11 @@ from msgspec import structs
 
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.moves import PACE, Ledger, Pace, ServerMove, waves
+from placementclient.insight.drain.moves import PACE, Ledger, Pace, ServerMove, schedule_waves
 from placementclient.insight.drain.numbers import KindNumber
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainVerdict
-from placementclient.insight.drain.problem import build_problem, by_kind
+from placementclient.insight.drain.problem import build_problem, group_by_kind
 from placementclient.insight.drain.proof import EFFORT, pack
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
@@ -42,7 +42,7 @@ class Rolling:
 
     @property
     def verdict(self) -> DrainVerdict:
-        """Return whether all batches can be emptied."""
+        """The answer to the question if all batches can be emptied."""
         if any(batch.is_error for batch in self.blocked):
             return DrainVerdict.NO
         if self.blocked:
@@ -50,7 +50,9 @@ class Rolling:
         return DrainVerdict.DEPENDS if self.unsettled else DrainVerdict.YES
 
 
-def batches(cloud: DrainCloud, hosts: Sequence[str], size: int | None) -> list[HostBatch]:
+def split_into_batches(
+    cloud: DrainCloud, hosts: Sequence[str], size: int | None
+) -> list[HostBatch]:
     """Return the hosts in batches.
 
     :param size: so many hosts are a batch; ``None``: the hosts of the smallest aggregate of each
@@ -67,8 +69,11 @@ def batches(cloud: DrainCloud, hosts: Sequence[str], size: int | None) -> list[H
     return list(map(tuple, racks.values()))
 
 
-def roll(
-    cloud: DrainCloud, batches: Iterable[HostBatch], pace: Pace = PACE, effort: float = EFFORT
+def plan_rolling(
+    cloud: DrainCloud,
+    batches: Iterable[HostBatch],
+    pace: Pace = PACE,
+    effort: float = EFFORT,
 ) -> Rolling:
     """Find an order of the batches, and the new places of the servers for each.
 
@@ -85,7 +90,7 @@ def roll(
         blocked = []
         for batch in waiting:
             first = rolling.moves[-1].wave + 1 if rolling.moves else 1
-            moves = search.empty(batch, first, limit)
+            moves = search.empty_batch(batch, first, limit)
             if moves is None:
                 blocked.append(batch)
             else:
@@ -99,7 +104,7 @@ def roll(
             # Only now: the packing by best fit is a thousand times faster.
             limit = effort
     for batch in waiting:
-        severity = Severity.ERROR if is_never(cloud, batch, effort) else Severity.WARNING
+        severity = Severity.ERROR if can_never_be_empty(cloud, batch, effort) else Severity.WARNING
         names = ', '.join(cloud.snapshot.providers[uuid].name for uuid in batch)
         facts = {'servers': search.find_moves(batch, 0)[1]}
         rolling.blocked.append(Finding('blocked', names, facts, batch, severity=severity))
@@ -111,7 +116,7 @@ class _RollingSearch:
 
     def __init__(self, cloud: DrainCloud, hosts: Iterable[str], pace: Pace) -> None:
         self._cloud, self._pace, self._ledger = cloud, pace, Ledger(cloud.snapshot)
-        occupants = cloud.occupants(dict.fromkeys((*hosts, *cloud.hosts)))
+        occupants = cloud.find_occupants(dict.fromkeys((*hosts, *cloud.hosts)))
         self.unsettled = occupants.unsettled
         #: The servers on each host, by its UUID and theirs; and those that are shelved.
         self._on = defaultdict[str, dict[str, ServerMove]](dict)
@@ -120,13 +125,16 @@ class _RollingSearch:
             self._offloaded[server.source].append(server)
         for server in occupants.servers:
             self._on[server.source][server.server] = server
-        self._kinds = {server.server: cloud.strict(server) for server in occupants.servers}
-        self._problem = build_problem(cloud, self._by_kind(occupants.servers), ())
+        self._kinds = {
+            server.server: cloud.number_strict_request(server) for server in occupants.servers
+        }
+        self._problem = build_problem(cloud, self._group_by_kind(occupants.servers), ())
         self._packing = Packing(self._problem)
         self._packing.rank(self._problem.host_numbers, self._problem.servers)
 
-    def _by_kind(self, servers: Iterable[ServerMove]) -> dict[KindNumber, list[ServerMove]]:
-        return by_kind(servers, lambda server: self._kinds[server.server])
+    def _group_by_kind(self, servers: Iterable[ServerMove]) -> dict[KindNumber, list[ServerMove]]:
+        """Return servers by the number of their kind."""
+        return group_by_kind(servers, lambda server: self._kinds[server.server])
 
     def find_moves(self, batch: HostBatch, effort: float) -> tuple[list[ServerMove], list[str]]:
         """Return the moves of the servers of a batch, and the servers that find no place.
@@ -134,10 +142,10 @@ class _RollingSearch:
         :param effort: how long to search beyond best fit; 0: not at all
         """
         leaving = (server for uuid in batch for server in self._on[uuid].values())
-        servers, packing = self._by_kind(leaving), self._packing
+        servers, packing = self._group_by_kind(leaving), self._packing
         waiting = [server for kind in servers for server in servers[kind]]
-        places = packing.attempt({kind: len(servers[kind]) for kind in servers}, batch)
-        moves = list(self._problem.moves(servers, places))
+        places = packing.find_places({kind: len(servers[kind]) for kind in servers}, batch)
+        moves = list(self._problem.list_moves(servers, places))
         if len(moves) < len(waiting) and effort:
             hosts = [
                 host._replace(room=tuple(packing.room[number]), members=packing.members[number])
@@ -150,70 +158,72 @@ class _RollingSearch:
         moved = {move.server for move in moves}
         return moves, [server.server for server in waiting if server.server not in moved]
 
-    def empty(self, batch: HostBatch, first: int, effort: float) -> list[ServerMove] | None:
-        """Empty a batch, and return the moves from a wave on; ``None`` if no way was found."""
+    def empty_batch(self, batch: HostBatch, first: int, effort: float) -> list[ServerMove] | None:
+        """Empty a batch; return its moves, in waves from ``first``, or ``None`` if it stays."""
         moves, stuck = self.find_moves(batch, effort)
         if stuck:
             return None
         moves = [*(server for uuid in batch for server in self._offloaded[uuid]), *moves]
-        planned = waves(moves, self._ledger, self._pace, first)
+        planned = schedule_waves(moves, self._ledger, self._pace, first)
         ends = {uuid for move in planned or () for uuid in (move.source, move.target) if uuid}
-        with self._packing.changing(self._problem.numbers(ends)):
+        with self._packing.hosts_changing(self._problem.find_numbers(ends)):
             for move in planned or ():
-                self._commit(move)
+                self._apply_move(move)
         return planned
 
-    def _commit(self, move: ServerMove) -> None:
-        """Free the room of a server on its host, and take it on the target."""
+    def _apply_move(self, move: ServerMove) -> None:
+        """Take a server off its host, and put it on the target."""
         kind = self._kinds.get(move.server)
         request = Request(()) if kind is None else self._cloud.requests[kind]
         self._packing.occupy(move.source, move.before, request.limits, -1)
         if move.target is None:
             return
         self._packing.occupy(move.target, move.after, request.limits)
-        shared = requests.shared(self._cloud.snapshot, move.after)
+        shared = requests.find_shared_amounts(self._cloud.snapshot, move.after)
         if shared != request.shared:
-            self._kinds[move.server] = self._cloud.number(request._replace(shared=shared))
+            self._kinds[move.server] = self._cloud.number_request(request._replace(shared=shared))
         del self._on[move.source][move.server]
         moved = ServerMove(move.server, move.target, move.after, {})
         self._on[move.target][move.server] = moved
 
 
-def is_never(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
-    """Return whether it is proved that hosts can never be empty, wherever all servers are."""
-    servers = cloud.occupants(cloud.hosts).servers
+def can_never_be_empty(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
+    """Return True if it is proved that hosts can never be empty, wherever all servers are."""
+    servers = cloud.find_occupants(cloud.hosts).servers
     leaving = [server for server in servers if server.source in set(emptied)]
-    lax = [cloud.requests[cloud.lax(server)] for server in leaving]
-    amounts = [requests.lax(cloud.snapshot, server.before) for server in servers]
+    lax = [cloud.requests[cloud.number_lax_request(server)] for server in leaving]
+    amounts = [requests.build_lax_request(cloud.snapshot, server.before) for server in servers]
     return not (
-        _may_fit(cloud.vacated, leaving, lax, emptied, effort)
-        and _may_fit(_loosened(cloud), servers, amounts, emptied, effort)
+        _can_fit(cloud.without_servers, leaving, lax, emptied, effort)
+        and _can_fit(_loosen(cloud), servers, amounts, emptied, effort)
     )
 
 
-def _may_fit(
+def _can_fit(
     cloud: DrainCloud,
     servers: Sequence[ServerMove],
     requested: Sequence[Request],
     emptied: Collection[str],
     effort: float,
 ) -> bool:
-    """Return False if it is proved that servers without allocations have no place."""
+    """Return False if it is proved that some servers have no place, whatever is allocated now."""
     kinds = defaultdict[KindNumber, list[ServerMove]](list)
     for server, request in zip(servers, requested, strict=True):
-        kinds[cloud.number(request._replace(shared=()))].append(server)
+        kinds[cloud.number_request(request._replace(shared=()))].append(server)
     packing = pack(build_problem(cloud, kinds, emptied), effort)
     return packing.bound >= packing.total
 
 
-def _loosened(cloud: DrainCloud) -> DrainCloud:
+def _loosen(cloud: DrainCloud) -> DrainCloud:
     """Return a cloud without servers, with room for each server on its present host."""
     # Without limits of units and without disabled hosts. A host over its capacity has room for its
     # own servers.
     states = []
-    for state in cloud.vacated.snapshot.providers.values():
+    for state in cloud.without_servers.snapshot.providers.values():
         inventories = {}
-        for name, free in zip(sorted(state.inventories), cloud.room(state), strict=True):
+        for name, free in zip(
+            sorted(state.inventories), cloud.list_free_amounts(state), strict=True
+        ):
             used = state.used(name)
             allocated = cloud.snapshot.providers[state.uuid].used(name) - used
             most = state.free(name) if is_sharing(state) else max(free, allocated)
@@ -221,4 +231,4 @@ def _loosened(cloud: DrainCloud) -> DrainCloud:
         states.append(
             structs.replace(state, inventories=inventories, traits=state.traits - {DISABLED})
         )
-    return DrainCloud(Snapshot(states, cloud.vacated.snapshot.consumers.values()))
+    return DrainCloud(Snapshot(states, cloud.without_servers.snapshot.consumers.values()))

@@ -52,7 +52,7 @@ class Room:
         offloaded: Iterable[ServerMove],
     ) -> None:
         self.problem, self.new, self.number = problem, new, number
-        self.chosen = set(problem.numbers(chosen))
+        self.chosen = set(problem.find_numbers(chosen))
         #: The server groups, which have places behind the rooms of a host.
         kinds = problem.servers.keys() | {new}
         self._names = sorted({name for kind in kinds for name in problem.requests[kind].limits})
@@ -61,24 +61,24 @@ class Room:
         self.residents = list(self._find_movable())
 
     def _find_residents(self, offloaded: Iterable[ServerMove]) -> Iterator[Resident]:
-        """Yield the servers that may move, alike ones together."""
+        """Yield the servers that may move, equal ones of a host together."""
         problem = self.problem
         alike = defaultdict[Resident, list[ServerMove]](list)
         loads: list[tuple[KindNumber | None, Iterable[ServerMove]]] = [*problem.servers.items()]
         for kind, servers in (*loads, (None, offloaded)):
-            groups = self.groups(kind)
+            groups = self.find_groups(kind)
             for server in servers:
-                for host in problem.numbers([server.source]):
+                for host in problem.find_numbers([server.source]):
                     width = problem.shapes[problem.hosts[host].shape].width
                     places = tuple((width + self._names.index(name), 1) for name in groups)
-                    local = *sorted(problem.local(host, server.before)), *places
-                    shared = tuple(sorted(problem.shared(server.before)))
+                    local = *sorted(problem.list_local_amounts(host, server.before)), *places
+                    shared = tuple(sorted(problem.list_shared_amounts(server.before)))
                     alike[Resident(host, kind, local, shared)].append(server)
         for resident, servers in alike.items():
             yield resident._replace(servers=tuple(servers))
 
-    def count_fewest(self) -> int:
-        """Return a lower bound for the moves: what each host needs, wherever the servers go."""
+    def count_fewest_moves(self) -> int:
+        """Return a lower bound for the number of moves that make room for the new servers."""
         fewest, on = {0: 0}, self._group_by_host()
         for number in self.chosen:
             stairs, before = (0, *self._find_stairs(number, on[number])), fewest
@@ -96,7 +96,7 @@ class Room:
         does not count.
         """
         group, room = self.hosts[number]
-        fit = self.problem.fit(self.new, group.shape)
+        fit = self.problem.find_fit(self.new, group.shape)
         pooled = self.problem.shapes[group.shape].pooled
         needs = [(at, n) for at, n in fit.fixed.items() if at not in pooled] if fit else []
         frees: list[tuple[int, ...]] = []
@@ -113,8 +113,8 @@ class Room:
             stairs.append(fewest)
         return stairs
 
-    def groups(self, kind: KindNumber | None) -> Sequence[str]:
-        """Return the server groups of a kind."""
+    def find_groups(self, kind: KindNumber | None) -> Sequence[str]:
+        """Return the anti-affinity groups of a kind of servers."""
         return () if kind is None else self.problem.requests[kind].limits
 
     def _group_by_host(self) -> Mapping[HostNumber, Sequence[Resident]]:
@@ -125,7 +125,7 @@ class Room:
         return on
 
     def _find_options(self) -> Iterator[tuple[Group, Sequence[int]]]:
-        """Yield the options on each host if all servers that may move leave it, and its room."""
+        """Yield the options on each host without the servers that may move, and its room."""
         problem, on, pools = self.problem, self._group_by_host(), Counter[Pool]()
         for resident in self.residents:
             pools.update({pool: n * len(resident.servers) for pool, n in resident.shared})
@@ -142,12 +142,12 @@ class Room:
             width = problem.shapes[host.shape].width
             places = {name: width + at for at, name in enumerate(self._names)}
             for kind in problem.servers.keys() | {self.new}:
-                if (fit := problem.fit(kind, host.shape)) is not None:
+                if (fit := problem.find_fit(kind, host.shape)) is not None:
                     add_options(emptied, group, kind, fit, places)
             yield group, room
 
     def _find_movable(self) -> Iterator[Resident]:
-        """Yield the residents that may move sooner or later, if those that can are gone."""
+        """Yield the residents that find room on another host, now or once others have moved."""
         packing, waiting = Packing(self.problem), self.residents
         while waiting:
             targets = defaultdict[KindNumber | None, set[HostNumber]](set)
@@ -162,52 +162,60 @@ class Room:
             yield from movable
             for resident in movable:
                 for server in resident.servers:
-                    groups = self.groups(resident.kind)
+                    groups = self.find_groups(resident.kind)
                     packing.occupy(server.source, server.before, groups, -1)
             waiting = others if movable else []
 
-    def needs(self, number: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:
-        """Yield the amounts that a piece takes of the rooms of a host and of sharing providers."""
+    def list_needs(self, number: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:
+        """Yield the amounts that a piece on a host takes of that and of sharing providers."""
         group = self.hosts[number][0]
         pooled = self.problem.shapes[group.shape].pooled
         yield from ((HostRoom(number, at), n) for at, n in group.needs[piece] if at not in pooled)
-        yield from self.shared(number, piece)
+        yield from self.list_shared_amounts(number, piece)
 
-    def free(self, room: HostRoom | Pool) -> int:
-        """Return the free amount of a room of a host, or of a class of a sharing provider."""
+    def find_free(self, room: HostRoom | Pool) -> int:
+        """Return a free amount of a host, or of a class of a sharing provider."""
         if isinstance(room, HostRoom):
             return self.hosts[room.host][1][room.at]
         return self.problem.pools[room]
 
-    def allocations(self, number: HostNumber, piece: Piece) -> Allocations:
-        """Return the allocations of a piece on a host."""
+    def build_allocations(self, number: HostNumber, piece: Piece) -> Allocations:
+        """Return the allocations of a server as a piece on a host."""
         option = self.hosts[number][0].options[piece]
-        return self.problem.hosts[number].allocations(self.problem.requests[piece.kind], option)
+        return self.problem.hosts[number].build_allocations(
+            self.problem.requests[piece.kind], option
+        )
 
-    def shared(self, number: HostNumber, piece: Piece) -> Sequence[tuple[Pool, int]]:
+    def list_shared_amounts(self, number: HostNumber, piece: Piece) -> Sequence[tuple[Pool, int]]:
         """Return the amounts that a piece on a host takes of sharing providers."""
         # Amounts alone do not say which provider they are from.
         has_places = bool(self.hosts[number][0].options[piece].places)
-        return self.problem.shared(self.allocations(number, piece)) if has_places else ()
-
-    def has_room(self, packing: Packing, number: HostNumber, piece: Piece) -> bool:
-        """Return whether a host has room for a piece while all that has not left is there."""
-        members, room = packing.members[number], packing.room[number]
         return (
-            all(room[at] >= n for at, n in self._local(number, piece))
-            and all(packing.pools[pool] >= n for pool, n in self.shared(number, piece))
-            and all(members[name] < self.problem.limits[name] for name in self.groups(piece.kind))
+            self.problem.list_shared_amounts(self.build_allocations(number, piece))
+            if has_places
+            else ()
         )
 
-    def _local(self, number: HostNumber, piece: Piece) -> Iterator[tuple[int, int]]:
-        """Yield the amounts that a piece takes of the rooms of a host alone."""
+    def has_room(self, packing: Packing, number: HostNumber, piece: Piece) -> bool:
+        """Return True if a host has room for a piece beside the servers that have not left."""
+        members, room = packing.members[number], packing.room[number]
+        return (
+            all(room[at] >= n for at, n in self._list_local_amounts(number, piece))
+            and all(packing.pools[pool] >= n for pool, n in self.list_shared_amounts(number, piece))
+            and all(
+                members[name] < self.problem.limits[name] for name in self.find_groups(piece.kind)
+            )
+        )
+
+    def _list_local_amounts(self, number: HostNumber, piece: Piece) -> Iterator[tuple[int, int]]:
+        """Yield the amounts that a piece takes of a host itself, by index into its room."""
         group = self.hosts[number][0]
         pooled = self.problem.shapes[group.shape].pooled
         return ((at, n) for at, n in group.options[piece].local if at not in pooled)
 
 
 def _count_fewest(lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]) -> int | None:
-    """Return how many of some servers free the amounts that are lacking, at least."""
+    """Return a lower bound for the servers that free what is lacking; ``None``: not even all do."""
     least = _count_by_class(lacking, frees)
     if least is None:
         return None
@@ -225,7 +233,7 @@ def _count_fewest(lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]) ->
 
 
 def _count_by_class(lacking: tuple[int, ...], frees: Sequence[tuple[int, ...]]) -> int | None:
-    """Return the same if the servers that free most of each class leave, a lower bound."""
+    """Return the bound of :func:`_count_fewest` for the class that needs the most servers."""
     least = 0
     for at, needed in enumerate(lacking):
         amounts = sorted((freed[at] for freed in frees), reverse=True)

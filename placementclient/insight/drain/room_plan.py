@@ -9,7 +9,7 @@ from placementclient.insight.drain.cloud import DrainCloud, Occupants
 from placementclient.insight.drain.departures import MoveState
 from placementclient.insight.drain.moves import PACE, Pace, ServerMove
 from placementclient.insight.drain.plan import DrainVerdict
-from placementclient.insight.drain.problem import ServersByKind, build_problem, by_kind
+from placementclient.insight.drain.problem import ServersByKind, build_problem, group_by_kind
 from placementclient.insight.drain.proof import EFFORT, pack
 from placementclient.insight.drain.room import Room
 from placementclient.insight.drain.room_search import RoomResult, RoomSearch
@@ -19,7 +19,7 @@ from placementclient.placing.requests import Request
 
 
 class NewServers(NamedTuple):
-    """Servers to come."""
+    """New servers of one flavor."""
 
     flavor: str
     request: Request
@@ -58,32 +58,34 @@ def make_room(
     :param is_certain: whether the servers ask for no less than the strict requests
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
-    kind, others = cloud.number(new.request), set(cloud.hosts).difference(chosen)
+    kind, others = cloud.number_request(new.request), set(cloud.hosts).difference(chosen)
     servers = [ServerMove('', '', {}, {})] * new.number
     packing = pack(build_problem(cloud, {kind: servers}, others), effort)
     if packing.is_complete:
         return RoomDecision(DrainVerdict.YES, packing.count)
-    occupants = cloud.occupants(cloud.hosts)
-    if not _has_amounts(cloud, new, occupants.offloaded):
+    occupants = cloud.find_occupants(cloud.hosts)
+    if not _has_free_amounts(cloud, new, occupants.offloaded):
         return RoomDecision(DrainVerdict.NO, packing.count)
 
-    def room(kinds: ServersByKind) -> Room:
+    def build_room(kinds: ServersByKind) -> Room:
         problem = build_problem(cloud, {kind: (), **kinds}, ())
         return Room(problem, kind, new.number, chosen, occupants.offloaded)
 
     # Of alike servers, those come first that Nova moves live.
-    servers = sorted(occupants.servers, key=lambda server: _state(cloud, server) is MoveState.COLD)
-    movable = (s for s in servers if _state(cloud, s) is not MoveState.CANNOT_MOVE)
-    kinds = by_kind(movable, cloud.strict)
-    strict = lax = RoomSearch(room(kinds)).search(cloud.snapshot, pace, effort)
-    least = by_kind(servers, cloud.lax)
+    servers = sorted(
+        occupants.servers, key=lambda server: _find_move_state(cloud, server) is MoveState.COLD
+    )
+    movable = (s for s in servers if _find_move_state(cloud, s) is not MoveState.CANNOT_MOVE)
+    kinds = group_by_kind(movable, cloud.number_strict_request)
+    strict = lax = RoomSearch(build_room(kinds)).search(cloud.snapshot, pace, effort)
+    least = group_by_kind(servers, cloud.number_lax_request)
     if not is_certain and least != kinds and (strict.bound is None or strict.bound > 1):
-        lax = RoomSearch(room(least)).find_fewest(effort)
-    return _decide(cloud, packing.count, occupants, strict, lax)
+        lax = RoomSearch(build_room(least)).find_fewest_moves(effort)
+    return _judge(cloud, packing.count, occupants, strict, lax)
 
 
-def _has_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[ServerMove]) -> bool:
-    """Return whether the free amounts of all providers together are enough."""
+def _has_free_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[ServerMove]) -> bool:
+    """Return True if the free amounts of all providers together are enough for new servers."""
     free = sum_parts(part for server in offloaded for part in server.before.values())
     for state in cloud.snapshot.providers.values():
         for name in state.inventories:
@@ -91,9 +93,10 @@ def _has_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[ServerM
     return all(free[name] >= new.number * n for name, n in new.request.totals.items())
 
 
-def _decide(
+def _judge(
     cloud: DrainCloud, room: int, occupants: Occupants, strict: RoomResult, lax: RoomResult
 ) -> RoomDecision:
+    """Return the decision from the searches with the strict and with the lax requests."""
     if lax.bound is None:
         return RoomDecision(DrainVerdict.NO, room)
     bound = max(1, lax.bound)
@@ -101,7 +104,7 @@ def _decide(
         stuck = {
             server.server
             for server in lax.leaving
-            if _state(cloud, server) is MoveState.CANNOT_MOVE
+            if _find_move_state(cloud, server) is MoveState.CANNOT_MOVE
         }
         unsettled = [finding for finding in occupants.unsettled if finding.subject in stuck]
         return RoomDecision(DrainVerdict.DEPENDS, room, (), bound, lax.leaving, unsettled)
@@ -112,5 +115,6 @@ def _decide(
     return RoomDecision(verdict, room, strict.moves, bound)
 
 
-def _state(cloud: DrainCloud, server: ServerMove) -> MoveState:
-    return cloud.departure(server.server).state
+def _find_move_state(cloud: DrainCloud, server: ServerMove) -> MoveState:
+    """Return the way in which Nova moves a server."""
+    return cloud.find_departure(server.server).state

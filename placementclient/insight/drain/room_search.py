@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from placementclient.insight.drain.moves import Ledger, Pace, ServerMove, waves
+from placementclient.insight.drain.moves import Ledger, Pace, ServerMove, schedule_waves
 from placementclient.insight.drain.numbers import HostNumber, HostRoom, KindNumber, Piece
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.room import Resident, Room
@@ -62,7 +62,7 @@ class RoomResult(NamedTuple):
 
 
 class RoomSearch:
-    """Searches for the fewest moves."""
+    """Searches for the fewest moves after which new servers have room."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
@@ -79,63 +79,64 @@ class RoomSearch:
         :raises errors.PlacementError: if OR-tools is not installed
         """
         budget = cpsat.Budget(effort)
-        result, change = self._find_fewest(budget)
+        result, change = self._find_fewest_moves(budget)
         if change is None or result.bound is None:
             return result
-        if (moves := self._plan(change, snapshot, pace)) is not None:
+        if (moves := self._plan_moves(change, snapshot, pace)) is not None:
             return result._replace(moves=moves)
         fewest, most = result.bound, sum(len(resident.servers) for resident in self._room.residents)
         is_relaxed = any(group.is_relaxed for group, _ in self._room.hosts)
         if is_relaxed or len(result.leaving) > fewest:
             return result
         for number in range(fewest, most + 1):
-            moves, is_done = self._find_ordered(number, snapshot, pace, budget)
+            moves, is_done = self._find_ordered_moves(number, snapshot, pace, budget)
             # Servers that move more than once may need no more than one move more.
             bound = min(number, fewest + 1)
             if moves is not None or not is_done:
                 return result._replace(moves=moves, bound=bound)
         return result._replace(bound=fewest + 1)
 
-    def find_fewest(self, effort: float) -> RoomResult:
-        """Return the fewest moves without an order in mind."""
-        return self._find_fewest(cpsat.Budget(effort))[0]
+    def find_fewest_moves(self, effort: float) -> RoomResult:
+        """Return the fewest moves, whatever their order."""
+        return self._find_fewest_moves(cpsat.Budget(effort))[0]
 
-    def _find_fewest(self, budget: cpsat.Budget) -> tuple[RoomResult, Rearrangement | None]:
+    def _find_fewest_moves(self, budget: cpsat.Budget) -> tuple[RoomResult, Rearrangement | None]:
+        """Return the fewest moves whatever their order, and the solution of the model."""
         size = len(self._room.residents) + sum(len(group.options) for group, _ in self._room.hosts)
         if size > LARGEST:
             return RoomResult(None, 0), None
-        least = self._room.count_fewest()
-        self._build()
+        least = self._room.count_fewest_moves()
+        self._build_model()
         self._model.add(sum(self._leave) >= least)
         self._model.minimize(sum(self._leave))
         solved = budget.solve(self._model)
         if not solved.is_feasible:
             return RoomResult(None, None if solved.status == 'INFEASIBLE' else least), None
-        change = self._read(solved.solver)
-        leaving = [server for _, server in self._leaving(change)]
+        change = self._read_solution(solved.solver)
+        leaving = [server for _, server in self._list_leaving(change)]
         bound = ceil(solved.solver.best_objective_bound - 1e-6)
         return RoomResult(None, max(least, bound), leaving), change
 
-    def _find_ordered(
+    def _find_ordered_moves(
         self, number: int, snapshot: Snapshot, pace: Pace, budget: cpsat.Budget
     ) -> tuple[list[ServerMove] | None, bool]:
-        """Return so many moves that have an order; if there are none, whether that is proved."""
-        self._build()
+        """Return so many moves that have an order; without any, whether that is proved."""
+        self._build_model()
         self._model.add(sum(self._leave) == number)
         for _ in range(MOST_ORDERS):
             solved = budget.solve(self._model)
             if not solved.is_feasible:
                 return None, solved.status == 'INFEASIBLE'
-            change = self._read(solved.solver)
-            if (moves := self._plan(change, snapshot, pace)) is not None:
+            change = self._read_solution(solved.solver)
+            if (moves := self._plan_moves(change, snapshot, pace)) is not None:
                 return moves, True
             if self._steps < 0:
                 break
-            self._exclude(change)
+            self._exclude_solution(change)
         return None, False
 
-    def _build(self) -> None:
-        """Build the model."""
+    def _build_model(self) -> None:
+        """Build the model of CP-SAT: servers that leave, come, and are new."""
         reason = 'Where new servers have no room, the fewest moves'
         self._model = model = cpsat.load(reason).CpModel()
         takes: dict[HostRoom | Pool, list[cp_model.LinearExpr]] = defaultdict(list)
@@ -151,36 +152,36 @@ class RoomSearch:
                 frees[pool].append(amount * leave)
             if resident.kind is not None:
                 by_kind[resident.kind].append(-leave)
-        for number, piece, variable in self._arrivals():
-            for key, amount in self._room.needs(number, piece):
+        for number, piece, variable in self._list_arrivals():
+            for key, amount in self._room.list_needs(number, piece):
                 takes[key].append(amount * variable)
         for (_, piece), variable in self._come.items():
             by_kind[piece.kind].append(variable)
         for terms in by_kind.values():
             model.add(sum(terms) == 0)
         for key, terms in takes.items():
-            self._limit(self._room.free(key), terms, frees[key])
+            self._limit_amounts(self._room.find_free(key), terms, frees[key])
         model.add(sum(self._add.values()) == self._room.number)
 
-    def _arrivals(self) -> Iterator[tuple[HostNumber, Piece, cp_model.IntVar]]:
+    def _list_arrivals(self) -> Iterator[tuple[HostNumber, Piece, cp_model.IntVar]]:
         """Yield the number of servers of each piece that come to each host, and of new ones."""
         problem, model = self._room.problem, self._model
         for number in problem.host_numbers:
             group, _ = self._room.hosts[number]
             for piece in group.options:
                 if piece.kind in problem.servers:
-                    most = min(problem.counts[piece.kind], group.most(piece))
+                    most = min(problem.counts[piece.kind], group.count_most(piece))
                     self._come[number, piece] = model.new_int_var(0, most, '')
                     yield number, piece, self._come[number, piece]
                 if piece.kind == self._room.new and number in self._room.chosen:
-                    most = min(self._room.number, group.most(piece))
+                    most = min(self._room.number, group.count_most(piece))
                     self._add[number, piece] = model.new_int_var(0, most, '')
                     yield number, piece, self._add[number, piece]
 
-    def _limit(
+    def _limit_amounts(
         self, free: int, takes: Sequence[cp_model.LinearExpr], frees: Sequence[cp_model.LinearExpr]
     ) -> None:
-        """Limit what servers take to what is free and what others free."""
+        """Limit the amounts that servers take to the free amounts and those that others free."""
         if free >= 0:
             self._model.add(sum(takes) <= free + sum(frees))
             return
@@ -189,8 +190,8 @@ class RoomSearch:
         self._model.add(sum(takes) <= free + sum(frees)).only_enforce_if(is_used)
         self._model.add(sum(takes) == 0).only_enforce_if(~is_used)
 
-    def _read(self, solver: cp_model.CpSolver) -> Rearrangement:
-        """Return the solution."""
+    def _read_solution(self, solver: cp_model.CpSolver) -> Rearrangement:
+        """Return the solution as numbers of servers."""
 
         def positive(variables: Mapping[T, cp_model.IntVar]) -> dict[T, int]:
             values = {key: int(solver.value(variable)) for key, variable in variables.items()}
@@ -200,8 +201,8 @@ class RoomSearch:
             positive(dict(enumerate(self._leave))), positive(self._come), positive(self._add)
         )
 
-    def _exclude(self, change: Rearrangement) -> None:
-        """Exclude the moves of a solution; the number of moves is the same."""
+    def _exclude_solution(self, change: Rearrangement) -> None:
+        """Exclude a solution, so that the next one has other moves."""
         fewer = []
         pairs = [(self._leave[number], n) for number, n in change.leaving.items()]
         for variable, n in (*pairs, *((self._come[key], n) for key, n in change.coming.items())):
@@ -209,13 +210,13 @@ class RoomSearch:
             self._model.add(variable < n).only_enforce_if(fewer[-1])
         self._model.add_bool_or(fewer)
 
-    def _leaving(self, change: Rearrangement) -> Iterator[tuple[Resident, ServerMove]]:
-        """Yield the servers that leave."""
+    def _list_leaving(self, change: Rearrangement) -> Iterator[tuple[Resident, ServerMove]]:
+        """Yield the servers that leave, each with its resident."""
         for number, n in change.leaving.items():
             for server in self._room.residents[number].servers[:n]:
                 yield self._room.residents[number], server
 
-    def _plan(
+    def _plan_moves(
         self, change: Rearrangement, snapshot: Snapshot, pace: Pace
     ) -> list[ServerMove] | None:
         """Return the moves of a solution in waves, or one by one; ``None`` if there is no order."""
@@ -223,70 +224,70 @@ class RoomSearch:
         if not all(self._room.hosts[number][0].options[piece].places for number, piece in pieces):
             # There are too many options to tell which one it is.
             return None
-        moves = self._order(change)
+        moves = self._order_moves(change)
         if moves is None:
             return None
-        new = [(self._room.allocations(*key), n) for key, n in change.new.items()]
+        new = [(self._room.build_allocations(*key), n) for key, n in change.new.items()]
         for groups in ([moves], [[move] for move in moves]):
             ledger, planned = Ledger(snapshot), list[ServerMove]()
             for group in groups:
                 first = planned[-1].wave + 1 if planned else 1
-                planned += waves(group, ledger, pace, first) or ()
+                planned += schedule_waves(group, ledger, pace, first) or ()
             if len(planned) == len(moves) and all(
                 _admit(ledger, allocations) for allocations, n in new for _ in range(n)
             ):
                 return planned
         return None
 
-    def _order(self, change: Rearrangement) -> list[ServerMove] | None:
+    def _order_moves(self, change: Rearrangement) -> list[ServerMove] | None:
         """Return the moves of a solution so that each has room when it begins."""
         packing, waiting = (
             Packing(self._room.problem),
             defaultdict[KindNumber, list[ServerMove]](list),
         )
         moves, self._steps = list[ServerMove](), MOST_STEPS
-        for resident, server in self._leaving(change):
+        for resident, server in self._list_leaving(change):
             if resident.kind is not None:
                 waiting[resident.kind].append(server)
                 continue
             moves.append(server)
             packing.occupy(server.source, server.before, (), -1)
-        moving = self._arrange(packing, Counter(change.coming), waiting)
+        moving = self._arrange_moves(packing, Counter(change.coming), waiting)
         return None if moving is None else [*moves, *moving]
 
-    def _arrange(
+    def _arrange_moves(
         self,
         packing: Packing,
         coming: Counter[HostPiece],
         waiting: Mapping[KindNumber, list[ServerMove]],
     ) -> list[ServerMove] | None:
-        """Return the moves that are left in an order; ``None``: there is none, or no more steps."""
+        """Return the moves to come, in order; ``None`` without one, or after too many steps."""
         if not coming:
             return []
         hosts = self._room.problem.hosts
         targets = Counter({hosts[number].uuid: n for (number, _), n in coming.items()})
         for key in [key for key in coming if self._room.has_room(packing, *key)]:
-            kind, uuid, after = key[1].kind, hosts[key[0]].uuid, self._room.allocations(*key)
+            kind, uuid, after = key[1].kind, hosts[key[0]].uuid, self._room.build_allocations(*key)
             sources = {server.source: server for server in waiting[kind] if server.source != uuid}
             # First those off hosts to which others want to come.
             for server in sorted(sources.values(), key=lambda server: -targets[server.source]):
                 self._steps -= 1
                 if self._steps < 0:
                     return None
-                packing.occupy(uuid, after, self._room.groups(kind))
-                packing.occupy(server.source, server.before, self._room.groups(kind), -1)
+                packing.occupy(uuid, after, self._room.find_groups(kind))
+                packing.occupy(server.source, server.before, self._room.find_groups(kind), -1)
                 waiting[kind].remove(server)
-                moves = self._arrange(packing, +(coming - Counter([key])), waiting)
+                moves = self._arrange_moves(packing, +(coming - Counter([key])), waiting)
                 if moves is not None:
                     return [server._replace(target=uuid, after=after), *moves]
-                packing.occupy(uuid, after, self._room.groups(kind), -1)
-                packing.occupy(server.source, server.before, self._room.groups(kind))
+                packing.occupy(uuid, after, self._room.find_groups(kind), -1)
+                packing.occupy(server.source, server.before, self._room.find_groups(kind))
                 waiting[kind].append(server)
         return None
 
 
 def _admit(ledger: Ledger, allocations: Allocations) -> bool:
-    """Enter allocations if Placement would accept them now."""
+    """Add allocations to a ledger if Placement would accept them; return True if so."""
     is_admitted = ledger.admits(allocations)
     if is_admitted:
         ledger.add(allocations)

@@ -53,7 +53,7 @@ def edit_providers(
     :param names: the traits and the aggregates to ``add`` and to ``remove``
     """
     states = cloud.snapshot.providers
-    selected = selector.selected(states.values())
+    selected = selector.select(states.values())
     for edit, inside in _edits(cloud.snapshot, at, inventories, names):
         _note(cloud, at, edit.remarks(selected))
         try:
@@ -71,12 +71,12 @@ def _edits(
     names: Mapping[str, Mapping[str, frozenset[str]]],
 ) -> Iterator[tuple[Edit, Cursor]]:
     if inventories:
-        for sentence in Names.from_snapshot(snapshot).impossible(inventories, ()):
+        for sentence in Names.from_snapshot(snapshot).explain_impossible(inventories, ()):
             raise at.descend('inventories').error(sentence)
         yield InventoryEdit(inventories, amend=True), at.descend('inventories')
     for facet, changes in names.items():
         added, removed = (changes.get(key, frozenset()) for key in ('add', 'remove'))
-        for sentence in Names.from_snapshot(snapshot).impossible(
+        for sentence in Names.from_snapshot(snapshot).explain_impossible(
             (), added if facet == 'traits' else ()
         ):
             raise at.descend(facet).descend('add').error(sentence)
@@ -150,19 +150,19 @@ def add_servers(
     drain.hosts = list(roots)
     nova = asks(cloud.snapshot)
     request = parse_request(nova.first)
-    number = drain.number(request)
+    number = drain.number_request(request)
     problem = build_problem(drain, {number: ()}, ())
     packing = Packing(problem)
     servers: dict[str, Consumer] = {}
     hosts = deque(
-        host for host in problem.host_numbers if problem.fit(number, problem.hosts[host].shape)
+        host for host in problem.host_numbers if problem.find_fit(number, problem.hosts[host].shape)
     )
     while hosts and len(servers) < count:
         target = hosts.popleft()
-        if option := packing.option(number, target):
+        if option := packing.find_option(number, target):
             packing.place(number, target, option)
             uuid = str(uuid5(_NAMESPACE, f'server {len(cloud.placed) + len(servers)}'))
-            allocations = problem.hosts[target].allocations(request, option)
+            allocations = problem.hosts[target].build_allocations(request, option)
             servers[uuid] = Consumer(uuid, allocations, OWNER, OWNER, type=INSTANCE)
             hosts.append(target)
     states = dict(cloud.snapshot.providers)

@@ -99,7 +99,7 @@ def room(cloud: Cloud) -> list[ClassFill]:
             step = int(style.part(amount.used, amount.capacity) * STEPS)
             spread[name][min(step, STEPS - 1)] += 1
     return [
-        ClassFill(line, spread[line.resource_class]) for line in totals.by_class(cloud.snapshot)
+        ClassFill(line, spread[line.resource_class]) for line in totals.sum_by_class(cloud.snapshot)
     ]
 
 
@@ -110,7 +110,7 @@ def list_host_fills(cloud: Cloud) -> list[tuple[str, str, Fill]]:
         amounts = sum_fills(map(of_state, states))
         if amounts:
             fullest = max(amounts, key=lambda n: style.part(amounts[n].used, amounts[n].capacity))
-            fills.append((cloud.name(root_uuid), fullest, amounts[fullest]))
+            fills.append((cloud.provider_name(root_uuid), fullest, amounts[fullest]))
     return fills
 
 

@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from placementclient.insight import summary
-from placementclient.insight.diff import differences
+from placementclient.insight.diff import find_differences
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
@@ -17,7 +17,7 @@ BEFORE = cloud([HOST, CHILD], [SERVER])
 
 
 def rows(after, before=BEFORE):
-    return [(d.change, d.name, d.field, d.before, d.after) for d in differences(before, after)]
+    return [(d.change, d.name, d.field, d.before, d.after) for d in find_differences(before, after)]
 
 
 def test_equal_clouds_of_other_generations_do_not_differ():

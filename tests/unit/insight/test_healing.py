@@ -4,7 +4,7 @@
 import pytest
 from msgspec.structs import replace
 
-from placementclient.insight.healing import LEFT_ALONE, UNKNOWN, heals
+from placementclient.insight.healing import LEFT_ALONE, UNKNOWN, find_heals
 from placementclient.model.consumers import Consumer
 from placementclient.model.network import Port, PortGroup, PortProfile, PortRequest
 from placementclient.model.servers import Flavor, Server
@@ -28,7 +28,7 @@ CLOUD = cloud(
 
 
 def heal(server, *migrating, snapshot=CLOUD, ports=()):
-    [result] = heals(snapshot, [server], migrating, {'s': ports})
+    [result] = find_heals(snapshot, [server], migrating, {'s': ports})
     return result
 
 
@@ -94,7 +94,7 @@ def test_heal_leaves_servers_under_way_alone(changes, migrating, reason):
 def test_heal_passes_over_servers_with_allocations_or_without_a_host():
     owned = replace(SERVER, project_id='project', user_id='user')
     servers = [replace(owned, uuid=uuid) for uuid in ('other', 'elsewhere')]
-    assert not list(heals(CLOUD, [*servers, replace(owned, node=None)], ()))
+    assert not list(find_heals(CLOUD, [*servers, replace(owned, node=None)], ()))
 
 
 @pytest.mark.parametrize('owner', [('other', 'u'), ('p', 'other'), (None, None)])
@@ -155,7 +155,7 @@ def test_heal_adds_the_amounts_of_ports(ports, allocated):
         assert result.consumer.allocations == {'host1': PLAIN, **allocated}
         assert (result.consumer.project_id, result.consumer.user_id) == ('p', 'u')
     complete = wired(owned(host1=PLAIN, **allocated))
-    assert list(heals(complete, [SERVER], (), {'s': ports})) == []
+    assert list(find_heals(complete, [SERVER], (), {'s': ports})) == []
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def with_amounts(allocations, **changes):
     """Return what ``heals`` says of a server that holds something already."""
     snapshot = cloud(AMOUNTS.providers.values(), [owned(**allocations)])
     server = replace(SERVER, **{'vm_state': 'active', 'task': None, **changes})
-    return list(heals(snapshot, [server], (), amounts=True))
+    return list(find_heals(snapshot, [server], (), amounts=True))
 
 
 @pytest.mark.parametrize(
@@ -268,10 +268,10 @@ def test_heal_keeps_right_amounts(allocations, changes):
 
 
 def test_heal_gives_nothing_where_two_hosts_have_one_name():
-    [result] = heals(CLOUD, [SERVER], (), shared_names=['host1'])
+    [result] = find_heals(CLOUD, [SERVER], (), shared_names=['host1'])
     reason = 'Nova has several hosts called host1, in different cells'
     assert (result.state, result.reason, result.consumer) == (UNKNOWN, reason, None)
 
 
 def test_heal_gives_nothing_to_a_deleted_server():
-    assert not list(heals(CLOUD, [replace(SERVER, status='DELETED')], ()))
+    assert not list(find_heals(CLOUD, [replace(SERVER, status='DELETED')], ()))

@@ -12,7 +12,7 @@ SERVER = '5c4bd1a6-5c3e-5b0e-9d0e-000000000001'
 
 
 def drawn(before, after, width=80):
-    texts = differences.parts([*diff.differences(before, after)])
+    texts = differences.parts([*diff.find_differences(before, after)])
     return list(differences.lines(texts, width))
 
 

@@ -4,7 +4,7 @@
 import pytest
 
 from placementclient.insight.candidates.explanation import explain
-from placementclient.insight.candidates.matching import snapshot_index
+from placementclient.insight.candidates.matching import index_snapshot
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.render import explanations
@@ -31,7 +31,7 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 def test_a_sentence_says_no_twice_or_less_than_nothing(request_, line):
     host = provider('host', traits=['CUSTOM_A'], VCPU=8, MEMORY_MB=Inventory(1024, reserved=512))
     snapshot = cloud([host], [consumer('s', host={'MEMORY_MB': 1024})])
-    explained = explain(CandidateRequest(request_), snapshot_index(snapshot), hosts=3)
+    explained = explain(CandidateRequest(request_), index_snapshot(snapshot), hosts=3)
     assert line in list(explanations.lines(explained))
 
 
@@ -39,7 +39,7 @@ def test_a_shortage_of_all_the_nearest_trees_is_told_once():
     hosts = [provider(f'host{n}', VCPU=n) for n in (1, 2)]
     explained = explain(
         CandidateRequest(Filter({'VCPU': 4}, required=('CUSTOM_A',))),
-        snapshot_index(cloud(hosts, [])),
+        index_snapshot(cloud(hosts, [])),
         hosts=2,
     )
     lines = list(explanations.lines(explained))
@@ -52,7 +52,7 @@ def test_a_shortage_of_all_the_nearest_trees_is_told_once():
         '    VCPU=4: 1 free on host1',
     ]
     alike = explain(
-        CandidateRequest(Filter({'VGPU': 1})), snapshot_index(cloud(hosts, [])), hosts=2
+        CandidateRequest(Filter({'VGPU': 1})), index_snapshot(cloud(hosts, [])), hosts=2
     )
     lines = list(explanations.lines(alike))
     assert lines[lines.index('Nearest trees') + 1 :] == [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from placementclient import api
-from placementclient.insight.candidates.matching import snapshot_index
+from placementclient.insight.candidates.matching import index_snapshot
 from placementclient.nova import service as services
 from placementclient.producers import inquiry
 from tests.unit.commands.clouds import save
@@ -337,7 +337,7 @@ def test_explain_asks_nova_for_the_other_members_of_a_server_group(placement, mo
     for name, answer in answers.items():
         monkeypatch.setattr(services, name, answer)
     monkeypatch.setattr(api.resource_provider, 'list', lambda *_, **__: [])
-    monkeypatch.setattr(inquiry, 'service_index', lambda *_: snapshot_index(cloud([])))
+    monkeypatch.setattr(inquiry, 'service_index', lambda *_: index_snapshot(cloud([])))
     monkeypatch.setattr(inquiry, 'asker', lambda *_: None)
 
     result = placement(f'allocation candidate explain --server {SERVER}')

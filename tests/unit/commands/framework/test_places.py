@@ -6,7 +6,7 @@ import json
 import pytest
 
 from placementclient import api
-from placementclient.insight.candidates.matching import snapshot_index
+from placementclient.insight.candidates.matching import index_snapshot
 from placementclient.nova import service as services
 from placementclient.producers import inquiry
 from placementclient.reading import capture
@@ -45,7 +45,7 @@ def live(monkeypatch):
 
     monkeypatch.setattr(capture, 'capture', lambda *_, **__: snapshot)
     monkeypatch.setattr(api.resource_provider, 'list', lambda *_, **__: [])
-    monkeypatch.setattr(inquiry, 'service_index', lambda *_: snapshot_index(snapshot))
+    monkeypatch.setattr(inquiry, 'service_index', lambda *_: index_snapshot(snapshot))
     monkeypatch.setattr(inquiry, 'asker', lambda *_: None)
     return replaced
 

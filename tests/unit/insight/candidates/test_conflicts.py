@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from placementclient.insight.candidates import conflicts
-from placementclient.insight.candidates.conflicts import ConflictSearch, minimized
+from placementclient.insight.candidates.conflicts import ConflictSearch, minimize_conflict
 
 ALL = 'ABCDEF'
 
@@ -35,7 +35,7 @@ def test_all_minimal_sets_of_both_kinds_are_found(seed):
     possible = possible_but_for(planted(seed))
     search = ConflictSearch(ALL, possible)
 
-    corrections = list(search.corrections())
+    corrections = list(search.find_corrections())
 
     subsets = {frozenset(some) for n in range(7) for some in combinations(ALL, n)}
     assert set(search.conflicts) == minimal(planted(seed))
@@ -48,7 +48,7 @@ def test_all_minimal_sets_of_both_kinds_are_found(seed):
 
 @pytest.mark.parametrize('seed', range(1, 100))
 def test_a_minimized_set_is_one_of_the_minimal(seed):
-    assert minimized(ALL, possible_but_for(planted(seed))) in minimal(planted(seed))
+    assert minimize_conflict(ALL, possible_but_for(planted(seed))) in minimal(planted(seed))
 
 
 @pytest.mark.parametrize('seed', range(100))
@@ -58,20 +58,20 @@ def test_known_conflicts_change_nothing(seed):
 
     informed, plain = ConflictSearch(ALL, possible, conflicts_before), ConflictSearch(ALL, possible)
 
-    assert list(informed.corrections()) == list(plain.corrections())
+    assert list(informed.find_corrections()) == list(plain.find_corrections())
     assert informed.conflicts == plain.conflicts
 
 
 def test_a_search_ends_and_says_that_it_was_cut(monkeypatch):
     monkeypatch.setattr(conflicts, 'MAX_STEPS', 5)
     search = ConflictSearch(ALL, possible_but_for(frozenset(pair) for pair in ('AB', 'CD', 'EF')))
-    assert 0 < len(list(search.corrections())) < 8
+    assert 0 < len(list(search.find_corrections())) < 8
     assert search.is_cut
 
 
 def test_a_search_keeps_a_limited_number_of_sets():
     pairs = [frozenset((number, number + 1)) for number in range(0, 40, 2)]
     search = ConflictSearch(range(40), possible_but_for(pairs))  # type: ignore[arg-type]
-    assert all(len(one) == 20 for one in search.corrections())
+    assert all(len(one) == 20 for one in search.find_corrections())
     assert search.is_cut
     assert search.conflicts == pairs

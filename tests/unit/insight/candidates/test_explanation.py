@@ -5,9 +5,9 @@ from itertools import combinations
 from random import Random
 
 from placementclient.insight.candidates.explanation import MOST_DROPPED, explain
-from placementclient.insight.candidates.matching import Matcher, snapshot_index
-from placementclient.insight.candidates.requirements import requirements, restricted
-from placementclient.insight.candidates.service_faults import service_faults
+from placementclient.insight.candidates.matching import Matcher, index_snapshot
+from placementclient.insight.candidates.requirements import list_requirements, restrict_request
+from placementclient.insight.candidates.service_faults import list_service_faults
 from placementclient.model.requests import CandidateRequest, Filter
 from tests.functional.hosts import uneven_cloud
 from tests.functional.test_explanation import random_request
@@ -21,7 +21,7 @@ def test_the_nearest_tree_has_what_is_said_to_be_enough():
     consumers = [consumer(f's-{name}', **{name: {'VGPU': 8}}) for name in names]
     consumers.append(consumer('s-last', last={'VGPU': 5}))
     request = CandidateRequest(Filter({'VGPU': 4}))
-    explained = explain(request, snapshot_index(cloud(states, consumers)), hosts=1)
+    explained = explain(request, index_snapshot(cloud(states, consumers)), hosts=1)
     [enough] = explained.relaxations
     assert [amount for _, amount in enough.lowered] == [3]
     [host] = explained.nearest
@@ -30,7 +30,7 @@ def test_the_nearest_tree_has_what_is_said_to_be_enough():
 
 def test_of_trees_that_lack_the_same_the_one_with_most_left_is_the_nearest():
     left = {'a': 10, 'b': 50, 'c': 80, 'd': 49, 'e': 20, 'f': 79}
-    index = snapshot_index(
+    index = index_snapshot(
         cloud(
             [provider(name, VCPU=100) for name in left],
             [consumer(f's-{name}', **{name: {'VCPU': 100 - n}}) for name, n in left.items()],
@@ -43,11 +43,11 @@ def test_of_trees_that_lack_the_same_the_one_with_most_left_is_the_nearest():
 
 def test_what_is_enough_drops_no_more_than_is_needed():
     """By Placement's rule: a trait of the common group is on a provider that gives something."""
-    index, judged = snapshot_index(uneven_cloud()), 0
+    index, judged = index_snapshot(uneven_cloud()), 0
     for seed in range(300):
         request = random_request(Random(seed))
         explained = explain(request, index)
-        matcher = Matcher(index, requirements(request))
+        matcher = Matcher(index, list_requirements(request))
         everything = frozenset(matcher.requirements)
         for relaxation in explained.relaxations:
             dropped = frozenset(relaxation.dropped)
@@ -58,7 +58,7 @@ def test_what_is_enough_drops_no_more_than_is_needed():
             for size in range(len(dropped)):
                 for fewer in combinations(sorted(dropped, key=str), size):
                     retained = everything - frozenset(fewer)
-                    if restricted(request, sorted(retained, key=str)):
+                    if restrict_request(request, sorted(retained, key=str)):
                         assert not matcher.is_met(retained), (seed, fewer, relaxation)
     assert judged > 100
 
@@ -66,10 +66,10 @@ def test_what_is_enough_drops_no_more_than_is_needed():
 def test_a_calculation_says_where_placement_has_faults_of_its_own():
     grouped = CandidateRequest(Filter({'VCPU': 1}), {'_1': Filter({'DISK_GB': 1})}, 'none')
     hosts = [host('a', aggregates=['shared'], VCPU=4), pool('ceph', DISK_GB=9)]
-    (sentence,) = service_faults(cloud(hosts), grouped)
+    (sentence,) = list_service_faults(cloud(hosts), grouped)
     assert 'openstack-placement 16.0.0 may find no candidates for a group' in sentence
-    assert [*service_faults(cloud(hosts), CandidateRequest(Filter({'VCPU': 1})))] == []
-    assert [*service_faults(cloud(hosts[:1]), grouped)] == []
+    assert [*list_service_faults(cloud(hosts), CandidateRequest(Filter({'VCPU': 1})))] == []
+    assert [*list_service_faults(cloud(hosts[:1]), grouped)] == []
     nested = provider('b', 'a', 'a', traits=pool('b').traits, DISK_GB=9)
-    (sentence,) = service_faults(cloud([*hosts, nested]), grouped)
+    (sentence,) = list_service_faults(cloud([*hosts, nested]), grouped)
     assert sentence.endswith('HTTP 500 where a provider shares its inventory inside a tree, as b')

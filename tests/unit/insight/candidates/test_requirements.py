@@ -6,9 +6,9 @@ import pytest
 from placementclient.insight.candidates.requirements import (
     Kind,
     Requirement,
-    askable,
-    requirements,
-    restricted,
+    list_requirements,
+    restrict_request,
+    select_askable,
 )
 from placementclient.model.requests import CandidateRequest, Filter
 
@@ -40,37 +40,37 @@ TEXTS = [
 
 
 def test_every_part_of_a_request_is_a_requirement():
-    assert [str(need) for need in requirements(FULL)] == TEXTS
+    assert [str(need) for need in list_requirements(FULL)] == TEXTS
 
 
 def test_all_requirements_make_the_request_again():
-    assert restricted(FULL, requirements(FULL)) == FULL
+    assert restrict_request(FULL, list_requirements(FULL)) == FULL
 
 
 @pytest.mark.parametrize('text', TEXTS)
 def test_a_request_without_one_requirement_keeps_the_others(text):
-    retained = [need for need in requirements(FULL) if str(need) != text]
-    relaxed = restricted(FULL, retained)
+    retained = [need for need in list_requirements(FULL) if str(need) != text]
+    relaxed = restrict_request(FULL, retained)
     if text in ('trait F (group _E)', 'groups _G,_E in one subtree'):
         # A group has to ask for something, and for a resource if it is in no subtree.
         assert relaxed is None
         return
     assert relaxed is not None
-    assert list(requirements(relaxed)) == retained
+    assert list(list_requirements(relaxed)) == retained
 
 
 def test_another_amount_is_asked_for():
-    retained = [need for need in requirements(FULL) if need.value != 'VGPU']
-    relaxed = restricted(FULL, [*retained, Requirement(Kind.RESOURCE, 'VGPU', '_G', 2)])
+    retained = [need for need in list_requirements(FULL) if need.value != 'VGPU']
+    relaxed = restrict_request(FULL, [*retained, Requirement(Kind.RESOURCE, 'VGPU', '_G', 2)])
     assert relaxed is not None
     assert relaxed.groups['_G'].resources == {'VGPU': 2}
 
 
 def test_a_request_without_resources_cannot_be_asked():
     request = CandidateRequest(Filter({'VCPU': 1}, ('A',)), {'1': Filter({'VGPU': 1}, ('E',))})
-    vcpu, a, vgpu, e = requirements(request)
-    assert restricted(request, [a, vgpu, e]) is None
-    assert restricted(request, [vcpu, a, e]) is None
-    assert restricted(request, []) is None
-    assert askable([vcpu, a, e]) == {vcpu, a}
-    assert restricted(request, [vcpu, a]) == CandidateRequest(Filter({'VCPU': 1}, ('A',)))
+    vcpu, a, vgpu, e = list_requirements(request)
+    assert restrict_request(request, [a, vgpu, e]) is None
+    assert restrict_request(request, [vcpu, a, e]) is None
+    assert restrict_request(request, []) is None
+    assert select_askable([vcpu, a, e]) == {vcpu, a}
+    assert restrict_request(request, [vcpu, a]) == CandidateRequest(Filter({'VCPU': 1}, ('A',)))

@@ -4,7 +4,7 @@
 import pytest
 
 from placementclient.insight.candidates.requirements import Kind, Requirement
-from placementclient.insight.candidates.shortages import Reason, Shortage, shortages
+from placementclient.insight.candidates.shortages import Reason, Shortage, find_shortages
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState
@@ -35,7 +35,7 @@ def requirement(amount):
     ],
 )
 def test_the_limits_of_an_inventory(amount, inventory, reasons):
-    lacking = list(shortages(requirement(amount), [state('gpu', inventory, 6)], ()))
+    lacking = list(find_shortages(requirement(amount), [state('gpu', inventory, 6)], ()))
     assert [(shortage.reason, shortage.amount) for shortage in lacking] == reasons
     assert {shortage.provider for shortage in lacking} == {'gpu'}
 
@@ -43,11 +43,13 @@ def test_the_limits_of_an_inventory(amount, inventory, reasons):
 def test_a_provider_with_the_trait_is_nearer_than_one_with_more_room():
     providers = [state('a', Inventory(3)), state('b', Inventory(1), 0, 'CUSTOM_A40')]
     trait = Requirement(Kind.TRAIT, 'CUSTOM_T4,CUSTOM_A40', '1')
-    [shortage] = shortages(requirement(4), providers, [requirement(4), trait])
+    [shortage] = find_shortages(requirement(4), providers, [requirement(4), trait])
     assert (shortage.provider, shortage.amount) == ('b', 1)
-    [shortage] = shortages(requirement(4), providers, [requirement(4)])
+    [shortage] = find_shortages(requirement(4), providers, [requirement(4)])
     assert (shortage.provider, shortage.amount) == ('a', 3)
 
 
 def test_a_tree_without_the_class_lacks_its_inventory():
-    assert list(shortages(requirement(1), [], ())) == [Shortage(requirement(1), Reason.INVENTORY)]
+    assert list(find_shortages(requirement(1), [], ())) == [
+        Shortage(requirement(1), Reason.INVENTORY)
+    ]

@@ -19,7 +19,9 @@ def counts(snapshot, by='tree', **shape):
 
 def first(snapshot, **shape):
     request = CandidateRequest(Filter(shape))
-    return {item.name: item.runs_out_first for item in fits.by_tree(Topology(snapshot), request)}
+    return {
+        item.name: item.runs_out_first for item in fits.count_by_tree(Topology(snapshot), request)
+    }
 
 
 def test_a_flat_host_grants_what_its_scarcest_class_has():
@@ -40,16 +42,16 @@ def test_servers_with_dedicated_cpus_fall_back_to_hosts_without_pcpu_alone():
     ]
     topology = Topology(cloud(hosts))
     first, second = (CandidateRequest(Filter({name: 2, 'MEMORY_MB': 1})) for name in CPUS)
-    rows = {row.name: row.count for row in fits.by_tree(topology, first)}
+    rows = {row.name: row.count for row in fits.count_by_tree(topology, first)}
     assert rows == {'pinned': 2, 'mixed': 1, ALL: 3}
-    assert fits.by_fallback(topology, second) == (3, 1)
-    assert fits.by_fallback(topology, second, ['mixed', 'small']) == (0, 0)
+    assert fits.count_fallback_fits(topology, second) == (3, 1)
+    assert fits.count_fallback_fits(topology, second, ['mixed', 'small']) == (0, 0)
 
 
 def test_where_each_class_alone_would_do_none_is_called_scarce():
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
     request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1}))
-    [in_all] = fits.by_tree(Topology(snapshot), request)
+    [in_all] = fits.count_by_tree(Topology(snapshot), request)
     assert (in_all.count, in_all.runs_out_first) == (0, TOGETHER)
     assert in_all.by_class == {'VCPU': 2, 'VGPU': 1}
 
@@ -57,7 +59,7 @@ def test_where_each_class_alone_would_do_none_is_called_scarce():
 def test_where_no_tree_has_all_classes_it_is_told_what_there_is():
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
     request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1, 'FPGA': 1}))
-    [in_all] = fits.by_tree(Topology(snapshot), request)
+    [in_all] = fits.count_by_tree(Topology(snapshot), request)
     assert (in_all.count, in_all.runs_out_first) == (0, 'FPGA')
     assert in_all.by_class == {'VCPU': 2, 'VGPU': 1, 'FPGA': 0}
 

@@ -28,7 +28,7 @@ from tests.unit.insight.clouds import cloud, consumer, pool, provider
 )
 def test_the_room_in_one_inventory(inventory, used, amounts):
     state = replace(provider('host', VCPU=inventory), usages={'VCPU': used})
-    assert totals.by_class(cloud([state])) == [TotalsLine(ALL, 'VCPU', *amounts)]
+    assert totals.sum_by_class(cloud([state])) == [TotalsLine(ALL, 'VCPU', *amounts)]
 
 
 SNAPSHOT = cloud(
@@ -43,7 +43,7 @@ SNAPSHOT = cloud(
 
 
 def test_a_tree_has_what_is_its_own_and_what_is_shared_with_it():
-    trees = [line for line in totals.by_tree(SNAPSHOT) if line.name != ALL]
+    trees = [line for line in totals.sum_by_tree(SNAPSHOT) if line.name != ALL]
     shared = 1000, 300, 700, 700
     assert trees == [
         TotalsLine('host1', 'VCPU', 8, 2, 6, 6),
@@ -67,7 +67,7 @@ def test_in_all_what_is_shared_counts_once(by):
 
 
 def test_a_root_takes_its_tree_into_an_aggregate():
-    lines = totals.by_aggregate(SNAPSHOT)
+    lines = totals.sum_by_aggregate(SNAPSHOT)
     zone = {line.resource_class: line.capacity for line in lines if line.name == 'zone'}
     assert zone == {'VCPU': 8, 'VGPU': 4}
     shared = {line.resource_class: line.capacity for line in lines if line.name == 'shared'}
@@ -76,10 +76,10 @@ def test_a_root_takes_its_tree_into_an_aggregate():
 
 def test_a_child_goes_into_an_aggregate_alone():
     root, child = provider('host', VCPU=8), provider('gpu', 'host', aggregates=['a'], VGPU=4)
-    assert [line.resource_class for line in totals.by_aggregate(cloud([root, child]))[:-2]] == [
+    assert [line.resource_class for line in totals.sum_by_aggregate(cloud([root, child]))[:-2]] == [
         'VGPU'
     ]
 
 
 def test_an_empty_cloud_has_no_rows():
-    assert totals.by_tree(cloud([])) == []
+    assert totals.sum_by_tree(cloud([])) == []

@@ -10,7 +10,7 @@ from itertools import product
 
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import Ledger, ServerMove
-from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import AGGREGATE, cloud, pool, provider
@@ -248,7 +248,7 @@ def _sums_fit(snapshot, target, needed, free):
 def fault(seed):
     """Return in what the answer for a case differs from that of the search; ``None``: it agrees."""
     snapshot, emptied = case(seed)
-    decision = decide(DrainCloud(snapshot), emptied)
+    decision = decide_drain(DrainCloud(snapshot), emptied)
     total = len(list(_servers(snapshot, emptied)))
     certain, possible = strict(snapshot, emptied), lax(snapshot, emptied)
     expected = DrainVerdict.DEPENDS

@@ -5,16 +5,16 @@ import pytest
 
 from placementclient.insight.drain import enough
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import cloud, consumer, host
 
 
 def sentences(states, consumers, *emptied):
     scene = DrainCloud(cloud(states, consumers))
-    decision = decide(scene, emptied)
+    decision = decide_drain(scene, emptied)
     assert decision.verdict is DrainVerdict.NO
-    return enough.remedies(scene, emptied, decision.strict)
+    return enough.find_remedies(scene, emptied, decision.strict)
 
 
 def test_enough_counts_empty_hosts_that_have_to_be_added():
@@ -66,4 +66,4 @@ def test_nothing_that_is_known_is_enough():
 def test_enough_names_the_smallest_number(numbers):
     for least in range(70):
         expected = max(least, numbers[0]) if least <= numbers[-1] else None
-        assert enough._least(lambda number, least=least: number >= least, numbers) == expected
+        assert enough._find_least(lambda number, least=least: number >= least, numbers) == expected

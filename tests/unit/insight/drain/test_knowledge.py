@@ -4,8 +4,8 @@
 import pytest
 
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.knowledge import learn
-from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.insight.drain.knowledge import read_knowledge
+from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.model.servers import Image
 from placementclient.nova.images import Images
 from placementclient.nova.server_request import Scheduling
@@ -28,8 +28,8 @@ def plain(servers):
 
 
 def answer(snapshot, document, images=plain):
-    knowledge, remarks = learn(snapshot, document, 'x.json', images=images)
-    return decide(DrainCloud(snapshot, knowledge), ['old']), remarks
+    knowledge, remarks = read_knowledge(snapshot, document, 'x.json', images=images)
+    return decide_drain(DrainCloud(snapshot, knowledge), ['old']), remarks
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_a_server_with_devices_takes_the_place_of_devices():
         ]
         snapshot = cloud(states, [consumer('s0', **resources)])
         servers = [detailed('s0', {'pci_passthrough:alias': 'gpu:1'})]
-        knowledge, _ = learn(snapshot, servers, 'x.json', settings, plain)
-        return decide(DrainCloud(snapshot, knowledge), ['old']).verdict
+        knowledge, _ = read_knowledge(snapshot, servers, 'x.json', settings, plain)
+        return decide_drain(DrainCloud(snapshot, knowledge), ['old']).verdict
 
     assert verdict('CUSTOM_A100', settings=scheduling) is DrainVerdict.YES
     assert verdict('CUSTOM_L40', settings=scheduling) is DrainVerdict.NO

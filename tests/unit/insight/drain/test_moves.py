@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.insight.drain.moves import Ledger, ServerMove, waves
+from placementclient.insight.drain.moves import Ledger, ServerMove, schedule_waves
 from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.insight.drain import oracle
@@ -24,7 +24,7 @@ def move(server, source, target, amount, wave=0):
 
 
 def test_a_move_waits_for_the_room_that_another_one_leaves():
-    planned = waves([move('s', 'a', 'b', 3), move('t', 'b', 'c', 2)], Ledger(SNAPSHOT))
+    planned = schedule_waves([move('s', 'a', 'b', 3), move('t', 'b', 'c', 2)], Ledger(SNAPSHOT))
     assert planned == [move('t', 'b', 'c', 2, 1), move('s', 'a', 'b', 3, 2)]
 
 
@@ -39,7 +39,7 @@ def test_a_move_waits_for_the_room_that_another_one_leaves():
 )
 def test_without_an_order_for_all_nothing_is_planned(moves):
     ledger = Ledger(SNAPSHOT)
-    assert waves(moves, ledger) is None
+    assert schedule_waves(moves, ledger) is None
     for host, free in (('a', 1), ('b', 2), ('c', 4)):
         assert ledger.admits({host: {'VCPU': free}})
     assert not ledger.admits({'a': {'VCPU': 2}})

@@ -7,7 +7,7 @@ import pytest
 
 from placementclient.insight.drain import groups, proof
 from placementclient.insight.drain.cloud import DrainCloud
-from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.optimize import cpsat
 from tests.unit.insight.drain import oracle
 
@@ -30,7 +30,7 @@ def test_the_cases_need_every_step(monkeypatch):
         groups, 'find_patterns', lambda *a: calls.update(['patterns']) or patterns(*a)
     )
     verdicts = Counter(
-        decide(DrainCloud(snapshot), emptied).verdict
+        decide_drain(DrainCloud(snapshot), emptied).verdict
         for snapshot, emptied in map(oracle.case, range(CASES))
     )
     assert calls['solve'] >= 20
@@ -53,7 +53,7 @@ def test_what_is_not_told_apart_is_no_proof(monkeypatch, module, name, value):
     monkeypatch.setattr(module, name, value)
     for seed in range(300):
         snapshot, emptied = oracle.case(seed)
-        decision = decide(DrainCloud(snapshot), emptied)
+        decision = decide_drain(DrainCloud(snapshot), emptied)
         packing = decision.strict
         assert packing.count <= oracle.strict(snapshot, emptied) <= packing.bound
         if decision.lax:

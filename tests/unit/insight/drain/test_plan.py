@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import Pace, ServerMove
 from placementclient.insight.drain.nova_facts import Knowledge
-from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import cloud, consumer, host, pool, provider
 
@@ -16,7 +16,7 @@ DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 def drained(states, consumers, knowledge=None):
     """The answer for the host ``old``."""
-    return decide(DrainCloud(cloud(states, consumers), knowledge), ['old'])
+    return decide_drain(DrainCloud(cloud(states, consumers), knowledge), ['old'])
 
 
 SERVER = consumer('s', old={'VCPU': 2})
@@ -59,7 +59,7 @@ def test_a_server_that_needs_what_only_its_host_has_stays(old, verdict):
 
 def test_strict_requests_alone_are_a_proof_where_servers_ask_for_no_less():
     states = [host('old', 'CUSTOM_GPU', VCPU=2), host('new', VCPU=2)]
-    decision = decide(DrainCloud(cloud(states, [SERVER])), ['old'], is_certain=True)
+    decision = decide_drain(DrainCloud(cloud(states, [SERVER])), ['old'], is_certain=True)
     assert (decision.verdict, decision.lax) == (DrainVerdict.NO, None)
 
 
@@ -196,7 +196,7 @@ def test_equal_cards_of_a_host_take_one_server_each():
         consumer(f's{size}{n}', old={'VCPU': size}, old_card={'VGPU': 1})
         for n, size in enumerate((6, 5, 5, 4))
     ]
-    decision = decide(DrainCloud(cloud(states, servers)), ['old'], is_certain=True)
+    decision = decide_drain(DrainCloud(cloud(states, servers)), ['old'], is_certain=True)
     # The largest first on the fullest host leaves the last one without a place.
     assert (decision.verdict, decision.bounds) == (DrainVerdict.YES, (4, 4))
 
@@ -204,7 +204,7 @@ def test_equal_cards_of_a_host_take_one_server_each():
 def test_a_part_of_each_host_is_kept_free():
     snapshot = cloud([host('old', VCPU=2), host('new', VCPU=3)], [SERVER])
     for percent, verdict in ((33, DrainVerdict.YES), (34, DrainVerdict.NO)):
-        assert decide(DrainCloud(snapshot, keep_free=percent), ['old']).verdict is verdict
+        assert decide_drain(DrainCloud(snapshot, keep_free=percent), ['old']).verdict is verdict
 
 
 def test_a_plan_keeps_to_the_number_of_moves_at_a_time():
@@ -215,7 +215,7 @@ def test_a_plan_keeps_to_the_number_of_moves_at_a_time():
     for pace, waves in (
         (Pace(), 5), (Pace(1), 10), (Pace(5), 2), (Pace(5, 3), 4), (Pace(99, 99), 1)
     ):  # fmt: skip
-        decision = decide(DrainCloud(snapshot), ['old', 'older'], pace)
+        decision = decide_drain(DrainCloud(snapshot), ['old', 'older'], pace)
         assert max(move.wave for move in decision.moves) == waves
 
 

@@ -9,9 +9,13 @@ from msgspec.structs import replace
 from placementclient.insight.drain import host_failure
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.nova_facts import Knowledge
-from placementclient.insight.drain.plan import DrainVerdict, decide
-from placementclient.insight.drain.requests import shared
-from placementclient.insight.drain.rolling import batches, is_never, roll
+from placementclient.insight.drain.plan import DrainVerdict, decide_drain
+from placementclient.insight.drain.requests import find_shared_amounts
+from placementclient.insight.drain.rolling import (
+    can_never_be_empty,
+    plan_rolling,
+    split_into_batches,
+)
 from placementclient.model.findings import Severity
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.placing.requests import parse_request
@@ -36,7 +40,7 @@ def servers(**by_host):
 
 def test_each_host_is_empty_once_and_back_before_the_next():
     snapshot = cloud(hosts(8, 8, 8), servers(h0=[4, 2], h1=[5], h2=[4]))
-    rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
+    rolling = plan_rolling(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
     assert (rolling.verdict, rolling.order) == (DrainVerdict.YES, [('h0',), ('h1',), ('h2',)])
     assert list(oracle.refusals(snapshot, rolling.moves)) == []
     on = {uuid: next(iter(server.allocations)) for uuid, server in snapshot.consumers.items()}
@@ -50,14 +54,14 @@ def test_each_host_is_empty_once_and_back_before_the_next():
 def test_a_batch_that_is_blocked_comes_again():
     # Only the large host can take the others, and only when it is empty.
     snapshot = cloud(hosts(8, 8, 9), servers(h0=[8], h2=[1, 1]))
-    rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
+    rolling = plan_rolling(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
     assert rolling.verdict is DrainVerdict.YES
     assert sorted(rolling.order) == [('h0',), ('h1',), ('h2',)]
 
 
 def test_a_batch_that_is_blocked_for_ever_is_proved():
     snapshot = cloud(hosts(8, 7, 7), servers(h0=[8], h1=[1]))
-    rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
+    rolling = plan_rolling(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
     assert rolling.verdict is DrainVerdict.NO
     assert rolling.order == [('h1',), ('h2',)]
     [blocked] = rolling.blocked
@@ -69,15 +73,15 @@ def test_a_batch_may_be_blocked_without_a_proof():
     # 2+2 and 3+1 would free a host; moving one server at a time to one new place does not.
     snapshot = cloud(hosts(4, 4, 4), servers(h0=[3, 1], h1=[2], h2=[2]))
     scene = DrainCloud(snapshot)
-    assert not is_never(scene, ['h0'])
-    assert roll(scene, [('h0',)]).verdict is DrainVerdict.UNDETERMINED
+    assert not can_never_be_empty(scene, ['h0'])
+    assert plan_rolling(scene, [('h0',)]).verdict is DrainVerdict.UNDETERMINED
 
 
 def test_batches_are_racks():
     racks = ['zone', 'rack1'], ['zone', 'rack2'], ['zone', 'rack1'], [], ['zone']
     scene = DrainCloud(cloud(hosts(1, 1, 1, 1, 1, aggregates=racks)))
-    assert batches(scene, scene.hosts, None) == [('h0', 'h2'), ('h1',), ('h3',), ('h4',)]
-    assert batches(scene, scene.hosts, 2) == [('h0', 'h1'), ('h2', 'h3'), ('h4',)]
+    assert split_into_batches(scene, scene.hosts, None) == [('h0', 'h2'), ('h1',), ('h3',), ('h4',)]
+    assert split_into_batches(scene, scene.hosts, 2) == [('h0', 'h1'), ('h2', 'h3'), ('h4',)]
 
 
 def test_a_server_that_comes_to_another_storage_frees_the_first():
@@ -86,9 +90,9 @@ def test_a_server_that_comes_to_another_storage_frees_the_first():
     server = consumer('s', h1={'VCPU': 2}, nfs2={'DISK_GB': 9})
     snapshot = cloud(states, [server])
     request = CandidateRequest(Filter({'VCPU': 2, 'DISK_GB': 9}))
-    pools = shared(snapshot, server.allocations)
+    pools = find_shared_amounts(snapshot, server.allocations)
     knowledge = Knowledge({'s': parse_request(request)._replace(shared=pools)})
-    rolling = roll(DrainCloud(snapshot, knowledge), [('h1',), ('h0',)])
+    rolling = plan_rolling(DrainCloud(snapshot, knowledge), [('h1',), ('h0',)])
     away = {'h0': {'VCPU': 2}, 'nfs1': {'DISK_GB': 9}}
     assert [move.after for move in rolling.moves] == [away, server.allocations]
     assert list(oracle.refusals(snapshot, rolling.moves)) == []
@@ -135,16 +139,16 @@ def test_rolling_drains_of_small_clouds_agree_with_the_oracle(first):
     for seed in range(first, first + 50):
         snapshot, emptied = oracle.case(seed)
         scene = DrainCloud(snapshot)
-        if is_never(scene, emptied):
-            assert decide(scene, emptied).verdict is not DrainVerdict.YES
+        if can_never_be_empty(scene, emptied):
+            assert decide_drain(scene, emptied).verdict is not DrainVerdict.YES
             if len(snapshot.consumers) < 9:
                 proofs = _may_be_empty(snapshot, emptied), _have_a_place_alone(snapshot, emptied)
                 assert proofs != (True, True)
-        rolling = roll(scene, batches(scene, scene.hosts, 1))
+        rolling = plan_rolling(scene, split_into_batches(scene, scene.hosts, 1))
         assert list(oracle.refusals(snapshot, rolling.moves)) == []
         for blocked in rolling.blocked:
             if blocked.severity is Severity.ERROR:
-                assert decide(scene, blocked.roots).verdict is not DrainVerdict.YES
+                assert decide_drain(scene, blocked.roots).verdict is not DrainVerdict.YES
 
 
 @pytest.mark.slow
@@ -152,8 +156,8 @@ def test_each_loss_is_what_a_drain_says():
     for seed in range(100):
         snapshot, _ = oracle.case(seed)
         scene = DrainCloud(snapshot)
-        losses = host_failure.check(scene, scene.hosts, 1)
-        alone = {uuid: decide(scene, [uuid]) for uuid in scene.hosts}
+        losses = host_failure.check_failures(scene, scene.hosts, 1)
+        alone = {uuid: decide_drain(scene, [uuid]) for uuid in scene.hosts}
         verdicts = {failure.hosts[0]: failure.verdict for failure in losses.failures}
         for uuid, decision in alone.items():
             if not decision.unsettled:
@@ -164,7 +168,7 @@ def test_too_many_losses_are_undetermined(monkeypatch):
     monkeypatch.setattr(host_failure, 'MOST', 3)
     snapshot = cloud(hosts(8, 8, 8, 8, 8), servers(h0=[2], h1=[1]))
     scene = DrainCloud(snapshot)
-    losses = host_failure.check(scene, scene.hosts, 2)
+    losses = host_failure.check_failures(scene, scene.hosts, 2)
     assert (losses.verdict, losses.checked, losses.possible) == (DrainVerdict.UNDETERMINED, 3, 10)
     assert losses.worst.hosts == ('h0', 'h1')
 
@@ -179,8 +183,8 @@ def test_server_groups_prove_nothing_about_hosts_that_may_be_emptied():
         groups=dict.fromkeys(names[:2], ('g',)),
     )
     scene = DrainCloud(snapshot, knowledge)
-    assert not is_never(scene, ['h0'])
-    rolling = roll(scene, [('h0',), ('h1',), ('h2',)])
+    assert not can_never_be_empty(scene, ['h0'])
+    rolling = plan_rolling(scene, [('h0',), ('h1',), ('h2',)])
     assert rolling.verdict is DrainVerdict.YES
     where = {uuid: set(server.allocations) for uuid, server in snapshot.consumers.items()}
     for move in rolling.moves:

@@ -13,7 +13,7 @@ from tests.unit.render.report.reports import HOST, flat, nested, plan
 
 def test_the_room_is_that_of_the_capacity_with_the_trees_by_fill():
     result = contents.room(Cloud(nested()))
-    assert [room.line for room in result] == totals.by_class(nested())
+    assert [room.line for room in result] == totals.sum_by_class(nested())
     assert {room.line.resource_class: room.spread for room in result} == {
         'DISK_GB': [0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
         'VCPU': [0, 0, 1, 0, 0, 0, 0, 0, 0, 1],
