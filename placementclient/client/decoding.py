@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of a response of the service, or its refusal as an exception."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.basis import strict_json
 from placementclient.basis.printable import excerpt
 from placementclient.client import errors
 from placementclient.client.endpoints import Endpoint
+
+if TYPE_CHECKING:
+    import requests
 
 #: The next step after keystonemiddleware has refused a token.
 REMEDY = (
@@ -59,47 +64,55 @@ class Answer(NamedTuple):
         return self.headers.get('last-modified')
 
 
-def read(request: str, endpoint: Endpoint, kind: Any, response: Any) -> Answer:
-    """Return the content of the response to a request, with a body of a kind, which may be None."""
+def decode_response(
+    request: str, endpoint: Endpoint, kind: object, response: requests.Response
+) -> Answer:
+    """Return the answer to a request.
+
+    :param request: method and path, for errors
+    :param kind: the type of its body; ``None`` where the endpoint answers without one
+    :raises errors.HTTPError: if the status is 400 or more
+    :raises errors.NoAnswer: if the answer is not from a Placement service
+    """
     status, headers, content = response.status_code, response.headers, response.content
     if status >= 400:
-        raise refusal(status, response.reason, _read_refusal(content), headers)
+        raise make_refusal(status, response.reason, _decode_refusal(content), headers)
     if not content and not any(name in headers for name in SIGNATURES):
         raise errors.Unreachable(f'{request} was answered with HTTP {status} and nothing else')
     if status >= 300 or (endpoint.silent and status != 204):
-        raise _invalid(request, status, '')
+        raise _make_invalid_answer(request, status, '')
     try:
         return Answer(strict_json.decoded(content or b'null', kind), headers)
     except strict_json.InvalidJSON as fault:
-        raise _invalid(request, status, f': {fault}') from None
+        raise _make_invalid_answer(request, status, f': {fault}') from None
 
 
-def _read_refusal(content: bytes) -> Any:
-    """Return the JSON of a refusal; ``None`` where there is none."""
+def _decode_refusal(content: bytes) -> object:
+    """Return the JSON document of a refusal; ``None`` if its body is no JSON."""
     try:
         return strict_json.decoded(content)
     except strict_json.InvalidJSON:
         return None
 
 
-def _invalid(request: str, status: int, reason: str) -> errors.InvalidAnswer:
+def _make_invalid_answer(request: str, status: int, reason: str) -> errors.InvalidAnswer:
     return errors.InvalidAnswer(
         f'{request} was answered with HTTP {status}{reason}: '
         'what answers is not a Placement service'
     )
 
 
-def refusal(
-    status: int, reason: str | None, body: Any, headers: Mapping[str, str]
+def make_refusal(
+    status: int, reason: str | None, body: object, headers: Mapping[str, str]
 ) -> errors.HTTPError:
     """Return the exception for a status of 400 or more; the body is ``None`` if it is no JSON."""
-    fault = _first_fault(body)
+    fault = _find_first_fault(body)
     code = fault.get('code')
     code = code if isinstance(code, str) else None
-    sentence = _sentence(fault)
-    error = _kind(status, code, sentence)(
+    sentence = _read_sentence(fault)
+    error = _choose_error(status, code, sentence)(
         status,
-        sentence or _unreadable(status, reason),
+        sentence or _explain_unreadable(status, reason),
         code,
         str(fault.get('request_id') or headers.get('x-openstack-request-id') or '') or None,
     )
@@ -108,7 +121,7 @@ def refusal(
     return error
 
 
-def _kind(status: int, code: str | None, sentence: str) -> type[errors.HTTPError]:
+def _choose_error(status: int, code: str | None, sentence: str) -> type[errors.HTTPError]:
     if status >= 500:
         return errors.ConcurrentUpdate if re.search(_LOST_RACE, sentence) else errors.ServerError
     kind = BY_STATUS.get(status, errors.HTTPError)
@@ -119,22 +132,23 @@ def _kind(status: int, code: str | None, sentence: str) -> type[errors.HTTPError
     return kind if kind in _ANYBODYS else errors.ForeignAnswer
 
 
-def _first_fault(body: Any) -> Mapping[str, Any]:
+def _find_first_fault(body: object) -> Mapping[str, object]:
+    """Return the first record of ``errors`` in the body of a refusal; empty if there is none."""
     faults = body.get('errors') if isinstance(body, Mapping) else None
     if isinstance(faults, Sequence) and faults and isinstance(faults[0], Mapping):
         return faults[0]
     return {}
 
 
-def _sentence(fault: Mapping[str, Any]) -> str:
-    """The useful part of ``detail``: webob puts its standard phrase and a blank line before it."""
+def _read_sentence(fault: Mapping[str, object]) -> str:
+    """Return ``detail`` without the phrase of webob, which stands before a blank line."""
     detail = str(fault.get('detail') or fault.get('title') or '')
     # The rest is the JSON schema that the request does not satisfy, over dozens of lines.
     detail = detail[:_LONGEST].partition('Failed validating')[0].strip()
     return excerpt(' '.join(re.split(r'\n\s*\n', detail)[-1].split()), _LONGEST)
 
 
-def _unreadable(status: int, reason: str | None) -> str:
+def _explain_unreadable(status: int, reason: str | None) -> str:
     if status == 401:
         return f'{reason or "Unauthorized"}: {NOT_ACCEPTED}'
     return f'{reason or "Unknown status"}: the answer is not one of the Placement service'

@@ -11,7 +11,7 @@ import urllib.parse
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -20,8 +20,11 @@ from placementclient.basis.printable import printable
 from placementclient.client import decoding, endpoints, errors, microversion, retries
 from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
-from placementclient.client.keystone import caller, translated, wrong_scope
+from placementclient.client.keystone import describe_caller, explain_wrong_scope, translated
 from placementclient.client.microversion import Microversion
+
+if TYPE_CHECKING:
+    import requests
 
 #: Query parameters; a list sends its parameter once for each element.
 Query = Mapping[str, str | int | list[str] | None]
@@ -162,12 +165,12 @@ class Client:
 
         It knows neither microversions nor policy: that a request is granted has to be seen first.
         """
-        return self._offered('snapshot_reader')
+        return self._find_ability('snapshot_reader')
 
     @property
     def transaction(self) -> Callable[[], AbstractContextManager[None]] | None:
         """The function that puts a thread's requests into one transaction, or ``None``."""
-        begin: Callable[[], AbstractContextManager[None]] | None = self._offered('transaction')
+        begin: Callable[[], AbstractContextManager[None]] | None = self._find_ability('transaction')
         return begin
 
     @property
@@ -175,9 +178,9 @@ class Client:
         """The service in words: a URL, or the database of the embedded service."""
         url = urllib.parse.urlsplit(self.url or '')
         shown = url._replace(netloc=url.netloc.rpartition('@')[2], query='').geturl()
-        return self._offered('database') or shown
+        return self._find_ability('database') or shown
 
-    def _offered(self, name: str) -> Any:
+    def _find_ability(self, name: str) -> Any:
         """Return an ability of the authentication plugin beyond requests, to its own service."""
         return None if self.endpoint_override else getattr(self.session.auth, name, None)
 
@@ -191,15 +194,15 @@ class Client:
         """
         if since > microversion.LOWEST or until is not None:
             self._requirements.append((what, since, until))
-        _check(self.assumed_microversion, what, since, until)
+        _check_version(self.assumed_microversion, what, since, until)
 
     def send(
         self,
         endpoint: Endpoint,
         *,
-        answer: Any = None,
+        answer: object = None,
         query: Query | None = None,
-        body: Any = None,
+        body: object = None,
         version: Microversion | None = None,
         **parts: str,
     ) -> Answer:
@@ -221,7 +224,7 @@ class Client:
         sent_at = version or settled or microversion.HIGHEST
         if settled is not None and not self.version_is_chosen:
             sent_at = min(sent_at, settled)
-        _check(sent_at, str(endpoint), endpoint.since)
+        _check_version(sent_at, str(endpoint), endpoint.since)
         try:
             response = self._request(endpoint, path, answer, query, body, sent_at)
         except errors.NotAcceptable as refusal:
@@ -238,7 +241,7 @@ class Client:
 
     def _settle(self, version: Microversion) -> None:
         for what, since, until in self._requirements:
-            _check(version, what, since, until)
+            _check_version(version, what, since, until)
         self._settled = version
 
     def _unsupported(self, version: Microversion, refusal: errors.NotAcceptable) -> PlacementError:
@@ -254,9 +257,9 @@ class Client:
         self,
         endpoint: Endpoint,
         path: str,
-        kind: Any,
+        kind: object,
         query: Query | None = None,
-        body: Any = None,
+        body: object = None,
         version: Microversion | None = None,
     ) -> Answer:
         request = f'{endpoint.method} {path}'
@@ -264,10 +267,10 @@ class Client:
         def once() -> Answer:
             response = self._send(endpoint, path, query, body, version)
             try:
-                return decoding.read(request, endpoint, kind, response)
+                return decoding.decode_response(request, endpoint, kind, response)
             except errors.Forbidden as refusal:
-                who = caller(self.session)
-                asker = f'; you are {who}{wrong_scope(self.session)}' if who else ''
+                who = describe_caller(self.session)
+                asker = f'; you are {who}{explain_wrong_scope(self.session)}' if who else ''
                 raise refusal.with_sentence(
                     f'{refusal.sentence.rstrip(".")}. The default policy requires the role '
                     f'{endpoint.roles}{asker}'
@@ -335,15 +338,15 @@ class Client:
         endpoint: Endpoint,
         path: str,
         query: Query | None,
-        body: Any,
+        body: object,
         version: Microversion | None,
-    ) -> Any:
+    ) -> requests.Response:
         self._thread.request_id = ''
         with translated(self.session):
-            response = self.session.request(
+            response: requests.Response = self.session.request(
                 path,
                 endpoint.method,
-                params=list(_pairs(query or {})),
+                params=list(_list_parameters(query or {})),
                 json=body,
                 headers={'Accept': 'application/json'},
                 microversion=str(version) if version else None,
@@ -363,10 +366,11 @@ class Client:
 
 
 def _is_not_of_headers(record: logging.LogRecord) -> bool:
+    """Return False for urllib3's warning of headers that it cannot parse."""
     return not str(record.msg).startswith('Failed to parse headers')
 
 
-def _check(
+def _check_version(
     version: Microversion, what: str, since: Microversion, until: Microversion | None = None
 ) -> None:
     if version < since:
@@ -380,7 +384,8 @@ def _check(
     raise errors.UnsupportedVersion(f'{what}: {sentence}' if what else sentence)
 
 
-def _pairs(query: Query) -> Iterable[tuple[str, str]]:
+def _list_parameters(query: Query) -> Iterable[tuple[str, str]]:
+    """Yield the query parameters that are sent; refuse text that is not UTF-8."""
     for key, value in query.items():
         elements = value if isinstance(value, list) else [] if value is None else [str(value)]
         for element in elements:

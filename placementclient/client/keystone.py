@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keystone: its exceptions as errors of this package, and the caller that a token describes."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from placementclient.basis.errors import PlacementError
 from placementclient.client import errors
 
+if TYPE_CHECKING:
+    from keystoneauth1.access.access import AccessInfo
+    from keystoneauth1.session import Session
+
 
 @contextmanager
-def translated(session: Any = None) -> Iterator[None]:
+def translated(session: Session | None = None) -> Iterator[None]:
     """Turn keystoneauth's exceptions in this block into errors of this package.
 
     The request must not raise for what the service itself answers (``raise_exc=False``).
@@ -21,13 +27,13 @@ def translated(session: Any = None) -> Iterator[None]:
     try:
         yield
     except Exception as failure:
-        error = _translate(failure, session)
+        error = _translate_failure(failure, session)
         if error is None:
             raise
         raise error from failure
 
 
-def _translate(failure: Exception, session: Any) -> PlacementError | None:
+def _translate_failure(failure: Exception, session: Session | None) -> PlacementError | None:
     """Return the error of this package for an exception of keystoneauth; None for any other."""
     from keystoneauth1 import exceptions
 
@@ -44,27 +50,27 @@ def _translate(failure: Exception, session: Any) -> PlacementError | None:
             '"openstack catalog show placement"'
         )
     if isinstance(failure, exceptions.HttpError):
-        sentence = f'{_refusal(session)}: {unreachable.sentence(failure)}'
+        sentence = f'{_describe_refusal(session)}: {unreachable.sentence(failure)}'
         if isinstance(failure, exceptions.NotFound) and 'token' in str(failure):
             # Keystone's answer to a token that it does not know is no 401.
             sentence = f'Keystone does not accept the token: {decoding.REMEDY}'
         return errors.AuthenticationFailed(sentence)
     if isinstance(failure, exceptions.InvalidResponse):
         # What answers is no Keystone.
-        return errors.AuthenticationFailed(_unreadable(session, failure))
+        return errors.AuthenticationFailed(_explain_unreadable(session, failure))
     if isinstance(failure, exceptions.ClientException):
         refusal = errors.AuthenticationFailed(unreachable.sentence(failure))
         refusal.url = unreachable.url(failure)
         return refusal
     if isinstance(failure, LookupError | TypeError | AttributeError | ValueError):
         # keystoneauth takes the token as it comes, and URLs as they are.
-        return errors.AuthenticationFailed(_unreadable(session, failure))
+        return errors.AuthenticationFailed(_explain_unreadable(session, failure))
     return None
 
 
-def _unreadable(session: Any, failure: Exception) -> str:
+def _explain_unreadable(session: Session | None, failure: Exception) -> str:
     """Return the sentence that a URL, or an answer of Keystone, cannot be read."""
-    url = _identity(session).get('auth_url')
+    url = _read_identity(session).get('auth_url')
     found = f'{failure.args[0]} is missing' if isinstance(failure, KeyError) else ''
     if not url:
         return f'A URL of a service cannot be read: {failure}; expected https://host:port/path'
@@ -77,19 +83,27 @@ def _unreadable(session: Any, failure: Exception) -> str:
     )
 
 
-def _identity(session: Any) -> dict[str, Any]:
-    """Return how a session authenticates: its ``auth_url``, its ``username`` and others."""
-    elements: dict[str, Any] = getattr(session and session.auth, 'get_cache_id_elements', dict)()
+def _read_identity(session: Session | None) -> Mapping[str, str | None]:
+    """Return the settings of authentication: ``auth_url``, ``username`` and others."""
+    elements: Mapping[str, str | None] = getattr(
+        session and session.auth, 'get_cache_id_elements', dict
+    )()
     return elements
 
 
-def caller(session: Any) -> str:
-    """Return user, roles and scope of a session's token; empty if the token has none."""
+def _read_access(session: Session) -> AccessInfo | None:
+    """Return the facts about a session's token; None if Keystone has not issued one."""
     get_access = getattr(session.auth, 'get_access', None)
-    access = get_access(session) if get_access else None
+    access: AccessInfo | None = get_access(session) if get_access else None
+    return access
+
+
+def describe_caller(session: Session) -> str:
+    """Return user, roles and scope of a session's token; empty if the token has none."""
+    access = _read_access(session)
     if access is None:
         return ''
-    roles = ', '.join(access.role_names) or 'none'
+    roles = ', '.join(access.role_names or ()) or 'none'
     scope = 'none'
     if getattr(access, 'system_scoped', False):
         scope = 'system'
@@ -100,10 +114,9 @@ def caller(session: Any) -> str:
     return f'user {access.username or access.user_id}, roles {roles}, scope {scope}'
 
 
-def wrong_scope(session: Any) -> str:
-    """Return what to do where a token is not of a project, as Placement requires; else nothing."""
-    get_access = getattr(session.auth, 'get_access', None)
-    access = get_access(session) if get_access else None
+def explain_wrong_scope(session: Session) -> str:
+    """Return advice for a token that is not of a project, as Placement requires; else nothing."""
+    access = _read_access(session)
     if access is None or access.project_id:
         return ''
     return (
@@ -112,9 +125,9 @@ def wrong_scope(session: Any) -> str:
     )
 
 
-def _refusal(session: Any) -> str:
+def _describe_refusal(session: Session | None) -> str:
     """Return the sentence that Keystone refuses, with its URL, the user and the project."""
-    elements = _identity(session)
+    elements = _read_identity(session)
 
     def phrase(before: str, *names: str) -> str:
         value = next(filter(None, map(elements.get, names)), None)

@@ -4,22 +4,30 @@
 A request stays at its origin, and its answer has a size and an end.
 """
 
+from __future__ import annotations
+
 import copy
+import functools
 import io
+import socket
 import time
 import urllib.parse
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.client import HTTPResponse
-from typing import Any
+from typing import TYPE_CHECKING
 
 import requests
 from requests import adapters, utils
-from urllib3 import PoolManager, connection, connectionpool, poolmanager
+from urllib3 import BaseHTTPResponse, PoolManager, connection, connectionpool, poolmanager
 
 from placementclient.basis.printable import excerpt
 from placementclient.basis.wording import without_credentials
 from placementclient.client import errors
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+    from keystoneauth1.session import Session
 
 #: The default timeout for each next part of an answer, in seconds.
 TIMEOUT = 60.0
@@ -34,7 +42,7 @@ _LONGEST = 200
 CONNECTIONS = 1000
 
 
-def bounded(session: Any, answer_limit: int) -> Any:
+def bounded(session: Session, answer_limit: int) -> Session:
     """Return a copy of a session, with its connections and token, whose requests have the limits.
 
     A session that has them is returned as it is.
@@ -58,31 +66,43 @@ class BoundedTransport(adapters.BaseAdapter):
         super().__init__()
         self._adapter, self._answer_limit = adapter, answer_limit
         if isinstance(adapter, adapters.HTTPAdapter):
-            _configure(adapter.poolmanager)
+            _limit_connections(adapter.poolmanager)
 
     def send(
         self,
         request: requests.PreparedRequest,
         stream: bool = False,
-        timeout: Any = None,
-        *args: Any,
-        **settings: Any,
+        timeout: float | tuple[float | None, float | None] | None = None,
+        verify: bool | str = True,
+        cert: str | tuple[str, str] | None = None,
+        proxies: dict[str, str] | None = None,
     ) -> requests.Response:
         """Send a request and read the answer; follow redirects of reads to the same origin."""
+        send = functools.partial(
+            self._adapter.send,
+            stream=stream,
+            timeout=timeout or TIMEOUT,
+            verify=verify,
+            cert=cert,
+            proxies=proxies,
+        )
         for _ in range(MOST_REDIRECTS + 1):
-            response = self._answer(request, stream, timeout or TIMEOUT, *args, **settings)
+            self._configure_proxy(request, proxies)
+            response = self._read_answer(request, send)
             target = response.headers.get('location')
             if target is None or not 300 <= response.status_code < 400:
                 return response
-            request = _redirected(request, target)
-        raise errors.InvalidAnswer(f'{_name(request)} was redirected again and again')
+            request = _redirect(request, target)
+        raise errors.InvalidAnswer(f'{_describe(request)} was redirected again and again')
 
-    def _answer(
-        self, request: requests.PreparedRequest, *args: Any, **settings: Any
+    def _read_answer(
+        self,
+        request: requests.PreparedRequest,
+        send: Callable[[requests.PreparedRequest], requests.Response],
     ) -> requests.Response:
-        self._configure_proxy(request, settings.get('proxies'))
+        """Send a request, and read its whole answer within the limits."""
         try:
-            response = self._adapter.send(request, *args, **settings)
+            response = send(request)
             response.raw = _BoundedBody(response.raw, self._answer_limit)
             try:
                 response.content  # noqa: B018 - it is read now, so that it fails now
@@ -97,58 +117,63 @@ class BoundedTransport(adapters.BaseAdapter):
             if isinstance(reason, requests.RequestException):
                 raise
             raise errors.InvalidAnswer(
-                f'The answer to {_name(request)} is damaged: expected parts of a length from 0 on'
+                f'The answer to {_describe(request)} is damaged: expected parts of a length '
+                'from 0 on'
             ) from reason
-        except _Endless as reason:
-            raise errors.InvalidAnswer(f'The answer to {_name(request)} {reason}') from None
+        except _LimitExceeded as reason:
+            raise errors.InvalidAnswer(f'The answer to {_describe(request)} {reason}') from None
 
-    def _configure_proxy(self, request: requests.PreparedRequest, proxies: Any) -> None:
+    def _configure_proxy(
+        self, request: requests.PreparedRequest, proxies: dict[str, str] | None
+    ) -> None:
         """Apply the timeouts and the number of connections to the proxy of a request, too."""
         proxy = proxies and utils.select_proxy(str(request.url), proxies)
         if proxy and isinstance(self._adapter, adapters.HTTPAdapter):
             url = utils.prepend_scheme_if_needed(proxy, 'http')
-            _configure(self._adapter.proxy_manager_for(url))
+            _limit_connections(self._adapter.proxy_manager_for(url))
 
     def close(self) -> None:
         self._adapter.close()
 
 
-def _redirected(request: requests.PreparedRequest, location: str) -> requests.PreparedRequest:
+def _redirect(request: requests.PreparedRequest, location: str) -> requests.PreparedRequest:
+    """Return the request for the target of a redirect; refuse another origin, and a write."""
     url = str(request.url)
     try:
         target = urllib.parse.urljoin(url, location)
-        is_within = _origin(target) == _origin(url)
+        is_within = _parse_origin(target) == _parse_origin(url)
     except ValueError:
         target, is_within = location, False
     if request.method != 'GET' or not is_within:
         shown = excerpt(without_credentials(target), _LONGEST)
         raise errors.InvalidAnswer(
-            f'{_name(request)} was redirected to {shown}, and was not sent there: the URL of the '
-            'service, in the catalog or in the settings, must be its own'
+            f'{_describe(request)} was redirected to {shown}, and was not sent there: the URL of '
+            'the service, in the catalog or in the settings, must be its own'
         )
     redirected = request.copy()
     redirected.prepare_url(target, None)
     return redirected
 
 
-def _origin(url: str) -> tuple[str, str | None, int]:
+def _parse_origin(url: str) -> tuple[str, str | None, int]:
     parts = urllib.parse.urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {'https': 443}.get(parts.scheme, 80)
 
 
-def _name(request: requests.PreparedRequest) -> str:
+def _describe(request: requests.PreparedRequest) -> str:
+    """Return the method and the URL of a request, without its query and a password."""
     url = urllib.parse.urlsplit(str(request.url))
     return f'{request.method} {url.scheme}://{url.netloc.rpartition("@")[2]}{url.path}'
 
 
-class _Endless(Exception):
+class _LimitExceeded(Exception):
     """An answer is larger or slower than it may be."""
 
 
 class _BoundedBody:
     """The body of an answer that is being read, up to a number of decompressed bytes."""
 
-    def __init__(self, body: Any, most: int) -> None:
+    def __init__(self, body: BaseHTTPResponse, most: int) -> None:
         self._body, self._most = body, most
 
     def stream(self, size: int, decode_content: bool | None = None) -> Iterator[bytes]:
@@ -156,28 +181,28 @@ class _BoundedBody:
         for part in self._body.stream(size, decode_content=decode_content):
             left -= len(part)
             if left < 0:
-                raise _Endless(
+                raise _LimitExceeded(
                     f'has more than {self._most >> 20} MiB (--os-placement-answer-limit)'
                 )
             yield part
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._body, name)
 
 
 class _TimedStream(io.RawIOBase):
     """The bytes that come from the stream of a socket within some seconds."""
 
-    def __init__(self, stream: Any, seconds: float) -> None:
+    def __init__(self, stream: io.RawIOBase, seconds: float) -> None:
         self._stream, self._seconds = stream, seconds
         self._deadline = time.monotonic() + seconds
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int | None:
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
         if time.monotonic() > self._deadline:
-            raise _Endless(f'did not end within {self._seconds:g} s (--os-placement-timeout)')
+            raise _LimitExceeded(f'did not end within {self._seconds:g} s (--os-placement-timeout)')
         count: int | None = self._stream.readinto(buffer)
         return count
 
@@ -189,23 +214,33 @@ class _TimedStream(io.RawIOBase):
 class _TimedResponse(HTTPResponse):
     """An answer that ends by a deadline, its headers included, however slowly its parts come."""
 
-    def __init__(self, sock: Any, *args: Any, **settings: Any) -> None:
-        super().__init__(sock, *args, **settings)
+    def __init__(
+        self,
+        sock: socket.socket,
+        debuglevel: int = 0,
+        method: str | None = None,
+        url: str | None = None,
+    ) -> None:
+        super().__init__(sock, debuglevel, method, url)
         if seconds := sock.gettimeout():
             stream = _TimedStream(self.fp.detach(), seconds * PARTS)
             self.fp = io.BufferedReader(stream)
 
 
-def _timed(pool: Any) -> Any:
+def _make_timed_pool(
+    pool: type[connectionpool.HTTPConnectionPool],
+) -> type[connectionpool.HTTPConnectionPool]:
     """Return a class of pools whose connections have timed responses."""
     kind = type('_TimedConnection', (pool.ConnectionCls,), {'response_class': _TimedResponse})
     return type('_TimedPool', (pool,), {'ConnectionCls': kind})
 
 
-_POOLS = {scheme: _timed(pool) for scheme, pool in poolmanager.pool_classes_by_scheme.items()}
+_POOLS = {
+    scheme: _make_timed_pool(pool) for scheme, pool in poolmanager.pool_classes_by_scheme.items()
+}
 
 
-def _configure(manager: PoolManager) -> None:
+def _limit_connections(manager: PoolManager) -> None:
     """Give the connections of a manager the limits, except those through SOCKS."""
     if manager.pool_classes_by_scheme == poolmanager.pool_classes_by_scheme:
         # Connections that a test intercepts stay as they are.

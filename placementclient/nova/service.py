@@ -12,7 +12,7 @@ from placementclient.basis import strict_json
 from placementclient.basis.errors import PlacementError
 from placementclient.client import decoding, errors
 from placementclient.client.http import USER_AGENT, Client
-from placementclient.client.keystone import caller, translated
+from placementclient.client.keystone import describe_caller, translated
 from placementclient.model.catalog import COMPUTE_SERVICE
 from placementclient.model.servers import Server
 from placementclient.nova import records as server_records
@@ -348,7 +348,7 @@ def _page(
             response.status_code, ServiceFailure if is_failure else ServiceRefusal
         )
         advice = _ADVICE.get(response.status_code, '')
-        if response.status_code == 403 and (who := caller(client.session)):
+        if response.status_code == 403 and (who := describe_caller(client.session)):
             advice += f', and you are {who}'
         answer = f'{response.reason} (HTTP {response.status_code})'
         raise refused(f'{service.name} refuses: {answer}{advice}')

@@ -72,7 +72,7 @@ class ServiceChecks:
         session = self._client.session
         with keystone.translated(session):
             session.get_auth_headers()
-            return keystone.caller(session) or 'no Keystone', True
+            return keystone.describe_caller(session) or 'no Keystone', True
 
     def _find_endpoint(self) -> tuple[str, bool]:
         """Return the URL of Placement that the service finds, and whether there is one."""
