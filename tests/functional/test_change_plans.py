@@ -2,26 +2,23 @@
 """Plans of changes on the real service: killed anywhere, beside others, taken back."""
 
 import json
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from random import Random
 
 import pytest
 from keystoneauth1.session import Session
 from msgspec.structs import replace
 
-from placementclient.api import allocation, inventory
+from placementclient.api import allocation
 from placementclient.basis.errors import ExitStatus, PlacementError
-from placementclient.changes.diff import list_operations
 from placementclient.changes.plan import make_plan as plan
 from placementclient.changes.records import journals
 from placementclient.client import http, microversion
 from placementclient.embedded import Direct
-from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.render import runs
 from placementclient.runs import engines
 from tests.functional import clouds
-from tests.functional.killing import Killed, killed_at
 from tests.snapshot_pairs import content, pair, with_types_of
 
 
@@ -41,23 +38,6 @@ def over_requests():
         session = Session(auth=service)
         endpoint = session.get_endpoint(service_type='placement')
         yield http.Client(session, microversion.HIGHEST, endpoint_override=endpoint)
-
-
-def test_a_plan_killed_at_random_writes_is_completed_and_rolled_back(tmp_path):
-    random, path = Random(0), str(tmp_path / 'plan.json.journal')
-    with over_requests() as client:
-        made, before, after = planned(client, 0)
-        for act in (engines.apply, engines.rollback):
-            for _ in range(3):
-                write = random.randint(0, 8)
-                with suppress(Killed), killed_at(client, write, is_done=random.random() < 0.5):
-                    act(client, made, path)
-            outcome = act(client, made, path)
-            assert outcome.exit_status is ExitStatus.DONE, outcome
-            desired = with_types_of(
-                clouds.captured(client), after if act is engines.apply else before
-            )
-            assert content(clouds.captured(client)) == content(desired)
 
 
 def test_a_plan_is_written_shown_applied_verified_and_rolled_back(placement, client, tmp_path):
@@ -114,27 +94,6 @@ def ratio_plan(client):
     )
     after = Snapshot({**live.providers, state.uuid: desired}.values(), live.consumers.values())
     return plan('resource provider inventory set', live, after)
-
-
-def test_a_part_that_others_have_changed_is_left_alone(client, tmp_path):
-    made, path = ratio_plan(client), str(tmp_path / 'journal')
-    (uuid,) = (op.provider_uuid for op in list_operations(made.changes[0]))
-    live = inventory.list(client, uuid)
-    fields = {name: item.as_fields() | {'total': 1000} for name, item in live.value.items()}
-    inventory.set_all(client, uuid, fields, live.generation or 0)
-    before = clouds.captured(client)
-    outcome = engines.apply(client, made, path)
-    assert (outcome.exit_status, outcome.trees[0].state) == (ExitStatus.DIFFERS, State.LEFT_ALONE)
-    assert ':total is 1000, neither ' in outcome.trees[0].reason
-    assert content(clouds.captured(client)) == content(before)
-    (deviation,) = engines.verify(client, made, journal_path=path)
-    assert runs.verdict(deviation) == runs.CHANGED_LATER
-
-
-def test_rollback_of_a_plan_that_was_never_applied_does_nothing(client, tmp_path):
-    made, path = ratio_plan(client), str(tmp_path / 'journal')
-    assert engines.rollback(client, made, path).trees[0].state is State.ALREADY_BACK
-    assert engines.status(client, made)[0].status is Status.PENDING
 
 
 def test_verify_tells_pending_from_rolled_back_from_damaged(client, tmp_path):

@@ -164,31 +164,3 @@ def test_pci_devices_of_three_hosts_are_added_and_rolled_back(placement, tmp_pat
     assert resources('gpu') == {'VCPU': 1}
     # Somebody has reserved it since: that is not taken back by halves.
     assert placement(f'{reshape} rollback p.json --tree pci3 --yes').status == 3
-
-
-def test_another_card_in_the_slot_does_not_become_a_second_class_of_it(
-    placement, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    provider = 'resource provider'
-    placement(f'{provider} create pci1')
-    placement(f'{provider} inventory set pci1 --resource VCPU=8')
-    parent = json.loads(placement(f'{provider} show pci1 -f json').stdout)['uuid']
-    for address, product in ('0000:81:00.0', '2204'), ('0000:83:00.0', '2684'):
-        name = f'pci1_{address}'
-        placement(f'{provider} create {name} --parent-provider {parent}')
-        placement(f'resource class set CUSTOM_PCI_10DE_{product}')
-        placement(f'{provider} inventory set {name} --resource CUSTOM_PCI_10DE_{product}=1')
-        placement(f'{provider} trait set {name} --trait COMPUTE_MANAGED_PCI_DEVICE')
-    header, *_ = DEVICES.splitlines()
-    # The answers of two cells, joined: a header each.
-    rows = [header, 'pci1,0000:81:00.0,,10de,2684,type-PCI,available,'] * 2
-    rows[3] = rows[3].replace('81', '82')
-    Path('pci.csv').write_text('\n'.join(rows))
-    Path('nova.conf').write_text('[DEFAULT]\npci_passthrough_whitelist = {"vendor_id": "10de"}\n')
-    placement(f'{provider} snapshot save cloud.json')
-    devices = f'{provider} reshape devices --devices pci.csv --device-spec nova.conf -o s.json'
-    result = placement(f'{devices} --snapshot cloud.json -f value -c subject')
-    assert (result.status, result.stdout) == (3, 'pci1_0000:81:00.0\npci1_0000:83:00.0\n')
-    entries = json.loads(Path('s.json').read_text())['additions']
-    assert [entry['resource_provider'] for entry in entries] == ['pci1_0000:82:00.0']

@@ -4,6 +4,7 @@
 import pytest
 
 from placementclient.basis.errors import ExitStatus
+from placementclient.model.outcomes import State, Status
 from placementclient.planner import planner
 from placementclient.runs import engines
 from tests.functional import clouds
@@ -27,15 +28,28 @@ from tests.unit.planner.test_cases import CASES, ONE_WAY, Case
     ],
 )
 def test_placement_grants_the_plan_of_a_case_and_its_rollback(client, path, name):
-    case = Case(CASES[0].parent / f'{name}.yaml')
-    clouds.load(client, case.snapshot)
-    before = clouds.captured(client)
-    plan = planner.plan_reshape(before, case.spec, case.rows, **case.options)
-    journal = path
-    run = engines.apply(client, plan, journal)
+    before, plan = planned(client, name)
+    run = engines.apply(client, plan, path)
     assert run.exit_status is ExitStatus.DONE, run
     assert engines.verify(client, plan) == []
     if name not in ONE_WAY:
-        run = engines.rollback(client, plan, journal)
+        run = engines.rollback(client, plan, path)
         assert run.exit_status is ExitStatus.DONE, run
         assert clouds.content(clouds.captured(client)) == clouds.content(before)
+
+
+def planned(client, name):
+    """Load the cloud of a case; return it with the plan."""
+    case = Case(CASES[0].parent / f'{name}.yaml')
+    before = clouds.loaded(client, case.snapshot)
+    return before, planner.plan_reshape(before, case.spec, case.rows, **case.options)
+
+
+def test_trees_that_change_together_are_selected_by_any_of_their_names(client, path):
+    _, plan = planned(client, 'shared-and-planned')
+    outcome = engines.apply(client, plan, path, trees=['s0'])
+    assert outcome.exit_status is ExitStatus.DONE, outcome
+    (tree,) = engines.status(client, plan, ['h0'])
+    assert tree.status is Status.APPLIED
+    again = engines.apply(client, plan, f'{path}.other', trees=['h0'])
+    assert [tree.state for tree in again.trees] == [State.ALREADY_APPLIED]

@@ -54,10 +54,3 @@ def test_a_plan_of_another_url_is_refused_where_trees_differ(client, tmp_path):
     assert not path.exists()
     outcome = engines.apply(client, plan, str(path), other_service=True)
     assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.LEFT_ALONE]
-
-
-def test_a_plan_of_the_same_url_leaves_a_changed_tree_alone(client, tmp_path):
-    plan, path = planned(client, client.service), str(tmp_path / 'journal')
-    resize(9, uuid_of('compute1'))(client)
-    outcome = engines.apply(client, plan, path)
-    assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.LEFT_ALONE]

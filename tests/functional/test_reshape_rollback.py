@@ -22,22 +22,6 @@ def statuses(client, plan, path):
     return [tree.status for tree in engines.status(client, plan, journal_path=path)]  # type: ignore[arg-type]
 
 
-def test_rollback_restores_all_trees_and_apply_works_again(client, path):
-    before = clouds.loaded(client, clouds.cloud(hosts=3, servers=2))
-    plan = clouds.plan_of(before, 1, moved_trait=True)
-    assert statuses(client, plan, path) == [Status.PENDING] * 3
-    engines.apply(client, plan, path, workers=2)
-    assert statuses(client, plan, path) == [Status.APPLIED] * 3
-    outcome = engines.rollback(client, plan, path, workers=2)
-    assert outcome.exit_status is ExitStatus.DONE
-    assert {tree.state for tree in outcome.trees} == {State.ROLLED_BACK}
-    assert clouds.content(clouds.captured(client)) == clouds.content(before)
-    assert statuses(client, plan, path) == [Status.ROLLED_BACK] * 3
-    again = engines.apply(client, plan, path)
-    assert {tree.state for tree in again.trees} == {State.APPLIED}
-    assert engines.verify(client, plan) == []
-
-
 def test_rollback_leaves_alone_what_another_plan_has_made(client, tmp_path):
     before = clouds.loaded(client, clouds.cloud(hosts=2, servers=2))
     ours, other = clouds.plan_of(before), clouds.plan_of(before, first=1)
@@ -133,7 +117,7 @@ def test_a_rehearsal_tells_what_the_service_refuses(client):
     tree = replace(plan.changes[0], after=Snapshot(states.values(), after.consumers.values()))
     client.session.auth.close()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reshape_carrier.invariants, 'check', lambda plan: None)
+        patch.setattr(reshape_carrier.invariants, 'check_plan', lambda plan: None)
         result = rehearse.rehearse(replace(plan, changes=(tree,)), snapshot)
     assert result.applied.trees[0].state is State.FAILED
     assert 'violate inventory constraints' in result.applied.trees[0].reason

@@ -1,27 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lost answers, missing roles, full disks, and trees that depend on each other."""
+"""Deleted objects, missing roles, full disks, and two runs at a time."""
 
 import errno
 import os
 
 import pytest
-from msgspec.structs import replace
 
 from placementclient.api import resource_provider, trait
 from placementclient.basis.errors import BadFile, ExitStatus
 from placementclient.changes import journal
 from placementclient.changes.records import plans
 from placementclient.client import errors
-from placementclient.files import specifications
-from placementclient.model.consumers import Consumer
-from placementclient.model.inventories import Inventory
-from placementclient.model.outcomes import State, Status
-from placementclient.model.providers import SHARING_TRAIT, Provider
-from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import planner
+from placementclient.model.outcomes import State
 from placementclient.runs import engines
 from tests.functional import clouds
-from tests.functional.clouds import uuid_of
 
 
 def test_apply_makes_a_deleted_trait_again(client, tmp_path):
@@ -99,67 +91,3 @@ def test_a_journal_that_others_may_write_is_refused(client, tmp_path):
         with pytest.raises(BadFile, match='others may write to it'):
             run(client, plan, str(path))
     assert clouds.content(clouds.captured(client)) == clouds.content(before)
-
-
-def sharing_cloud(client, hosts=3):
-    """Hosts whose disks are to become part of a pool; one server has disks of two hosts."""
-    pool = ProviderState(
-        Provider(uuid_of('pool'), 'pool', 0, None, uuid_of('pool')),
-        {'DISK_GB': Inventory(1000)},
-        frozenset({SHARING_TRAIT}),
-        frozenset({uuid_of('aggregate')}),
-    )
-    states = [clouds.host(f'compute{n}') for n in range(hosts)]
-    states = [
-        replace(state, inventories={**state.inventories, 'DISK_GB': Inventory(100)})
-        for state in states
-    ]
-    consumers = [
-        Consumer(
-            uuid_of(f'disk{n}'), {uuid_of(f'compute{n}'): {'VCPU': 1, 'DISK_GB': 30}},
-            'project', 'user', None, None,
-        )
-        for n in range(hosts)
-    ]  # fmt: skip
-    both = {uuid_of(f'compute{n}'): {'VCPU': 1, 'DISK_GB': 5} for n in range(2)}
-    consumers.append(Consumer(uuid_of('both'), both, 'project', 'user', None, 'MIGRATION'))
-    before = clouds.loaded(client, Snapshot([pool, *states], consumers))
-    document = {
-        'trees': {'name': ['compute*']},
-        'moves': [
-            {
-                'from_resource_provider': '{root}',
-                'to_resource_provider': 'pool',
-                'moved_resources': {'DISK_GB': 100},
-            }
-        ],
-    }
-    return before, planner.plan_reshape(
-        before, specifications.convert_specification(document, 'spec.yaml')
-    )
-
-
-def test_trees_that_share_a_provider_are_applied_and_rolled_back_as_one(client, tmp_path, path):
-    before, plan = sharing_cloud(client)
-    (tree,) = plan.changes
-    assert list(tree.roots.values()) == ['compute0', 'compute1', 'compute2']
-    outcome = engines.apply(client, plan, path, workers=3)
-    assert outcome.exit_status is ExitStatus.DONE, outcome
-    assert engines.verify(client, plan) == []
-    assert {tree.status for tree in engines.status(client, plan)} == {Status.APPLIED}
-    again = engines.apply(client, plan, str(tmp_path / 'other.journal'))
-    assert {tree.state for tree in again.trees} == {State.ALREADY_APPLIED}, again
-    after = clouds.captured(client)
-    pool = after.providers[uuid_of('pool')]
-    assert (pool.inventories['DISK_GB'].total, pool.usages['DISK_GB']) == (1300, 100)
-    assert after.consumers[uuid_of('both')].allocations[pool.uuid] == {'DISK_GB': 10}
-    assert engines.rollback(client, plan, path, workers=3).exit_status is ExitStatus.DONE
-    assert clouds.content(clouds.captured(client)) == clouds.content(before)
-
-
-def test_trees_that_change_together_are_selected_by_any_of_their_names(client, path):
-    _, plan = sharing_cloud(client)
-    outcome = engines.apply(client, plan, path, trees=['compute2'])
-    assert outcome.exit_status is ExitStatus.DONE, outcome
-    (tree,) = engines.status(client, plan, ['compute1'])
-    assert tree.status is Status.APPLIED

@@ -89,16 +89,6 @@ def test_the_table_of_verify_has_the_verdict(client, plan, path):
     assert list(table) == [('compute0', 'as planned', '', False, 'applied')]
 
 
-def test_status_of_what_was_applied_names_what_differs(client, plan, path):
-    engines.apply(client, plan, path)
-    child, _ = plan.changes[0].created()
-    resize(5, child.uuid)(client)
-    assert status(client, plan) == (
-        Status.DIFFERS,
-        'the inventory of VGPU on compute0_gpu0 is not that of the plan: total 5 instead of 4',
-    )
-
-
 def test_trees_that_are_pending_are_no_damage(client, path):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=3, servers=2)), 1)
 

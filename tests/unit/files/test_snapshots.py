@@ -39,7 +39,7 @@ def snapshot():
     )
 
 
-def test_a_snapshot_comes_back_but_for_what_ages(snapshot):
+def test_a_snapshot_is_read_back_as_it_was_written(snapshot):
     content = b''.join(snapshots.encode(snapshot))
     read = snapshots.decode(content, 'a.json')
     assert (read.providers, read.consumers) == (snapshot.providers, snapshot.consumers)

@@ -243,7 +243,7 @@ FUNCTION = device('0000:81:00.1', 'type-VF', '0000:81:00.0')
         ([device('0000:81:00.1', 'type-VF')], [{}], 'a virtual function without parent_addr'),
     ],
 )
-def test_devices_that_nova_refuses_are_left_out(devices, specs, message):
+def test_devices_that_nova_refuses_are_an_error_with_their_line(devices, specs, message):
     with pytest.raises(errors.BadFile, match=message) as caught:
         made(devices, *specs)
     assert str(caught.value).startswith('pci.csv:7: gpu1 0000:81:00.')

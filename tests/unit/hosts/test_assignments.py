@@ -7,7 +7,6 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.specification import assignments as rows_of_files
 from tests.unit.hosts.libvirt_output import GPU0, GPU1, MDEVS, SERVERS
 
 ROOT = '10000000-0000-0000-0000-000000000001'
@@ -73,7 +72,7 @@ def test_a_mediated_device_has_the_class_of_its_type():
     assert (row.resource_class, row.to_provider) == ('CUSTOM_A40_16Q', 'gpu1_pci_0000_84_00_4')
 
 
-def test_every_misfit_is_named_and_the_rest_is_written():
+def test_assignments_are_written_beside_servers_that_are_named_as_contradictions():
     certain = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
     nowhere = Domain(SERVERS[1], 's1.xml', (MDEVS[1],))
     unknown = Domain('99999999-23e4-44d7-b7ab-15cbc5b5e5a8', 's9.xml', (MDEVS[2],))
@@ -206,16 +205,3 @@ def test_servers_are_assigned_to_their_numa_cells():
         (SERVERS[2], 'spans the NUMA cells 0, 1'),
         (SERVERS[3], 'is not bound to a NUMA cell'),
     ]
-
-
-def test_a_plan_reads_the_assignments_that_are_written():
-    one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
-    rows, _ = outcome(assignments.assign_mediated_devices, [facts(one, m0=GPU0)])
-    (row,) = rows_of_files.parse_assignments(assignments.format_rows(rows), 'gpu-map.csv')
-    assert (row.consumer_uuid, row.resource_class, row.amount, row.to_provider, row.evidence) == (
-        SERVERS[0],
-        'VGPU',
-        1,
-        f'gpu1_{GPU0}',
-        f'mdev {MDEVS[0]} on gpu1',
-    )

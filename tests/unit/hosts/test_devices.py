@@ -58,7 +58,7 @@ def test_devices_are_the_same_in_every_format(text):
         ).replace(SERVER, ''),
     ],
 )
-def test_an_empty_list_has_no_devices(text):
+def test_null_is_an_empty_parent_and_an_empty_instance(text):
     (device,) = devices.parse_devices(text, 'pci')
     assert (device.parent, device.instance_uuid) == ('', '')
 

@@ -15,13 +15,13 @@ from tests.unit.hosts.libvirt_output import (
 )
 
 
-def test_an_unknown_encoding_is_told_in_words():
+def test_xml_in_an_unknown_encoding_is_an_error_of_one_line():
     content = b"<?xml version='1.0' encoding='evil'?><domain/>"
     with pytest.raises(errors.BadFile, match=r'd\.xml: not XML in a known encoding: UTF-8'):
         libvirt.parse_domain(content, 'd.xml')
 
 
-def test_a_domain_with_two_mediated_devices():
+def test_all_mediated_devices_of_a_domain_are_read():
     parsed = libvirt.parse_domain(domain(SERVERS[0], *MDEVS[:2]).encode(), 'd.xml')
     assert (parsed.uuid, parsed.mdevs) == (SERVERS[0], tuple(MDEVS[:2]))
 
@@ -60,7 +60,7 @@ def test_mdevctl_names_the_parent_by_its_address():
     assert list(libvirt.parse_mdevctl_list(b'', 'mdevctl.json')) == []
 
 
-def test_the_cell_of_each_cpu():
+def test_the_numa_cell_of_each_cpu_is_read():
     assert libvirt.parse_cells(CAPABILITIES.encode(), 'c.xml') == {0: 0, 1: 0, 2: 1, 3: 1}
 
 
