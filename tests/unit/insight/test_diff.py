@@ -108,7 +108,7 @@ def test_diff_shows_added_and_removed_objects_as_a_whole():
     assert [change for change, *_ in rows(BEFORE, after)] == ['added', 'added']
 
 
-def test_a_summary_counts():
+def test_summary_counts_objects_and_sums_capacity_and_usage():
     snapshot = cloud([HOST, CHILD, pool('nfs', 'x', DISK_GB=9)], [SERVER, consumer('t', None)])
     assert summary.summarize(snapshot) == {
         'trees': 2,

@@ -58,7 +58,7 @@ def test_evidence_frees_everything_of_a_deleted_server(flavor):
     assert not judged(BOTH, deleted, nodes=[BaremetalNode('n', instance_uuid='s')]).freed
 
 
-def test_evidence_frees_nothing_because_a_record_lacks():
+def test_evidence_frees_nothing_without_a_record():
     assert judged(BOTH, None).freed == ()
     assert judged(BOTH, None, is_asked=True).freed == ()
 

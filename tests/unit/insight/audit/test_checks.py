@@ -151,7 +151,7 @@ def test_audit_finds_more_reserved_than_there_is():
 
 
 @pytest.mark.parametrize('ratio', [0.0, -1.0])
-def test_a_ratio_without_room_explains_what_is_over_capacity(ratio):
+def test_audit_reports_a_ratio_without_room_and_not_its_usage_above_capacity(ratio):
     host = provider('host', VCPU=Inventory(8, allocation_ratio=ratio))
     assert ids([host], [consumer('s', host={'VCPU': 1})]) == [('ratio-without-room', 'host')]
 
@@ -223,7 +223,7 @@ def gpus(number, **specs):
     return Flavor(f'gpu{number}', 1, 0, extra_specs=specs)
 
 
-def test_a_tree_is_wide_whatever_its_depth_and_tells_how_many_are_used_together():
+def test_audit_counts_the_providers_of_a_wide_tree_that_are_used_together():
     cells = [provider(f'host_{n}', 'host') for n in range(2)]
     devices = [
         provider(f'host_{n}_{m}', f'host_{n}', 'host', VGPU=1) for n in range(2) for m in range(4)
@@ -238,7 +238,7 @@ def test_a_tree_is_wide_whatever_its_depth_and_tells_how_many_are_used_together(
     assert 'candidates' not in result.facts
 
 
-def test_a_tree_tells_the_flavors_that_have_more_candidates_in_it_than_nova_takes():
+def test_audit_names_flavors_with_more_candidates_on_a_tree_than_nova_takes():
     children = [provider(f'host_{n}', 'host', VGPU=1) for n in range(8)]
     states, used = [provider('host', VCPU=8), *children], [consumer('s', host_0={'VGPU': 1})]
     flavors = [gpus(number, group_policy='none') for number in (3, 4, 5, 7)]

@@ -52,7 +52,7 @@ WITHOUT_UUID = ServerMigration('k00', 'completed')
         ({'s': ''}, [], 'doubled', None),
     ],
 )
-def test_consumers_on_several_trees_are_told_apart(servers, migrations, id, freed):
+def test_audit_gives_the_reason_of_each_consumer_on_several_trees(servers, migrations, id, freed):
     allocated = consumer('s', **BOTH)
     result = only(HOSTS, [allocated], servers, migrations)
     assert (result.kind, result.subject) == (id, 's')

@@ -115,7 +115,7 @@ def test_audit_finds_classes_of_flavors_without_a_unified_limit():
     assert reason(result).endswith('--default-limit LIMIT class:VGPU')
 
 
-def test_without_flavors_the_classes_of_servers_count_in_a_cloud_with_unified_limits():
+def test_audit_asks_for_limits_of_allocated_classes_without_a_list_of_flavors():
     states = [provider('host', VCPU=8, CUSTOM_PCI_10DE_20B0=2, NET_BW_EGR_KILOBIT_PER_SEC=9)]
     allocated = [
         consumer('s', None, host={'VCPU': 1, 'CUSTOM_PCI_10DE_20B0': 1}),

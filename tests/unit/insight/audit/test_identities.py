@@ -146,7 +146,7 @@ def test_audit_prints_the_facts_of_both_identities():
     }  # fmt: skip
 
 
-def test_two_of_which_none_is_known_to_be_alive_name_the_command_that_joins_them():
+def test_audit_names_the_command_that_joins_two_providers_of_a_host():
     [finding] = findings(TWINS, None, SERVED)
     assert (finding.kind, typed(finding)) == ('doubled-host', '')
     assert '"resource provider replace OTHER --with LIVE --name NAME"' in reason(finding)
@@ -174,7 +174,7 @@ def test_audit_finds_nothing_where_each_host_has_one_identity(cloud):
     assert [f for f in findings(*cloud) if f.kind != 'doubled-host'] == []
 
 
-def test_hypervisors_without_uuids_tell_nothing():
+def test_audit_skips_checks_of_identities_without_uuids_of_hypervisors():
     left_out = audited(TWINS, hypervisors=[node(None, 'host')]).left_out
     message = ('the hypervisors have no UUIDs: list them at compute API 2.53 or above',)
     assert (left_out['twin'], left_out['renamed']) == (message, message)

@@ -62,7 +62,7 @@ def test_audit_finds_ports_whose_resources_are_not_allocated(ports, allocated, e
 
 
 @pytest.mark.parametrize('servers', [{'s': Server('s', 'host', task='migrating')}, None])
-def test_ports_of_a_server_that_moves_are_passed_over(servers):
+def test_audit_passes_over_ports_of_servers_that_move(servers):
     moving = [ServerMigration('s', 'running', 'm', 'other')]
     result = audited(NETWORK, [consumer('s', host={'VCPU': 1})], servers, moving, ports=[port()])
     assert (result.findings, len(result.passed_over)) == ([], 1)
@@ -78,7 +78,7 @@ OVN = [
 
 
 @pytest.mark.parametrize('kind', ['OVN Controller agent', 'OVN Controller Gateway agent'])
-def test_the_agents_of_ovn_are_there_and_their_bandwidths_are_not_known(kind):
+def test_audit_compares_no_bandwidths_of_ovn(kind):
     result = audited(OVN, agents=[NetworkAgent(kind, 'host')])
     assert result.findings == []
     [reason] = result.left_out['agent-bandwidth']
@@ -93,10 +93,10 @@ def test_the_agents_of_ovn_are_there_and_their_bandwidths_are_not_known(kind):
         (NetworkAgent('DHCP agent', 'host', False), ['agent-bandwidth', *['agent-gone'] * 2]),
     ],
 )
-def test_agents_that_are_gone_are_found_beside_those_without_bandwidths(agent, kinds):
+def test_audit_finds_providers_of_agents_that_are_gone(agent, kinds):
     assert [finding.kind for finding in findings(OVN, agents=[agent])] == kinds
 
 
-def test_a_cloud_without_providers_of_agents_compares_all():
+def test_audit_compares_agents_in_a_cloud_without_their_providers():
     result = audited([provider('host')], agents=[NetworkAgent('DHCP agent', 'host')])
     assert 'agent-bandwidth' not in result.left_out

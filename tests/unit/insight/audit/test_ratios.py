@@ -22,34 +22,34 @@ def found(*states, configured=None):
     return [finding for finding in audit(cloud).findings if finding.kind == 'ratio-differs']
 
 
-def test_hosts_without_a_common_aggregate_are_not_compared():
+def test_audit_compares_ratios_only_of_hosts_with_a_common_aggregate():
     assert found(host('a', 4.0, 'x'), host('b', 8.0, 'y'), host('c', 2.0)) == []
 
 
-def test_a_host_is_told_once_where_several_aggregates_have_it():
+def test_audit_reports_the_ratio_of_a_host_in_several_aggregates_once():
     (finding,) = found(host('a', 8.0, 'x', 'y'), host('b', 4.0, 'x', 'y'), host('c', 4.0, 'x', 'y'))
     assert (finding.subject, finding.facts['allocation_ratio']) == ('a', 8.0)
 
 
-def test_a_ratio_that_a_whole_aggregate_has_is_meant():
+def test_audit_accepts_a_ratio_that_all_hosts_of_an_aggregate_have():
     dense = [host(name, 8.0, 'all', 'dense') for name in 'ab']
     assert found(*dense, *(host(name, 4.0, 'all') for name in 'cdef')) == []
 
 
-def test_an_aggregate_without_a_usual_ratio_is_told_itself():
+def test_audit_reports_an_aggregate_without_a_ratio_of_most_hosts():
     (finding,) = found(host('a', 8.0, 'x'), host('b', 4.0, 'x'))
     assert (finding.subject, finding.remedy) == ('x', None)
     assert finding.facts['ratios'] == {'8.0': ['a'], '4.0': ['b']}
 
 
-def test_a_lower_ratio_than_is_in_use_is_no_safe_command():
+def test_audit_asks_to_move_servers_before_a_ratio_that_is_too_low_for_usage():
     (finding,) = found(host('a', 8.0, 'x', used=100), host('b', 4.0, 'x'), host('c', 4.0, 'x'))
     assert finding.reason == (
         '100 VCPU of a is in use, more than that ratio allows: move servers away first. Then'
     )
 
 
-def test_a_file_says_more_than_other_hosts():
+def test_audit_prefers_the_ratio_of_a_configuration_file_to_that_of_other_hosts():
     states = [host('a', 8.0, 'x'), host('b', 4.0, 'x'), host('c', 4.0, 'x')]
     configured = {'a': {'VCPU': ConfiguredRatio('initial_cpu_allocation_ratio', 8.0)}}
     assert found(*states, configured=configured) == []
@@ -77,5 +77,5 @@ def test_a_file_says_more_than_other_hosts():
         ),
     ],
 )
-def test_a_file_states_ratios_as_nova_reads_them(text, expected):
+def test_audit_reads_the_ratios_of_a_configuration_file_as_nova_does(text, expected):
     assert ratios(text, 'nova.conf') == expected

@@ -95,7 +95,7 @@ def test_audit_compares_servers_with_their_images_where_it_knows_them(properties
     ] == facts
 
 
-def test_servers_under_way_or_on_several_hosts_are_passed_over():
+def test_audit_compares_no_flavor_of_servers_that_move_or_are_on_several_hosts():
     specs = {'trait:CUSTOM_SSD': 'required'}
     assert mismatches(server(specs, task='migrating'), {'host': {'CUSTOM_GOLD': 1}}) == []
     other = host('other', VCPU=8)
@@ -103,7 +103,7 @@ def test_servers_under_way_or_on_several_hosts_are_passed_over():
     assert mismatches(server(specs), both, states=[HOST, other]) == []
 
 
-def test_a_list_without_flavors_leaves_the_checks_of_flavors_out():
+def test_audit_skips_checks_of_flavors_without_flavors_in_the_list():
     result = audited([HOST], [], {'s': listed('s', 'host')}, [], ports=[])
     for kind in KINDS:
         assert result.left_out[kind][0].startswith('the list of servers has no flavors')

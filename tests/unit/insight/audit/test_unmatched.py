@@ -117,7 +117,7 @@ def test_audit_tells_hosts_of_one_name_in_two_cells_apart(state):
     assert reason(finding).startswith('another host of this name has it')
 
 
-def test_a_host_with_a_new_uuid_is_found_once():
+def test_audit_reports_a_host_with_a_new_uuid_once():
     result = audited([host('here')], services=[], hypervisors=[node('fresh', 'here')])
     assert [finding.kind for finding in result.findings] == ['renamed']
 

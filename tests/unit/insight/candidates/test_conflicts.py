@@ -52,7 +52,7 @@ def test_a_minimized_set_is_one_of_the_minimal(seed):
 
 
 @pytest.mark.parametrize('seed', range(100))
-def test_known_conflicts_change_nothing(seed):
+def test_known_conflicts_do_not_change_the_corrections(seed):
     possible = possible_but_for(planted(seed))
     conflicts_before = sorted(minimal(planted(seed)), key=sorted)
 

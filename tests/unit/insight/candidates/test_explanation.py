@@ -14,7 +14,7 @@ from tests.functional.test_explanation import random_request
 from tests.unit.insight.clouds import cloud, consumer, host, pool, provider
 
 
-def test_the_nearest_tree_has_what_is_said_to_be_enough():
+def test_the_nearest_tree_has_candidates_after_the_relaxation():
     """Of many that lack the same, the one with most left comes first, whatever its name."""
     names = [f'host{number:02}' for number in range(60)]
     states = [provider(name, VGPU=8) for name in [*names, 'last']]
@@ -28,7 +28,7 @@ def test_the_nearest_tree_has_what_is_said_to_be_enough():
     assert (host.name, [shortage.amount for shortage in host.shortages]) == ('last', [3])
 
 
-def test_of_trees_that_lack_the_same_the_one_with_most_left_is_the_nearest():
+def test_the_nearest_of_trees_with_equal_shortages_has_most_free():
     left = {'a': 10, 'b': 50, 'c': 80, 'd': 49, 'e': 20, 'f': 79}
     index = index_snapshot(
         cloud(
@@ -41,7 +41,7 @@ def test_of_trees_that_lack_the_same_the_one_with_most_left_is_the_nearest():
         assert [host.name for host in explained.nearest] == list(nearest)
 
 
-def test_what_is_enough_drops_no_more_than_is_needed():
+def test_relaxations_drop_no_requirement_that_can_be_met():
     """By Placement's rule: a trait of the common group is on a provider that gives something."""
     index, judged = index_snapshot(uneven_cloud()), 0
     for seed in range(300):
@@ -63,7 +63,7 @@ def test_what_is_enough_drops_no_more_than_is_needed():
     assert judged > 100
 
 
-def test_a_calculation_says_where_placement_has_faults_of_its_own():
+def test_explanation_names_known_faults_of_placement():
     grouped = CandidateRequest(Filter({'VCPU': 1}), {'_1': Filter({'DISK_GB': 1})}, 'none')
     hosts = [host('a', aggregates=['shared'], VCPU=4), pool('ceph', DISK_GB=9)]
     (sentence,) = list_service_faults(cloud(hosts), grouped)

@@ -43,7 +43,7 @@ def test_every_part_of_a_request_is_a_requirement():
     assert [str(need) for need in list_requirements(FULL)] == TEXTS
 
 
-def test_all_requirements_make_the_request_again():
+def test_a_request_of_all_requirements_equals_the_original():
     assert restrict_request(FULL, list_requirements(FULL)) == FULL
 
 
@@ -59,7 +59,7 @@ def test_a_request_without_one_requirement_keeps_the_others(text):
     assert list(list_requirements(relaxed)) == retained
 
 
-def test_another_amount_is_asked_for():
+def test_a_request_can_have_another_amount_of_a_requirement():
     retained = [need for need in list_requirements(FULL) if need.value != 'VGPU']
     relaxed = restrict_request(FULL, [*retained, Requirement(Kind.RESOURCE, 'VGPU', '_G', 2)])
     assert relaxed is not None

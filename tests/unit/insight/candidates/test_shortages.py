@@ -34,7 +34,7 @@ def requirement(amount):
         ),
     ],
 )
-def test_the_limits_of_an_inventory(amount, inventory, reasons):
+def test_shortages_name_the_limits_of_an_inventory(amount, inventory, reasons):
     lacking = list(find_shortages(requirement(amount), [state('gpu', inventory, 6)], ()))
     assert [(shortage.reason, shortage.amount) for shortage in lacking] == reasons
     assert {shortage.provider for shortage in lacking} == {'gpu'}

@@ -48,7 +48,7 @@ def test_servers_with_dedicated_cpus_fall_back_to_hosts_without_pcpu_alone():
     assert fits.count_fallback_fits(topology, second, ['mixed', 'small']) == (0, 0)
 
 
-def test_where_each_class_alone_would_do_none_is_called_scarce():
+def test_fits_name_no_scarce_class_where_each_alone_is_enough():
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
     request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1}))
     [in_all] = fits.count_by_tree(Topology(snapshot), request)
@@ -56,7 +56,7 @@ def test_where_each_class_alone_would_do_none_is_called_scarce():
     assert in_all.by_class == {'VCPU': 2, 'VGPU': 1}
 
 
-def test_where_no_tree_has_all_classes_it_is_told_what_there_is():
+def test_fits_count_each_class_where_no_tree_has_all():
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
     request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1, 'FPGA': 1}))
     [in_all] = fits.count_by_tree(Topology(snapshot), request)

@@ -26,7 +26,7 @@ from tests.unit.insight.clouds import cloud, consumer, pool, provider
         (Inventory(8, allocation_ratio=0), 0, (0, 0, 0, 0)),
     ],
 )
-def test_the_room_in_one_inventory(inventory, used, amounts):
+def test_totals_sum_one_inventory(inventory, used, amounts):
     state = replace(provider('host', VCPU=inventory), usages={'VCPU': used})
     assert totals.sum_by_class(cloud([state])) == [TotalsLine(ALL, 'VCPU', *amounts)]
 
@@ -42,7 +42,7 @@ SNAPSHOT = cloud(
 )
 
 
-def test_a_tree_has_what_is_its_own_and_what_is_shared_with_it():
+def test_totals_of_a_tree_list_shared_amounts_apart():
     trees = [line for line in totals.sum_by_tree(SNAPSHOT) if line.name != ALL]
     shared = 1000, 300, 700, 700
     assert trees == [
@@ -57,7 +57,7 @@ def test_a_tree_has_what_is_its_own_and_what_is_shared_with_it():
 
 
 @pytest.mark.parametrize('by', ['tree', 'aggregate', 'class'])
-def test_in_all_what_is_shared_counts_once(by):
+def test_totals_of_all_count_shared_amounts_once(by):
     lines = totals.GROUPED[by](SNAPSHOT)
     assert [line for line in lines if line.name == ALL] == [
         TotalsLine(ALL, 'DISK_GB', 1100, 300, 800, 700, None, 2),

@@ -56,7 +56,7 @@ def test_enough_names_a_host_that_could_stay():
     assert sentences(states, servers, 'a', 'b')[1:] == ['leave a out']
 
 
-def test_nothing_that_is_known_is_enough():
+def test_enough_names_no_change_where_none_would_do():
     # More than a host has, since its inventory was cut.
     states = [host('old', CUSTOM_X=2), host('new', CUSTOM_X=2)]
     assert sentences(states, [consumer('s', old={'CUSTOM_X': 3})], 'old') == []

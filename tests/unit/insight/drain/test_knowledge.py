@@ -97,7 +97,7 @@ def test_a_server_whose_image_is_not_known_needs_a_host_like_its_old_one(image, 
         ),
     ],
 )  # fmt: skip
-def test_what_is_not_known_stays_bracketed(changes, reason):
+def test_drain_counts_only_allocations_of_servers_whose_request_is_not_known(changes, reason):
     decision, remarks = answer(two_hosts(), [detailed('s0') | changes])
     assert decision.verdict is DrainVerdict.DEPENDS
     assert remarks[0] == f'Of 1 server only the allocations are counted: {reason}'
@@ -201,7 +201,7 @@ def test_drain_keeps_the_policy_of_server_groups(group, verdict):
 
 
 @pytest.mark.parametrize(('most', 'verdict'), [(1, DrainVerdict.NO), (2, DrainVerdict.YES)])
-def test_servers_of_the_group_that_are_there_already_count(most, verdict):
+def test_drain_counts_members_of_a_server_group_on_the_target(most, verdict):
     states = two_hosts().providers.values()
     resources = {'VCPU': 2, 'MEMORY_MB': 64}
     snapshot = cloud(states, [consumer('s0', old=resources), consumer('s1', new=resources)])

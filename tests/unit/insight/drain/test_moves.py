@@ -37,7 +37,7 @@ def test_a_move_waits_for_the_room_that_another_one_leaves():
         [move('t', 'b', 'c', 2), move('s', 'a', 'b', 5)],
     ],
 )
-def test_without_an_order_for_all_nothing_is_planned(moves):
+def test_waves_plan_nothing_without_an_order_of_all_moves(moves):
     ledger = Ledger(SNAPSHOT)
     assert schedule_waves(moves, ledger) is None
     for host, free in (('a', 1), ('b', 2), ('c', 4)):

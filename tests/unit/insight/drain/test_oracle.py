@@ -22,7 +22,7 @@ def test_drain_moves_as_many_as_brute_force_and_gives_the_same_verdict(first):
 
 
 @pytest.mark.slow
-def test_the_cases_need_every_step(monkeypatch):
+def test_random_clouds_reach_every_step_of_the_proof(monkeypatch):
     calls: Counter[str] = Counter()
     solve, patterns = cpsat.solve, groups.find_patterns
     monkeypatch.setattr(cpsat, 'solve', lambda *a: calls.update(['solve']) or solve(*a))
@@ -49,7 +49,7 @@ def test_the_cases_need_every_step(monkeypatch):
         (proof, 'MOST_PAIRS', 0),
     ],
 )
-def test_what_is_not_told_apart_is_no_proof(monkeypatch, module, name, value):
+def test_relaxed_groups_of_hosts_never_prove_too_low_a_bound(monkeypatch, module, name, value):
     monkeypatch.setattr(module, name, value)
     for seed in range(300):
         snapshot, emptied = oracle.case(seed)

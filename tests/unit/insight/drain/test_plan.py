@@ -51,7 +51,7 @@ def test_a_server_goes_only_where_all_its_amounts_fit(targets, verdict):
         (host('old', DISABLED, VCPU=2), DrainVerdict.YES),
     ],
 )
-def test_a_server_that_needs_what_only_its_host_has_stays(old, verdict):
+def test_drain_has_no_place_for_a_server_that_needs_a_trait_of_its_host_alone(old, verdict):
     decision = drained([old, host('new', VCPU=2)], [SERVER])
     assert decision.verdict is verdict
     assert decision.bounds == (verdict is DrainVerdict.YES, 1)
@@ -69,7 +69,7 @@ def test_a_host_like_the_old_one_is_preferred():
     assert move.target == 'b'
 
 
-def test_cells_and_what_is_below_them_stay_together():
+def test_drain_keeps_amounts_of_one_numa_cell_in_one_cell():
     def cells(name, *places):
         """Two cells; the cards are below the cells of these numbers."""
         return [
@@ -105,7 +105,7 @@ def test_cells_and_what_is_below_them_stay_together():
     ],
     ids=['a cell', 'the card', 'the host'],
 )
-def test_what_is_between_a_host_and_a_card_has_its_traits(states, verdict):
+def test_drain_requires_traits_of_providers_between_root_and_card(states, verdict):
     old = [
         host('old'),
         provider('old_cell', 'old', traits=['CUSTOM_CELL']),
@@ -115,7 +115,7 @@ def test_what_is_between_a_host_and_a_card_has_its_traits(states, verdict):
 
 
 @pytest.mark.parametrize(('total', 'verdict'), [(40, DrainVerdict.YES), (39, DrainVerdict.NO)])
-def test_shared_storage_has_what_moves_twice(total, verdict):
+def test_drain_counts_shared_storage_twice_during_a_move(total, verdict):
     states = [
         host('old', aggregates=['shared'], VCPU=2),
         host('new', aggregates=['shared'], VCPU=2),
@@ -131,7 +131,7 @@ def test_shared_storage_has_what_moves_twice(total, verdict):
         assert all(move.after['nfs'] == move.before['nfs'] for move in decision.moves)
 
 
-def test_what_is_on_shared_storage_stays_on_it():
+def test_drain_keeps_allocations_on_shared_storage():
     """The other pool, with less room, would be filled first."""
     states = [host(name, aggregates=['shared'], VCPU=2) for name in ('old', 'new')]
     states += [pool('nfs', DISK_GB=99), pool('tight', DISK_GB=10)]
@@ -174,7 +174,7 @@ OLD = host('old', VCPU=4)
         ),
     ],
 )
-def test_what_no_plan_can_move_is_named(old, other, reason):
+def test_drain_names_consumers_that_no_plan_can_move(old, other, reason):
     disk = replace(pool('old_disk', DISK_GB=9), provider=provider('old_disk', 'old').provider)
     new = host('new', aggregates=['shared'], VCPU=8)
     decision = drained(
@@ -201,7 +201,7 @@ def test_equal_cards_of_a_host_take_one_server_each():
     assert (decision.verdict, decision.bounds) == (DrainVerdict.YES, (4, 4))
 
 
-def test_a_part_of_each_host_is_kept_free():
+def test_drain_keeps_a_percentage_of_each_host_free():
     snapshot = cloud([host('old', VCPU=2), host('new', VCPU=3)], [SERVER])
     for percent, verdict in ((33, DrainVerdict.YES), (34, DrainVerdict.NO)):
         assert decide_drain(DrainCloud(snapshot, keep_free=percent), ['old']).verdict is verdict

@@ -77,7 +77,7 @@ def test_a_batch_may_be_blocked_without_a_proof():
     assert plan_rolling(scene, [('h0',)]).verdict is DrainVerdict.UNDETERMINED
 
 
-def test_batches_are_racks():
+def test_batches_are_the_smallest_aggregates():
     racks = ['zone', 'rack1'], ['zone', 'rack2'], ['zone', 'rack1'], [], ['zone']
     scene = DrainCloud(cloud(hosts(1, 1, 1, 1, 1, aggregates=racks)))
     assert split_into_batches(scene, scene.hosts, None) == [('h0', 'h2'), ('h1',), ('h3',), ('h4',)]
@@ -152,7 +152,7 @@ def test_rolling_drains_of_small_clouds_agree_with_the_oracle(first):
 
 
 @pytest.mark.slow
-def test_each_loss_is_what_a_drain_says():
+def test_each_host_failure_has_the_verdict_of_a_drain():
     for seed in range(100):
         snapshot, _ = oracle.case(seed)
         scene = DrainCloud(snapshot)
@@ -164,7 +164,7 @@ def test_each_loss_is_what_a_drain_says():
                 assert verdicts.get(uuid, DrainVerdict.YES) is decision.verdict
 
 
-def test_too_many_losses_are_undetermined(monkeypatch):
+def test_too_many_host_failures_are_undetermined(monkeypatch):
     monkeypatch.setattr(host_failure, 'MOST', 3)
     snapshot = cloud(hosts(8, 8, 8, 8, 8), servers(h0=[2], h1=[1]))
     scene = DrainCloud(snapshot)

@@ -14,12 +14,12 @@ CASES = 500
 
 
 @pytest.mark.parametrize('first', range(0, CASES, 50))
-def test_the_fewest_moves_are_those_of_trying_all(first):
+def test_make_room_finds_as_few_moves_as_brute_force(first):
     faults = {seed: room_oracle.fault(seed) for seed in range(first, first + 50)}
     assert {seed: fault for seed, fault in faults.items() if fault} == {}
 
 
-def test_the_cases_need_moves_and_proofs():
+def test_random_clouds_need_moves_and_proofs():
     numbers = Counter(room_oracle.fewest(*room_oracle.case(seed)) for seed in range(0, CASES, 5))
     assert numbers[None] >= 20
     assert numbers[1] >= 15
@@ -36,7 +36,7 @@ def test_the_cases_need_moves_and_proofs():
         (room_search, 'MOST_STEPS', 0),
     ],
 )
-def test_a_search_that_gives_up_proves_nothing_wrong(monkeypatch, module, name, value):
+def test_make_room_proves_nothing_wrong_after_too_many_steps(monkeypatch, module, name, value):
     monkeypatch.setattr(module, name, value)
     for seed in range(200):
         case = room_oracle.case(seed)
