@@ -256,15 +256,17 @@ class Evidence:
         self, amounts: Resources, holding: Consumer, server: Server, own: str
     ) -> Resources:
         """Return those of some amounts of which a server has less on its own host."""
-        there = [
-            held for uuid, held in holding.allocations.items() if uuid in self.find_serving(own)
-        ]
-        present, needed = _join_cpus(sum_parts(there)), _join_cpus(amounts) | {}
-        needed |= {name: n for name, n in _sum_requested(server).items() if n and name in needed}
+        serving = self.find_serving(own)
+        there = [held for uuid, held in holding.allocations.items() if uuid in serving]
+        present = _join_cpus(sum_parts(there))
+        needed = dict(_join_cpus(amounts))
+        # The flavor decides if it is known: a server may hold more elsewhere than it needs.
+        requested = _sum_requested(server)
+        needed.update({name: n for name, n in requested.items() if n and name in needed})
         return {
-            n: held
-            for n, held in amounts.items()
-            if present[_comparable_class(n)] < needed[_comparable_class(n)]
+            name: held
+            for name, held in amounts.items()
+            if present[_comparable_class(name)] < needed[_comparable_class(name)]
         }
 
     def _find_newest_migration(self, server_uuid: str) -> ServerMigration | None:

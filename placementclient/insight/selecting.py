@@ -68,18 +68,28 @@ class ProviderSelector:
         error = errors.NoSuchProvider if self.at is _NOWHERE else in_file
         if field == 'match':
             return error(patterns.unmatched(self.match or '', [state.name for state in states]))
-        if field == 'member_of':
-            for aggregate in (part for group in self.member_of for part in group.split(',')):
-                if not is_uuid(aggregate.removeprefix('in:').removeprefix('!')):
-                    return error(
-                        f'"{aggregate}" cannot be looked up without Nova: give the UUID of the '
-                        'aggregate, which "resource provider aggregate list HOST" prints'
-                    )
-        known: dict[str, tuple[str | None, set[str]]] = {
+        if field == 'member_of' and (name := self._find_aggregate_name()):
+            return error(
+                f'"{name}" cannot be looked up without Nova: give the UUID of the aggregate, which '
+                '"resource provider aggregate list HOST" prints'
+            )
+        known = {
             'with_trait': (self.with_trait, {name for s in states for name in s.traits}),
             'with_class': (self.with_class, {name for s in states for name in s.inventories}),
         }
-        name, names = known.get(field, (None, set()))
-        if name and name not in names:
-            return error(f'no provider has {name}{suggestion(name, names)}')
+        unknown, names = known.get(field, (None, set()))
+        if unknown and unknown not in names:
+            return error(f'no provider has {unknown}{suggestion(unknown, names)}')
         return error('no provider meets all conditions')
+
+    def _find_aggregate_name(self) -> str | None:
+        """Return the first aggregate that is no UUID; ``None`` if each is one."""
+        aggregates = (name for group in self.member_of for name in group.split(','))
+        return next(
+            (
+                name
+                for name in aggregates
+                if not is_uuid(name.removeprefix('in:').removeprefix('!'))
+            ),
+            None,
+        )

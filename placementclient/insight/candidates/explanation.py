@@ -172,21 +172,20 @@ class _RequestDiagnosis:
         # Among equally near trees, those that a relaxation helps.
         nearest = self._find_nearest(hosts)
         self._read |= self._index.read_trees([root for root in nearest if root not in self._read])
+
+        def rank(host: Host) -> tuple[object, ...]:
+            lacking = nearest[host.root_uuid]
+            return *self._rank_tree(host.root_uuid, lacking), host.missing
+
+        # Now with the exact amounts.
+        described = (self._describe_host(root, lacking) for root, lacking in nearest.items())
+        has_more = search.is_cut or not is_predicted or len(search.conflicts) > MAX_SETS
         return replace(
             explanation,
             conflicts=search.conflicts[:MAX_SETS],
             relaxations=relaxations,
-            # Now with the exact amounts.
-            nearest=sorted(
-                (self._describe_host(root, lacking) for root, lacking in nearest.items()),
-                key=lambda host: (
-                    *self._rank_tree(host.root_uuid, nearest[host.root_uuid]),
-                    host.missing,
-                ),
-            ),
-            has_more_conflicts=(
-                search.is_cut or not is_predicted or len(search.conflicts) > MAX_SETS
-            ),
+            nearest=sorted(described, key=rank),
+            has_more_conflicts=has_more,
             is_cut=search.is_cut,
         )
 

@@ -21,6 +21,13 @@ class Piece(NamedTuple):
     option: int
 
 
+class HostPiece(NamedTuple):
+    """A piece on a host."""
+
+    host: HostNumber
+    piece: Piece
+
+
 class HostRoom(NamedTuple):
     """The free amount of a class on a provider of a host.
 

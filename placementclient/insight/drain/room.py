@@ -33,6 +33,17 @@ class Resident(NamedTuple):
     servers: tuple[ServerMove, ...] = ()
 
 
+class RoomHost(NamedTuple):
+    """A host of servers that may move.
+
+    :param emptied: the host once all of these have left, with the options of each kind
+    :param room: its present free amounts, then the servers that each server group allows
+    """
+
+    emptied: Group
+    room: Sequence[int]
+
+
 class Room:
     """Servers that may move, and new servers of one kind.
 
@@ -57,7 +68,7 @@ class Room:
         kinds = problem.servers.keys() | {new}
         self._names = sorted({name for kind in kinds for name in problem.requests[kind].limits})
         self.residents = list(self._find_residents(offloaded))
-        self.hosts = list(self._find_options())
+        self.hosts = list(self._find_hosts())
         self.residents = list(self._find_movable())
 
     def _find_residents(self, offloaded: Iterable[ServerMove]) -> Iterator[Resident]:
@@ -124,8 +135,8 @@ class Room:
             on[resident.host].append(resident)
         return on
 
-    def _find_options(self) -> Iterator[tuple[Group, Sequence[int]]]:
-        """Yield the options on each host without the servers that may move, and its room."""
+    def _find_hosts(self) -> Iterator[RoomHost]:
+        """Yield each host, with the options on it once all servers that may move have left."""
         problem, on, pools = self.problem, self._group_by_host(), Counter[Pool]()
         for resident in self.residents:
             pools.update({pool: n * len(resident.servers) for pool, n in resident.shared})
@@ -144,7 +155,7 @@ class Room:
             for kind in problem.servers.keys() | {self.new}:
                 if (fit := problem.find_fit(kind, host.shape)) is not None:
                     add_options(emptied, group, kind, fit, places)
-            yield group, room
+            yield RoomHost(group, room)
 
     def _find_movable(self) -> Iterator[Resident]:
         """Yield the residents that find room on another host, now or once others have moved."""
@@ -152,7 +163,7 @@ class Room:
         while waiting:
             targets = defaultdict[KindNumber | None, set[HostNumber]](set)
             for number in self.problem.host_numbers:
-                for piece in self.hosts[number][0].options:
+                for piece in self.hosts[number].emptied.options:
                     if self.has_room(packing, number, piece):
                         targets[piece.kind].add(number)
             movable, others = list[Resident](), list[Resident]()
@@ -168,7 +179,7 @@ class Room:
 
     def list_needs(self, number: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:
         """Yield the amounts that a piece on a host takes of that and of sharing providers."""
-        group = self.hosts[number][0]
+        group = self.hosts[number].emptied
         pooled = self.problem.shapes[group.shape].pooled
         yield from ((HostRoom(number, at), n) for at, n in group.needs[piece] if at not in pooled)
         yield from self.list_shared_amounts(number, piece)
@@ -176,12 +187,12 @@ class Room:
     def find_free(self, room: HostRoom | Pool) -> int:
         """Return a free amount of a host, or of a class of a sharing provider."""
         if isinstance(room, HostRoom):
-            return self.hosts[room.host][1][room.at]
+            return self.hosts[room.host].room[room.at]
         return self.problem.pools[room]
 
     def build_allocations(self, number: HostNumber, piece: Piece) -> Allocations:
         """Return the allocations of a server as a piece on a host."""
-        option = self.hosts[number][0].options[piece]
+        option = self.hosts[number].emptied.options[piece]
         return self.problem.hosts[number].build_allocations(
             self.problem.requests[piece.kind], option
         )
@@ -189,7 +200,7 @@ class Room:
     def list_shared_amounts(self, number: HostNumber, piece: Piece) -> Sequence[tuple[Pool, int]]:
         """Return the amounts that a piece on a host takes of sharing providers."""
         # Amounts alone do not say which provider they are from.
-        has_places = bool(self.hosts[number][0].options[piece].places)
+        has_places = bool(self.hosts[number].emptied.options[piece].places)
         return (
             self.problem.list_shared_amounts(self.build_allocations(number, piece))
             if has_places
@@ -209,7 +220,7 @@ class Room:
 
     def _list_local_amounts(self, number: HostNumber, piece: Piece) -> Iterator[tuple[int, int]]:
         """Yield the amounts that a piece takes of a host itself, by index into its room."""
-        group = self.hosts[number][0]
+        group = self.hosts[number].emptied
         pooled = self.problem.shapes[group.shape].pooled
         return ((at, n) for at, n in group.options[piece].local if at not in pooled)
 

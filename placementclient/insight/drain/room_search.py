@@ -14,7 +14,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from placementclient.insight.drain.moves import Ledger, Pace, ServerMove, schedule_waves
-from placementclient.insight.drain.numbers import HostNumber, HostRoom, KindNumber, Piece
+from placementclient.insight.drain.numbers import HostNumber, HostPiece, HostRoom, KindNumber, Piece
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.room import Resident, Room
 from placementclient.model.consumers import Allocations
@@ -25,8 +25,6 @@ from placementclient.placing.requests import Pool
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-#: A kind of servers in one way on a host.
-HostPiece = tuple[HostNumber, Piece]
 T = TypeVar('T')
 
 #: The largest model, in variables.
@@ -85,7 +83,7 @@ class RoomSearch:
         if (moves := self._plan_moves(change, snapshot, pace)) is not None:
             return result._replace(moves=moves)
         fewest, most = result.bound, sum(len(resident.servers) for resident in self._room.residents)
-        is_relaxed = any(group.is_relaxed for group, _ in self._room.hosts)
+        is_relaxed = any(host.emptied.is_relaxed for host in self._room.hosts)
         if is_relaxed or len(result.leaving) > fewest:
             return result
         for number in range(fewest, most + 1):
@@ -102,7 +100,8 @@ class RoomSearch:
 
     def _find_fewest_moves(self, budget: cpsat.Budget) -> tuple[RoomResult, Rearrangement | None]:
         """Return the fewest moves whatever their order, and the solution of the model."""
-        size = len(self._room.residents) + sum(len(group.options) for group, _ in self._room.hosts)
+        options = sum(len(host.emptied.options) for host in self._room.hosts)
+        size = len(self._room.residents) + options
         if size > LARGEST:
             return RoomResult(None, 0), None
         least = self._room.count_fewest_moves()
@@ -155,8 +154,8 @@ class RoomSearch:
         for number, piece, variable in self._list_arrivals():
             for key, amount in self._room.list_needs(number, piece):
                 takes[key].append(amount * variable)
-        for (_, piece), variable in self._come.items():
-            by_kind[piece.kind].append(variable)
+        for arrival, variable in self._come.items():
+            by_kind[arrival.piece.kind].append(variable)
         for terms in by_kind.values():
             model.add(sum(terms) == 0)
         for key, terms in takes.items():
@@ -167,16 +166,16 @@ class RoomSearch:
         """Yield the number of servers of each piece that come to each host, and of new ones."""
         problem, model = self._room.problem, self._model
         for number in problem.host_numbers:
-            group, _ = self._room.hosts[number]
+            group = self._room.hosts[number].emptied
             for piece in group.options:
                 if piece.kind in problem.servers:
                     most = min(problem.counts[piece.kind], group.count_most(piece))
-                    self._come[number, piece] = model.new_int_var(0, most, '')
-                    yield number, piece, self._come[number, piece]
+                    self._come[HostPiece(number, piece)] = model.new_int_var(0, most, '')
+                    yield number, piece, self._come[HostPiece(number, piece)]
                 if piece.kind == self._room.new and number in self._room.chosen:
                     most = min(self._room.number, group.count_most(piece))
-                    self._add[number, piece] = model.new_int_var(0, most, '')
-                    yield number, piece, self._add[number, piece]
+                    self._add[HostPiece(number, piece)] = model.new_int_var(0, most, '')
+                    yield number, piece, self._add[HostPiece(number, piece)]
 
     def _limit_amounts(
         self, free: int, takes: Sequence[cp_model.LinearExpr], frees: Sequence[cp_model.LinearExpr]
@@ -221,7 +220,7 @@ class RoomSearch:
     ) -> list[ServerMove] | None:
         """Return the moves of a solution in waves, or one by one; ``None`` if there is no order."""
         pieces = change.coming.keys() | change.new.keys()
-        if not all(self._room.hosts[number][0].options[piece].places for number, piece in pieces):
+        if not all(self._room.hosts[host].emptied.options[piece].places for host, piece in pieces):
             # There are too many options to tell which one it is.
             return None
         moves = self._order_moves(change)
@@ -265,23 +264,25 @@ class RoomSearch:
         if not coming:
             return []
         hosts = self._room.problem.hosts
-        targets = Counter({hosts[number].uuid: n for (number, _), n in coming.items()})
-        for key in [key for key in coming if self._room.has_room(packing, *key)]:
-            kind, uuid, after = key[1].kind, hosts[key[0]].uuid, self._room.build_allocations(*key)
-            sources = {server.source: server for server in waiting[kind] if server.source != uuid}
+        targets = Counter({hosts[host].uuid: n for (host, _), n in coming.items()})
+        for arrival in [key for key in coming if self._room.has_room(packing, *key)]:
+            target, kind = hosts[arrival.host].uuid, arrival.piece.kind
+            after, groups = self._room.build_allocations(*arrival), self._room.find_groups(kind)
+            later = +(coming - Counter([arrival]))
+            sources = {server.source: server for server in waiting[kind] if server.source != target}
             # First those off hosts to which others want to come.
             for server in sorted(sources.values(), key=lambda server: -targets[server.source]):
                 self._steps -= 1
                 if self._steps < 0:
                     return None
-                packing.occupy(uuid, after, self._room.find_groups(kind))
-                packing.occupy(server.source, server.before, self._room.find_groups(kind), -1)
+                packing.occupy(target, after, groups)
+                packing.occupy(server.source, server.before, groups, -1)
                 waiting[kind].remove(server)
-                moves = self._arrange_moves(packing, +(coming - Counter([key])), waiting)
+                moves = self._arrange_moves(packing, later, waiting)
                 if moves is not None:
-                    return [server._replace(target=uuid, after=after), *moves]
-                packing.occupy(uuid, after, self._room.find_groups(kind), -1)
-                packing.occupy(server.source, server.before, self._room.find_groups(kind))
+                    return [server._replace(target=target, after=after), *moves]
+                packing.occupy(target, after, groups, -1)
+                packing.occupy(server.source, server.before, groups)
                 waiting[kind].append(server)
         return None
 
