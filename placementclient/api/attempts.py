@@ -122,7 +122,7 @@ def edited(
             and not (is_sent and is_reached)
         ):
             wrong = f'The generation is {current.generation}, not {generation}'
-            raise PlacementError(f'{wrong}: read again what is there')
+            raise PlacementError(f'{wrong}: read it again')
         if is_reached:
             return current
         assert current.generation is not None

@@ -52,5 +52,5 @@ def check_allowed(client: Client) -> None:
     client.require('a reshape', RESHAPE.since)
     if not allowed(client):
         raise errors.Forbidden(
-            403, f'The policy does not allow to reshape: the role {RESHAPE.roles!r} is needed'
+            403, f'The policy does not let you reshape: you need the role {RESHAPE.roles!r}'
         )

@@ -41,7 +41,7 @@ def _check_pairs(pairs: list[tuple[str, Any]]) -> None:
     if len(dict(pairs)) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise InvalidJSON(f'the key {twice[:80]!r} is there twice')
+        raise InvalidJSON(f'the key {twice[:80]!r} appears twice')
 
 
 def located(reason: str, name: str = '') -> str:

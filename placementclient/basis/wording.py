@@ -42,7 +42,7 @@ def uuids_suggestion(beginning: str, names: Mapping[str, str]) -> str:
     if not _PART_OF_UUID.fullmatch(beginning):
         return ''
     matches = [f'{u} ({n})' for u, n in names.items() if u.startswith(beginning.lower())]
-    return f'. UUIDs that begin so: {listed(matches, 3)}' if matches else ''
+    return f'. UUIDs that begin with it: {listed(matches, 3)}' if matches else ''
 
 
 def did_you_mean(words: Iterable[str]) -> str:
@@ -89,7 +89,9 @@ def first(sentences: Sequence[object], most: int = 3) -> str:
 
 def unsteady(names: Sequence[str]) -> str:
     """Say that trees were changed by others each time that they were read."""
-    return f'As read last, because others wrote to the tree each time: {listed(names, 3)}'
+    return (
+        f'Perhaps inconsistent, because others changed the tree at each reading: {listed(names, 3)}'
+    )
 
 
 def listed(names: Sequence[str], most: int, others: str = 'more') -> str:

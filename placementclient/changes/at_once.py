@@ -70,8 +70,8 @@ class _WrittenRows:
         uuid, error = tree.root_provider_uuid, tree.error
         if isinstance(error, LeftAlone):
             error = LeftAlone(
-                f'Others have changed {tree.root_provider_name} meanwhile: {error}. Run the '
-                'command again to see it'
+                f'Others have changed {tree.root_provider_name} in the meantime: {error}. Run the '
+                'command again'
             )
         if isinstance(error, Interrupted):
             # There is no journal for another run to read.

@@ -43,8 +43,8 @@ from placementclient.reading.scope import ScopeReader
 _PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
 #: What to do where a rollback is impossible.
 _NO_WAY_BACK = (
-    'Free or shrink the consumers that it names and roll back again, or plan a reshape that moves '
-    'all of it back, with a specification that states inventories which take it'
+    'Free or shrink the allocations of these consumers, then roll back again. Or plan a reshape '
+    'that moves everything back, and state large enough inventories in its specification'
 )
 _REFUSALS = (errors.Conflict, errors.BadRequest, errors.NotFound, UnstableRead)
 
@@ -136,7 +136,7 @@ class Carrier(Inspector):
         attempt = self._roll_back_tree if backward else self._apply_tree
         result = self._run_with_retries(tree, lambda: attempt(tree))
         done = self._done.get(tree.root_provider_uuid, ())
-        again = [f'others had taken back {write}' for write in find_repeated_writes(done)]
+        again = [f'others had undone {write}' for write in find_repeated_writes(done)]
         return replace(result, reason='; '.join(filter(None, [result.reason, *again])))
 
     def mark_partial(self, outcome: Outcome) -> Outcome:
@@ -154,7 +154,7 @@ class Carrier(Inspector):
         try:
             is_withdrawn = self._withdraw_preparation(tree)
         except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
-            remarks.append(f'what was prepared is still there: {obstacle}')
+            remarks.append(f'its preparation was not undone: {obstacle}')
             is_withdrawn = False
         done = [] if is_withdrawn and not self.journal.is_back else self._describe_done_parts(tree)
         ended = State.DONE_IN_PART if done else State.LEFT_ALONE

@@ -160,7 +160,7 @@ def _inventory_deviation(
 def _describe_difference(live: Inventory | None, planned: Inventory | None) -> str:
     """Return the fields that differ, with both values."""
     if live is None or planned is None:
-        return 'it is not there' if live is None else 'it should not be there'
+        return 'it is not there' if live is None else 'it should not exist'
     fields, desired = live.as_fields(), planned.as_fields()
     return ', '.join(
         f'{field} {fields[field]} instead of {desired[field]}'
@@ -207,7 +207,7 @@ def _judge_allocations(
     if sum_parts(allocated.values()) != sum_parts(desired.values()):
         # A consumer with other amounts was resized since, unless amounts that had to move are left.
         is_damage = _retains_moved_class(consumer, allocated)
-        return 'amount', 'holds other amounts than it was given', is_damage
+        return 'amount', 'has other amounts than the plan gave it', is_damage
     names = {change.uuid: change.name for change in tree.providers}
     names |= {uuid: state.name for uuid, state in live.providers.items()}
     moved = [uuid for uuid in allocated if allocated[uuid] != desired.get(uuid)]

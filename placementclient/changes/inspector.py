@@ -216,7 +216,7 @@ def _report_unapplied(name: str, record: TreeRecord | None, has_journal: bool) -
     """
     ended = record.ended if record is not None else None
     is_back = ended == State.ROLLED_BACK
-    message = 'the plan was taken back' if is_back else 'the plan is not applied to this tree'
+    message = 'the plan was rolled back' if is_back else 'the plan is not applied to this tree'
     severity = Severity.WARNING
     if ended == State.APPLIED:
         severity = Severity.ERROR

@@ -291,8 +291,8 @@ def _decode_own(path: str, content: bytes, identity: str) -> journals.JournalCon
     if decoded.entries and decoded.entries[0].plan != identity:
         raise errors.BadFile(
             path,
-            'belongs to another plan than the one in the file beside it; apply that one, or move '
-            'the journal away if it is of no more use',
+            'belongs to another plan than the file beside it: apply that plan, or move the '
+            'journal away if you do not need it',
         )
     return decoded
 

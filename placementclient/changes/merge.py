@@ -144,7 +144,7 @@ class Merge:
             self.obstacles.append(retained_consumer(uuid))
         elif now != was and not is_written:
             live_part, *planned = (format_value(side[0]) for side in (now, was, desired))
-            message = f'allocations is {live_part}, neither {" nor ".join(planned)}'
+            message = f'allocations are {live_part}, neither {" nor ".join(planned)}'
             self._note_consumer_obstacle(uuid, message)
         elif not after.allocations:
             del self.consumers[uuid]
@@ -334,10 +334,10 @@ class Merge:
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
             if state.provider.parent_provider_uuid in missing and not self._is_unchanged(uuid):
-                self._leave_provider(state, f'{state.name}: its parent is not made')
+                self._leave_provider(state, f'{state.name}: its parent is not created')
         for uuid, consumer in list(self.consumers.items()):
             if consumer != self._live.consumers.get(uuid) and missing & consumer.allocations.keys():
-                self._refuse_consumer(consumer, 'its provider is not made')
+                self._refuse_consumer(consumer, 'its provider is not created')
 
     def _keep_used_providers(self) -> None:
         """Refuse to delete a provider that others use, or that others have put children below."""

@@ -29,7 +29,7 @@ def retained_consumer(consumer_uuid: str) -> Finding:
     return Finding(
         _RETAINED,
         name,
-        reason=f'{name}: it has changed since it was judged',
+        reason=f'{name}: it has changed since it was checked',
         severity=Severity.WARNING,
     )
 

@@ -92,7 +92,7 @@ class Progress:
         forward = self.merge(live, False)
         if forward.is_done or self.merge(live, True).is_done:
             return (Status.APPLIED if forward.is_done else Status.PENDING), ''
-        made_in_part = 'it is made in part: apply completes it, rollback takes it back'
+        made_in_part = 'it is applied in part: apply completes it, rollback undoes it'
         return Status.DIFFERS, describe_obstacles(forward.obstacles) or made_in_part
 
     def has_happened(self, live: Snapshot) -> bool:
@@ -207,7 +207,7 @@ class _AtomicProgress(Progress):
             return False
         for deviation in find_inventory_deviations(self.change, live):
             if deviation.is_error:
-                raise LeftAlone(f'it was applied, and was changed since: {deviation.reason}')
+                raise LeftAlone(f'it was applied and has changed since: {deviation.reason}')
         return True
 
     def is_still_back(self, live: Snapshot) -> bool:
@@ -215,7 +215,7 @@ class _AtomicProgress(Progress):
 
     def obstacle_to_rollback(self, live: Snapshot) -> str:
         is_neither = phases.phase_of(self.change, live) is Phase.NEITHER
-        return 'it is neither as it was before the plan nor as it is after it' if is_neither else ''
+        return 'it is neither as before the plan nor as after it' if is_neither else ''
 
     def check_unrecorded(self, live: Snapshot) -> None:
         if phases.phase_of(self.change, live) in (Phase.BEFORE, None):

@@ -130,7 +130,7 @@ def _find_moved_providers(
     if parent is None or parent.provider.root_uuid != root_uuid:
         yield obstacle(
             change.name,
-            f'{parent_uuid}, below which {change.name} is to be made, is not in the tree of '
+            f'{parent_uuid}, below which {change.name} is to be created, is not in the tree of '
             f'{tree.root_provider_name}',
         )
 

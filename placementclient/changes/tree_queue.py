@@ -27,7 +27,7 @@ class OutcomeUnknown(PlacementError):
     def __init__(self, answer: errors.NoAnswer) -> None:
         self.answer = answer
         super().__init__(
-            f'No answer of the service: {answer}. What was done is read back by the next run'
+            f'No answer from the service: {answer}. The next run finds out what was done'
         )
 
 
@@ -148,7 +148,7 @@ class TreeQueue:
     def _result_without_end(self, tree: Change) -> TreeResult:
         if tree.root_provider_uuid in self._begun:
             return make_result(
-                tree, State.FAILED, Interrupted('interrupted: the next run reads it back')
+                tree, State.FAILED, Interrupted('interrupted: the next run finds out what was done')
             )
         return make_result(tree, State.NOT_STARTED)
 

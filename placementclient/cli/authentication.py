@@ -145,7 +145,10 @@ def _existing_clouds(names: Sequence[str]) -> str:
     if names:
         return f'clouds.yaml has {", ".join(names)}'
     folders = dict.fromkeys(os.path.dirname(path) for path in CONFIG_FILES)
-    return f'No clouds.yaml is in {", ".join(folders)}; OS_CLIENT_CONFIG_FILE names another file'
+    return (
+        f'There is no clouds.yaml in {", ".join(folders)}; OS_CLIENT_CONFIG_FILE can name another '
+        'file'
+    )
 
 
 def _unknown_type(name: str) -> errors.UsageError:

@@ -98,7 +98,7 @@ def _decode_refusal(content: bytes) -> object:
 def _make_invalid_answer(request: str, status: int, reason: str) -> errors.InvalidAnswer:
     return errors.InvalidAnswer(
         f'{request} was answered with HTTP {status}{reason}: '
-        'what answers is not a Placement service'
+        'the service that answers is not Placement'
     )
 
 
@@ -151,4 +151,4 @@ def _read_sentence(fault: Mapping[str, object]) -> str:
 def _explain_unreadable(status: int, reason: str | None) -> str:
     if status == 401:
         return f'{reason or "Unauthorized"}: {NOT_ACCEPTED}'
-    return f'{reason or "Unknown status"}: the answer is not one of the Placement service'
+    return f'{reason or "Unknown status"}: the answer is not from Placement'

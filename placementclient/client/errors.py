@@ -40,7 +40,7 @@ class NoAnswer(PlacementError):
 
     def __str__(self) -> str:
         message = super().__str__()
-        return f'{message}; whether it was done is not known' if self.may_be_done else message
+        return f'{message}; it is unknown whether it was done' if self.may_be_done else message
 
 
 class Transient(NoAnswer):

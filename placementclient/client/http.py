@@ -280,8 +280,8 @@ class Client:
                     raise
                 raise refusal.with_sentence(
                     f'{refusal.sentence.rstrip(".")}. The URL of the service ends in a version, '
-                    f'which Placement has not: {self.service}. Correct it, in the catalog or in '
-                    'your settings'
+                    f'which URLs of Placement do not: {self.service}. Correct it in the catalog '
+                    'or in your settings'
                 ) from None
 
         if endpoint.is_read:

@@ -77,8 +77,8 @@ def _explain_unreadable(session: Session | None, failure: Exception) -> str:
     if isinstance(failure, ValueError):
         found = str(failure)
     return (
-        f'No token of {url}: expected the URL of Keystone, such as https://host:5000/v3, and from '
-        'there a token with expires_at and a catalog of URLs'
+        f'No token from {url}: expected the URL of Keystone, such as https://host:5000/v3, which '
+        'answers with a token, its expires_at and a catalog of URLs'
         f'{f"; {found}" if found else ""}'
     )
 
@@ -120,7 +120,7 @@ def explain_wrong_scope(session: Session) -> str:
     if access is None or access.project_id:
         return ''
     return (
-        ': Placement takes tokens of a project alone, so give --os-project-name, and neither '
+        ': Placement takes only tokens of a project. Give --os-project-name, and neither '
         '--os-system-scope nor --os-domain-name'
     )
 

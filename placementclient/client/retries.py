@@ -43,7 +43,7 @@ def repeated(
                 raise
             backoff = pauses[number] + random.uniform(0, JITTER) if number else 0  # noqa: S311
             pause = max(backoff, requested_pause(lost))
-            LOG.info('%s; asked again in %.1f s', lost, pause)
+            LOG.info('%s; trying again in %.1f s', lost, pause)
             if pause:
                 seconds = max(pause, sum(pauses[1:]))
                 warn(f'{lost}. Trying again, with pauses of about {seconds:.0f} s in all')

@@ -147,8 +147,8 @@ def _redirect(request: requests.PreparedRequest, location: str) -> requests.Prep
     if request.method != 'GET' or not is_within:
         shown = excerpt(without_credentials(target), _LONGEST)
         raise errors.InvalidAnswer(
-            f'{_describe(request)} was redirected to {shown}, and was not sent there: the URL of '
-            'the service, in the catalog or in the settings, must be its own'
+            f'{_describe(request)} was redirected to {shown}, and was not sent there: correct the '
+            'URL of the service in the catalog or in your settings'
         )
     redirected = request.copy()
     redirected.prepare_url(target, None)

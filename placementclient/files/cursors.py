@@ -93,7 +93,7 @@ def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> MarkedDict:
         if not isinstance(key, Hashable):
             raise _make_yaml_error('not a key', key_node.start_mark)
         if key in result:
-            raise _make_yaml_error(f'{key} is there twice', key_node.start_mark)
+            raise _make_yaml_error(f'{key} appears twice', key_node.start_mark)
         result[key] = loader.construct_object(value_node, deep=True)
         result.places[key] = _find_place(key_node.start_mark)
     return result
@@ -209,7 +209,7 @@ class Cursor:
         for item in self.items():
             for key, cursor in item.mapping().items():
                 if key in inside:
-                    raise cursor.error(f'{key} is there twice')
+                    raise cursor.error(f'{key} appears twice')
                 inside[key] = cursor
         return inside
 

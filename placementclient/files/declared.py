@@ -119,7 +119,7 @@ def read_additions(cursor: Cursor) -> tuple[Addition, ...]:
         )
         entry = Addition(fields.pop('resource_provider'), **fields)
         if entry.name in names:
-            raise item.error(f'{entry.name} is there twice')
+            raise item.error(f'{entry.name} appears twice')
         names.add(entry.name)
         for uuid, amounts in entry.consumers.items():
             for name in amounts:

@@ -122,7 +122,7 @@ class JSONReader:
                 raise NotJSON(self._find_place(start))
             key, place = self._read_string(part, start), self._find_place(start)
             if key in result:
-                raise self._fault(f'{key} is there twice', place)
+                raise self._fault(f'{key} appears twice', place)
             self._read_mark(':')
             result[key] = self._read_value(*self._read_token(), level + 1)
             result.places[key] = place

@@ -135,9 +135,9 @@ def _refuse_repeated(spec: Spec) -> None:
     uuids: set[str | None] = set()
     for index, entry in enumerate(spec.providers):
         if entry.name in names:
-            raise spec.error(f'{entry.name} is there twice', 'providers', index)
+            raise spec.error(f'{entry.name} appears twice', 'providers', index)
         if entry.uuid in uuids - {None}:
-            raise spec.error(f'{entry.uuid} is there twice', 'providers', index, 'uuid')
+            raise spec.error(f'{entry.uuid} appears twice', 'providers', index, 'uuid')
         names.add(entry.name)
         uuids.add(entry.uuid)
 
@@ -222,7 +222,7 @@ def _read_consumers(
             elif item.value is None or len(moved) == 1:
                 result[consumer_uuid] = dict.fromkeys(sorted(moved), _read_optional_amount(item))
             else:
-                raise item.error(f'has to say how much of which class: {", ".join(moved)}')
+                raise item.error(f'has to state the amount of each class: {", ".join(moved)}')
     faults.raise_any()
     return result
 

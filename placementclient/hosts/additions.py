@@ -65,8 +65,8 @@ def build_additions(
     for state in sorted(snapshot.providers.values() if snapshot else (), key=lambda s: s.name):
         if MANAGED in state.traits and state.name not in explained:
             reason = (
-                'is in Placement, and no listed device that a device_spec matches: nova-compute '
-                'removes it when it starts, which fails while a server uses it'
+                'is in Placement, but no listed device matches a device_spec: nova-compute '
+                'removes it when it starts, and fails if a server uses it'
             )
             yield make_contradiction(state.name, reason, '')
     for host in specs:

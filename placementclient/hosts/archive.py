@@ -149,7 +149,7 @@ def _read_members(path: str) -> Iterator[Member]:
     try:
         for member in _read_folder(path) if os.path.isdir(path) else _read_tar(path):
             if member.name in seen:
-                raise errors.BadFile(member.path, f'is there twice: {_AGAIN}')
+                raise errors.BadFile(member.path, f'appears twice: {_AGAIN}')
             seen.add(member.name)
             size += len(member.content)
             if size > LARGEST:

@@ -79,7 +79,7 @@ def parse_devices(text: str, path: str) -> list[Device]:
             continue  # Nova keeps deleted rows, with their ID in this column
         device = _parse_record(record, path, line)
         if (device.host, device.address) in devices:
-            raise device.error('is there twice')
+            raise device.error('appears twice')
         devices[device.host, device.address] = device
     return list(devices.values())
 

@@ -38,8 +38,9 @@ _LIST_DELETED = (
 )
 _BY_WORD = 'If you know that it is gone, give your word: resource provider audit --fix --gone {}'
 _BY_HAND = (
-    'Look with openstack server show {0} and openstack server migration list --server {0} where it '
-    'runs, then free the rest: resource provider allocation unset {0} --provider HOST'
+    'Find out where it runs: openstack server show {0}, openstack server migration list --server '
+    '{0}. Then free what it has on other hosts: resource provider allocation unset {0} --provider '
+    'HOST'
 )
 _SHELVED = (
     'If openstack server show {0} has SHELVED_OFFLOADED and no host: resource provider allocation '
@@ -48,7 +49,7 @@ _SHELVED = (
 _ADVICE = {'left-by-migration': _BY_WORD, 'left-by-shelving': _SHELVED}
 _LACKING = 'its server holds less of it on its own host'
 _IGNORED = '--ignore-consumer names it'
-_STAYED = 'no migration says that it has left'
+_STAYED = 'no migration shows that it has left'
 
 
 class Records(NamedTuple):

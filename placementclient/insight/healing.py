@@ -194,7 +194,7 @@ def _judge(snapshot: Snapshot, server: Server, node: str) -> Heal:
     tree = list(snapshot.tree(host.provider.root_uuid))
     if any(snapshot.unlisted(state.uuid) for state in tree):
         # Allocations from before consumers were recorded, which no request for them shows.
-        return unknown(f'{node} has usage that no consumer answers for: it may be its')
+        return unknown(f'{node} has usage without a consumer, which may be of this server')
     amounts = sum_resources(flavor, boots_from_volume=server.boots_from_volume)
     if not amounts:
         return unknown('its flavor asks for nothing')

@@ -49,7 +49,7 @@ def normalized_body(document: Any) -> Any:
         for key, value in document.items()
     }
     if len(normal) < len(document):
-        raise errors.BadArgument('A UUID is there twice, in capitals and in small letters')
+        raise errors.BadArgument('A UUID appears twice, in upper and in lower case')
     return normal
 
 

@@ -73,7 +73,7 @@ class HealServer:
     amounts: bool = False
 
 
-#: Give consumers from before there were any their records; for the administrator of the service.
+#: Creates the missing records of consumers; for the administrator of the service.
 RECORD_CONSUMERS = Advice(('db', 'online_data_migrations'), 'placement-manage')
 #: The repairs that ``--fix`` makes: no consumer loses resources that it uses.
 Repair = AddTrait | LowerReserved | FreeAllocations

@@ -23,10 +23,10 @@ def cells_of_hosts(text: str, path: str) -> dict[str, str]:
         name, uuid, host = cells
         if not is_uuid(uuid):
             if uuids:
-                raise errors.BadFile(path, f'{uuid!r} is no UUID of a cell', number)
+                raise errors.BadFile(path, f'{uuid!r} is not the UUID of a cell', number)
             continue  # the heading
         if host in uuids:
-            raise errors.BadFile(path, f'{host} is there twice', number)
+            raise errors.BadFile(path, f'{host} appears twice', number)
         uuids[host] = uuid
         names.setdefault(name, set()).add(uuid)
     if not uuids:

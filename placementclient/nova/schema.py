@@ -25,8 +25,7 @@ _PAIRS = re.compile(f'{_PAIR.pattern}(?:, {_PAIR.pattern})*')
 #: The last record of a page, in the link to the next one.
 _MARKER = re.compile('[?&]marker=([^&]+)')
 _ONE_PAGE = (
-    'one page of the list of {}: the next one begins behind {}. Nothing can be said from a part: '
-    'join all pages to one list'
+    'only one page of the list of {}: the next page begins after {}. Join all pages to one list'
 )
 
 R = TypeVar('R', bound=ListRecord)
@@ -154,7 +153,7 @@ def check_unique(place: RecordPlace, record: ListRecord, seen: dict[tuple[str, s
         if (value := getattr(record, name)) is not None:
             value = value if name == 'name' else str(value).lower()
             if (first := seen.setdefault((name, value), place.name)) != place.name:
-                raise place.error(f'{value} is there twice, first as {first}')
+                raise place.error(f'{value} appears twice, first as {first}')
 
 
 def convert(place: RecordPlace, kind: type[R], **values: Any) -> R:

@@ -37,7 +37,7 @@ SENTENCES = {
     'no-server': 'consumers that are no servers: {number}',
     'migrations-unknown': '{counted} no type, and may be part of a migration: add --migrations',
     'no-owner': '{root} has the trait {trait}, {names} will not: the scheduler of Nova 34 and '
-    'later passes such providers over',
+    'later skips such providers',
     'foreign-name': "Nova's libvirt driver gives no provider the name {names}; the forms of its "
     'names are {forms}',
     'many-siblings': '{count} siblings will have {resource_class}: see the options '

@@ -81,7 +81,7 @@ class InventoryEdit:
         for name, fields in self.requested.items():
             lacking = [state.name for state in states if name not in state.inventories]
             if lacking and self.amend and 'total' not in fields:
-                yield f'Passed over, without {name}: {listed(lacking, 3, "others")}'
+                yield f'Skipped, without {name}: {listed(lacking, 3, "others")}'
 
 
 @dataclass(frozen=True)

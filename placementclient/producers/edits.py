@@ -81,7 +81,7 @@ class Edits(StateProducer):
             if any(state.capacity(name) < before.capacity(name) for name in before.inventories):
                 shrunk[uuid] = read_facets(self.client, before, {'usages'} - self._facets).state
         if messages := [lack.message for lack in shortfalls(shrunk, after.providers)]:
-            yield f'{first(messages)}. Nothing goes there until enough of it has left'
+            yield f'{first(messages)}. Placement grants nothing more there until enough is freed'
 
     def _read(self) -> Snapshot:
         origin = make_origin(self.client)

@@ -48,7 +48,7 @@ class Proof:
     ) -> dict[str, Verdict]:
         """Return what may be freed of each consumer, by its UUID.
 
-        A consumer that is not as it was judged any more keeps everything.
+        A consumer that is not as it was checked any more keeps everything.
         """
         result = {}
         judged = parallel(self._verdict, consumers, _WORKERS)

@@ -32,8 +32,8 @@ _WAIT = (
     '--force does not overrule this'
 )
 _ADVICE = (
-    'Evacuate or migrate the servers first. Purge with --gone UUID what you know to be gone, or '
-    'with --force the host with all that it has'
+    'Evacuate or migrate the servers first. For consumers that you know to be gone, give --gone '
+    'UUID. --force purges the host with all its allocations'
 )
 
 

@@ -185,7 +185,7 @@ def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, d
                 continue
             then = repair.consumer
             if (now.allocations, now.generation) != (then.allocations, then.generation):
-                reasons[number] = f'{CHANGED}: consumer {uuid} is not as it was judged'
+                reasons[number] = f'{CHANGED}: consumer {uuid} is not as it was checked'
                 continue
             consumers[uuid] = consumers[uuid].without(repair.provider_uuids)
         elif repair.provider_uuid in states:

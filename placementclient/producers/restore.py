@@ -117,7 +117,7 @@ class Restoring(StateProducer):
         altered += [obstacle.subject for obstacle in merged.obstacles]
         if altered:
             raise Unrestorable(
-                'A restore of this snapshot does not leave these as they are: '
+                'The restore would change these: '
                 f'{listed(list(dict.fromkeys(altered)), 3, "others")}. {HINT}'
             )
         return simulate(live, merged.operations)

@@ -16,7 +16,7 @@ from placementclient.model.trees import find_fault
 def list_tree_providers(client: Client, in_tree: str | None = None) -> list[Provider]:
     """Return the providers of all trees, or of the one of a provider, in any order.
 
-    :raises errors.InvalidAnswer: if a provider is its own ancestor, is there twice, or has a parent
+    :raises errors.InvalidAnswer: if a provider is its own ancestor, appears twice, or has a parent
         or a root that is missing
     """
     members = resource_provider.list(client, matching=Filter(in_tree=in_tree))

@@ -51,7 +51,7 @@ def read_trees(
     tree_facets = facets | ({ALLOCATIONS} if allocations else set())
     snapshots = parallel(lambda root_uuid: read(listed[root_uuid], tree_facets), listed, workers)
     for snapshot in snapshots:
-        # Without a root, the tree has gone meanwhile.
+        # Without a root, the tree was deleted in the meantime.
         for root in snapshot.roots()[:1]:
             uuids = sharers.reach.get(root.uuid, ())
             yield Tree(snapshot, root, [shared[uuid] for uuid in uuids if uuid in shared])

@@ -97,7 +97,7 @@ def cells_down(hosts: Sequence[str]) -> Iterator[str]:
     if hosts:
         yield (
             f'A cell of Nova does not answer: {counted(len(hosts), "host")} ({listed(hosts, 3)}) '
-            'and their servers are in no list, and what is not found there is not known'
+            'and their servers are in no list, so audit cannot judge them'
         )
 
 

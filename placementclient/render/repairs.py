@@ -8,9 +8,9 @@ from typing import NamedTuple
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import AddTrait, Advice, HealServer, Remedy, advice
 
-_ASSUMED = 'found under --assume: audit the cloud as it is for what can be fixed now'
-_UNREAD = 'what came through a pipe cannot be read again: save it to a file, or use --fix'
-_UNTYPED = 'its name would steer the command line: give it another name, or use --fix'
+_ASSUMED = 'found under --assume: audit without --assume for what you can fix now'
+_UNREAD = 'a list came through a pipe and cannot be read again: save it to a file, or use --fix'
+_UNTYPED = 'its name cannot be typed in a command line: rename it, or use --fix'
 
 
 class Invocation(NamedTuple):

@@ -41,8 +41,8 @@ def ending(run: Outcome) -> str:
         return tally((tree.root_provider_name, tree.state) for tree in run.trees)
     done = sum(tree.is_done for tree in run.trees)
     return (
-        f'{run.stopped}: {done} of {counted(len(run.trees), "tree")} done; the same command goes '
-        'on, reshape status shows the state of each'
+        f'{run.stopped}: {done} of {counted(len(run.trees), "tree")} done; run the same command '
+        'again to continue; reshape status shows the state of each tree'
     )
 
 
@@ -90,13 +90,13 @@ def completing(
     if not trees:
         return
     yield (
-        'Of trees that are done in part, set right what the reasons name, and run the same command '
-        'again'
+        'For trees that are done in part, correct what the reasons name, then run the same '
+        'command again'
     )
     if not backward:
         options = ' '.join(f'--tree {shlex.quote(tree.root_provider_name)}' for tree in trees)
         yield (
-            f'Or take them back: {program} resource provider reshape rollback '
+            f'Or roll them back: {program} resource provider reshape rollback '
             f'{shlex.quote(plan_path)} {options}'
         )
 

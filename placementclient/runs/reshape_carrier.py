@@ -39,8 +39,8 @@ class ReshapeCarrier(Carrier):
             for difference in replan.find_unreviewed_effects(reviewed[root_uuid], again):
                 raise errors.BadFile(
                     path,
-                    f'a line plans {reviewed[root_uuid].root_provider_name} as something else than '
-                    f'what was reviewed: {difference}. Make the plan again, under another name',
+                    f'a line plans {reviewed[root_uuid].root_provider_name} differently from what '
+                    f'was reviewed: {difference}. Plan again into another file',
                 )
             try:
                 invariants.check_tree(again, self.plan.recipe.spec)

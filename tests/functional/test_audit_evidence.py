@@ -166,7 +166,7 @@ def test_a_plan_frees_nothing_of_a_consumer_that_has_changed_since(
     both = allocation.show(small.client, uuid_of('both')).value
     allocation.set(small.client, both)
     result = placement(f'resource provider reshape apply {path} --yes -f json')
-    assert 'it has changed since it was judged' in result.stdout
+    assert 'it has changed since it was checked' in result.stdout
     assert allocation.show(small.client, uuid_of('both')).value.allocations == both.allocations
     # Who is gone stays gone, also on the same host.
     assert not allocation.show(small.client, uuid_of('gone')).value.allocations

@@ -65,15 +65,15 @@ WRONG = [
         'There is no resource class \'VCPUS\'. Did you mean "VCPU"?',
     ),
     (f'inventory set {RESERVED}', 2, 'the following arguments are required: <provider>'),
-    (f'inventory set compute0 --all {RESERVED}', 2, 'Selectors stand instead of the provider'),
-    (f'inventory set --all --aggregate {RESERVED}', 2, 'Selectors stand instead of the provider'),
-    (f'inventory set --all --generation 3 {RESERVED}', 2, "--generation is one provider's"),
+    (f'inventory set compute0 --all {RESERVED}', 2, 'Give either a provider, or --aggregate'),
+    (f'inventory set --all --aggregate {RESERVED}', 2, 'Give either a provider, or --aggregate'),
+    (f'inventory set --all --generation 3 {RESERVED}', 2, '--generation is for one provider'),
     (f'inventory set --all {RESERVED}', 2, 'This is not a terminal'),
     (f'inventory set compute0 --plan plan.json {RESERVED}', 2, '--plan needs a selector'),
     ('trait add compute0', 2, 'the following arguments are required: <trait>'),
     ('trait add', 2, 'the following arguments are required: <provider>, <trait>'),
     ('trait add --all', 2, 'the following arguments are required: <trait>'),
-    ('trait add --all CUSTOM_A40 --generation 3', 2, "--generation is one provider's"),
+    ('trait add --all CUSTOM_A40 --generation 3', 2, '--generation is for one provider'),
     ('trait add compute0 CUSTOM_A40 --dry-run', 2, '--dry-run needs a selector'),
     ('trait add --all CUSTOM_A41', 1, 'make it first: trait create CUSTOM_A41'),
     ('trait add --match x CUSTOM_A40', 1, 'No resource provider is selected: "x" matches no'),
@@ -102,7 +102,7 @@ def test_a_dry_run_prints_what_differs(client, placement):
         for name in ('compute0', 'compute1')
     ]
     assert result.stderr == (
-        'Passed over, without VCPU: compute0_gpu0, compute0_gpu1, compute1_gpu0 and 2 others\n'
+        'Skipped, without VCPU: compute0_gpu0, compute0_gpu1, compute1_gpu0 and 2 others\n'
         '0 providers to create, 2 to change, 0 to delete (exit 3)\n'
     )
     assert content(clouds.captured(client)) == before

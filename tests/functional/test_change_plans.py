@@ -104,7 +104,7 @@ def test_verify_tells_pending_from_rolled_back_from_damaged(client, tmp_path):
         assert row.kind == 'not-applied'
         return row.reason, runs.verdict(row), row.is_wrong
 
-    not_applied, taken_back = 'the plan is not applied to this tree', 'the plan was taken back'
+    not_applied, taken_back = 'the plan is not applied to this tree', 'the plan was rolled back'
     assert verified(None) == (not_applied, 'pending', True)
     engines.apply(client, made, path)
     engines.rollback(client, made, str(tmp_path / 'other'))
@@ -147,7 +147,9 @@ def test_a_total_below_what_is_in_use_is_a_warning(placement, client, tmp_path):
     for more, status in (('--dry-run', 3), (f'--plan {path}', 0)):
         result = placement(f'{edit} --resource VGPU:max_unit=1 {more}')
         assert result.status == status, result.stderr
-        assert f'{used}. Nothing goes there until enough of it has left\n' in result.stderr
+        assert (
+            f'{used}. Placement grants nothing more there until enough is freed\n' in result.stderr
+        )
     shown = placement(f'resource provider reshape show {path}').stdout
     assert shown.startswith('0 providers to create, 1 to change, 0 to delete; 1 warning\n')
     assert shown.endswith(f'Warnings:\n  compute0: {used}\n')

@@ -69,7 +69,7 @@ def _no_pauses(monkeypatch):
 
 
 def _doubled(value):
-    """Return a document in which each element of a list is there twice."""
+    """Return a document in which each element of a list appears twice."""
     if isinstance(value, dict):
         return {key: _doubled(inside) for key, inside in value.items()}
     return [_doubled(item) for item in value * 2] if isinstance(value, list) else value

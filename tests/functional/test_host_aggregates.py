@@ -114,4 +114,4 @@ def test_services_that_cannot_be_used_are_named_with_the_exit_status(
     monkeypatch.setattr(compute, 'compute_services', lambda client: [{'maintenance': True}])
     result = placement(*SYNC, '--yes', '-f', 'json')
     assert (result.status, rows(result)) == (1, [('the cells of Nova', None, 'not known')])
-    assert 'Not known if all cells of Nova answer: Nova: services[0]' in result.stderr
+    assert 'It is unknown if all cells of Nova answer: Nova: services[0]' in result.stderr

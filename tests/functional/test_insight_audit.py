@@ -44,7 +44,7 @@ UNHEARD = {
     'trait-mismatch',
 }  # fmt: skip
 #: One is on a host with usage that no consumer answers for.
-HIDDEN = 'its host has usage that no consumer answers for'
+HIDDEN = 'its host has usage without a consumer'
 
 
 @pytest.fixture(scope='module')
@@ -263,8 +263,8 @@ def test_fix_leaves_a_consumer_that_changes_while_others_are_fixed(small, placem
     assert 'save a new snapshot and new lists; then run the audit again\n' in result.stderr
     rows = by_id(result)
     assert rows['orphan']['fix'] == (
-        f'failed: Others have changed left meanwhile: consumer {uuid}: it has changed since it was '
-        'judged. Run the command again to see it'
+        f'failed: Others have changed left in the meantime: consumer {uuid}: it has changed since '
+        'it was checked. Run the command again'
     )
     assert allocation.show(small.client, uuid).value.allocations
     assert {rows[id]['fix'] for id in SAFE - {'orphan'}} == {'done'}

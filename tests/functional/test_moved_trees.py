@@ -186,12 +186,12 @@ HOSTILE = {
     'provider twice': (
         'moves:\n',
         f'- {{name: {CHILD}}}\nmoves:\n',
-        f'after.yaml:11: children[1]: {CHILD} is there twice',
+        f'after.yaml:11: children[1]: {CHILD} appears twice',
     ),
     'UUID twice': (
         'moves:\n',
         '- {name: other, uuid: 5B5D7ED9-4ee9-4b9b-9d9c-5d2d1b7d7d1b}\nmoves:\n',
-        'after.yaml:11: children[1].uuid: 5b5d7ed9-4ee9-4b9b-9d9c-5d2d1b7d7d1b is there twice',
+        'after.yaml:11: children[1].uuid: 5b5d7ed9-4ee9-4b9b-9d9c-5d2d1b7d7d1b appears twice',
     ),
     'unknown UUID': (
         'to_resource_provider: 5b5d7ed9',

@@ -272,7 +272,7 @@ def test_purge_keeps_a_consumer_that_leaves_the_other_host_meanwhile(client, pla
 
     with disturbed(client, 'POST', '/allocations', shrink):
         result = placement(f'{PURGE} {lists(tmp_path)} --yes')
-    assert (result.status, 'it has changed since it was judged' in result.stderr) == (3, True)
+    assert (result.status, 'it has changed since it was checked' in result.stderr) == (3, True)
     assert allocation.show(client, UNTYPED.uuid).value.allocations
 
 

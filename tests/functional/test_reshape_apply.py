@@ -53,7 +53,7 @@ def test_apply_leaves_a_tree_alone_that_others_have_undone_in_part(client, path,
     assert outcome.exit_status is ExitStatus.DIFFERS
     [tree] = outcome.trees
     assert tree.state is State.LEFT_ALONE
-    assert tree.reason.startswith(f'it was applied, and was changed since: {expected}')
+    assert tree.reason.startswith(f'it was applied and has changed since: {expected}')
     assert clouds.content(clouds.captured(client)) == clouds.content(live)
     [status] = engines.status(client, plan, journal_path=path)
     assert status.status is Status.DIFFERS

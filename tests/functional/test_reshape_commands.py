@@ -207,8 +207,8 @@ def test_a_nova_compute_that_is_up_is_asked_about(placement, cloud, client, monk
     up = [{'host': 'compute1.lab.test', 'state': 'up'}, {'host': 'compute2', 'state': 'up'}]
     monkeypatch.setattr(service, 'compute_services', lambda client: up)
     warning = (
-        'nova-compute is up on compute1 (as compute1.lab.test): it writes its inventory again and '
-        'again, and puts back what a reshape has moved. Stop it '
+        'nova-compute is up on compute1 (as compute1.lab.test): it reports its inventory every '
+        'minute and undoes the reshape. Stop it '
     )
     planned = placement(live)
     assert (planned.status, f'{warning}before the plan is applied\n' in planned.stderr) == (0, True)

@@ -293,7 +293,7 @@ def test_a_prepared_child_stays_when_others_have_changed_it(client, path):
     with disturbed(client, 'POST', '/reshaper', disturb, number=2):
         (result,) = engines.apply(client, plan, path).trees
     assert result.state is State.DONE_IN_PART
-    assert 'what was prepared is still there' in result.reason
+    assert 'its preparation was not undone' in result.reason
     assert f'{child.name} created' in result.reason
     assert child.uuid in clouds.captured(client).providers
 

@@ -49,7 +49,7 @@ def test_a_plan_of_another_url_is_refused_where_trees_differ(client, tmp_path):
     resize(9, uuid_of('compute1'))(client)
     with pytest.raises(OtherService, match='compute1: the inventories of compute1'):
         engines.apply(client, plan, str(path))
-    with pytest.raises(OtherService, match='compute1: it is neither as it was'):
+    with pytest.raises(OtherService, match='compute1: it is neither as before'):
         engines.rollback(client, plan, str(path))
     assert not path.exists()
     outcome = engines.apply(client, plan, str(path), other_service=True)

@@ -186,9 +186,9 @@ def test_a_run_reports_what_others_have_reverted(stage, tmp_path):
     with before(stage.client, 'PUT', f'{uuid}/inventories', take_back):
         result = stage.run(f'resource provider reshape apply {path} --yes')
     assert result.status == 0, result
-    assert f'others had taken back the trait {TRAIT} of {uuid}' in result.stdout
+    assert f'others had undone the trait {TRAIT} of {uuid}' in result.stdout
     assert stage.run(f'resource provider reshape rollback {path} --yes').status == 0
     with before(stage.client, 'PUT', f'{uuid}/inventories', take_back):
         result = stage.run(f'{command} --yes')
     assert result.status == 0, result
-    assert f'host: others had taken back the trait {TRAIT} of {uuid}' in result.stderr
+    assert f'host: others had undone the trait {TRAIT} of {uuid}' in result.stderr

@@ -184,9 +184,7 @@ def test_restore_refuses_to_change_an_existing_provider(client, placement, file,
         inventory.set(client, CHILD, 'CUSTOM_A', {'total': 9}, generation)
     before = content(clouds.captured(client))
     result = placement(f'{COMMAND} {file} --missing')
-    sentence = (
-        f'A restore of this snapshot does not leave these as they are: {name}. {restore.HINT}\n'
-    )
+    sentence = f'The restore would change these: {name}. {restore.HINT}\n'
     assert (result.status, result.stderr) == (1, sentence)
     assert content(clouds.captured(client)) == before
 

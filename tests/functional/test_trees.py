@@ -126,7 +126,7 @@ def test_a_picture_of_a_plan(client, placement, tmp_path):
     refused = placement(f'{command} --tree compute0 --format dot')
     assert refused == Result(1, '', "The plan has no tree 'compute0'\n")
     refused = placement(f'{command} --format dot --snapshot cloud.json')
-    assert refused == Result(2, '', '--plan goes without --snapshot and --assume\n')
+    assert refused == Result(2, '', '--plan cannot be combined with --snapshot or --assume\n')
 
 
 def test_a_tree_that_does_not_exist_is_an_error(placement, where):

@@ -59,7 +59,7 @@ def test_save_names_all_trees_that_do_not_stand_still_and_writes_no_file(run):
     assert (result.status, result.stdout) == (1, '')
     assert result.stderr.startswith(
         'Each of the trees compute0, compute2 changed each of the 6 times that it was read: '
-        'try again when less is going on there, or save the rest with --keep-going\n'
+        'try again when less is going on there; --keep-going saves such trees too, and marks them\n'
     )
     assert not Path('cloud.json').exists()
 
@@ -78,7 +78,7 @@ def test_keep_going_saves_such_trees_as_read_last_and_marks_them(run):
     assert part.status == 0
 
 
-READ_LAST = 'As read last, because others wrote to the tree each time: '
+READ_LAST = 'Perhaps inconsistent, because others changed the tree at each reading: '
 
 
 def test_commands_that_read_go_on_and_name_unsteady_trees(run):
@@ -103,6 +103,6 @@ def test_commands_that_write_refuse_unsteady_trees_of_a_snapshot(run):
     ):
         refused = run(command, is_hot=False)
         assert (refused.status, refused.stdout) == (1, ''), command
-        assert 'cloud.json: unsteady in this file, and needed: compute0' in refused.stderr
+        assert 'cloud.json: the command needs compute0' in refused.stderr
     assert run(f'{plan} --tree compute1', is_hot=False).status == 0
     assert run('resource provider audit --fix --yes').status == 1

@@ -50,7 +50,7 @@ def find_plan_faults(plan: Plan) -> Iterator[str]:
     changed: set[str] = set()
     for tree in plan.changes:
         if not roots.isdisjoint(tree.roots):
-            yield f'{tree.root_provider_name} is there twice'
+            yield f'{tree.root_provider_name} appears twice'
         roots.update(tree.roots)
         touched = {*changed_providers(tree.before, tree.after)}
         touched.update(tree.before.consumers, tree.after.consumers)
@@ -61,7 +61,7 @@ def find_plan_faults(plan: Plan) -> Iterator[str]:
             before = tree.before.providers.get(after.uuid)
             for aggregate in sorted(after.aggregates - (before.aggregates if before else set())):
                 if not is_uuid(aggregate):
-                    yield f'aggregate {aggregate!r} of {after.name} is no UUID'
+                    yield f'aggregate {aggregate!r} of {after.name} is not a UUID'
         for uuid, holder in tree.after.consumers.items():
             for provider_uuid, resources in holder.allocations.items():
                 state = tree.after.providers.get(provider_uuid)

@@ -147,7 +147,7 @@ class UnsetAllocation(base.Lister):
             if not consumer.allocations:
                 raise errors.PlacementError(f"No allocations for consumer '{self.args.consumer}'")
             if after.allocations == consumer.allocations:
-                self.log.warning(f'Consumer {consumer.uuid} holds nothing of that')
+                self.log.warning(f'Consumer {consumer.uuid} has no such allocations')
             if not after.allocations and self.client.microversion < GUARDS_CONSUMERS:
                 api.allocation.delete(self.client, consumer.uuid)
                 return

@@ -162,7 +162,7 @@ class ResizeAllocation(ChangeCommand):
         if generation in (None, consumer.generation) or (is_sent and after == consumer):
             return after
         wrong = f'The generation is {consumer.generation}, not {generation}'
-        raise errors.PlacementError(f'{wrong}: read again what is there')
+        raise errors.PlacementError(f'{wrong}: read it again')
 
     def _find_holder(self, consumer: Consumer, name: str, amount: int) -> str:
         """Return the UUID of the one provider on which a consumer holds a class."""

@@ -43,7 +43,7 @@ class TransferAllocation(base.Lister):
             help='UUID of the consumer that gets the allocations, such as a migration',
         ),
         Option('--consumer-type', since='1.38', help='Its type, such as MIGRATION'),
-        Flag('--replace', help='Delete the allocations of the other consumer before'),
+        Flag('--replace', help='First delete the allocations of the other consumer'),
     )
 
     def execute(self) -> columns.Output:

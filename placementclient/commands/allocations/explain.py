@@ -362,7 +362,7 @@ class ExplainCandidate(DocumentCommand):
         except service.NoCompute as failure:
             if self.args.servers:
                 raise
-            self.log.warning(f'Not known which hosts the server group leaves: {failure}')
+            self.log.warning(f'It is unknown which hosts the server group allows: {failure}')
             return None
 
     def _print_request(self) -> Text:

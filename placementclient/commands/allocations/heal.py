@@ -123,8 +123,9 @@ class HealAllocation(ChangeCommand):
         for port in ports:
             if {group.id for group in port.allocated_groups} - port.providers.keys():
                 self.log.warning(
-                    f'port {port.uuid}: Neutron has not noted who serves it. Where it is healed, '
-                    'note that with openstack port set --binding-profile, or migrate the server'
+                    f'port {port.uuid}: Neutron does not record which provider serves it. After '
+                    'the heal, record that with openstack port set --binding-profile, or migrate '
+                    'the server'
                 )
         return ports
 

@@ -83,9 +83,10 @@ def refuse_unsteady(
     marked = snapshot.unsteady if roots is None else snapshot.unsteady.intersection(roots)
     if marked:
         names = listed(sorted(snapshot.providers[uuid].name for uuid in marked), 3)
-        reason = f'unsteady in this file, and needed: {names}. Save another one, when less is going'
         raise errors.BadFile(
-            str(path), f'{reason} on there, with "resource provider snapshot save"'
+            str(path),
+            f'the command needs {names}, which others changed while the snapshot was saved. Save '
+            'it again, when less is going on there, with "resource provider snapshot save"',
         )
 
 

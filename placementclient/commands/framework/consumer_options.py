@@ -51,5 +51,5 @@ def _read_file(option: Option, path: str) -> Iterator[str]:
         fields = record if isinstance(record, dict) else {'id': record}
         uuid = next(filter(is_uuid, (str(fields.get(key)) for key in _KEYS)), None)
         if uuid is None:
-            raise errors.BadFile(path, f'{option.flags[0]} needs UUIDs: number {number} is none')
+            raise errors.BadFile(path, f'{option.flags[0]} needs UUIDs: entry {number} is not one')
         yield normalized(uuid)

@@ -46,7 +46,7 @@ def check_bulk_options(command: ChangeCommand, only_many: Sequence[Option] = ONL
     """
     is_many = is_bulk_edit(command)
     if is_many and command.args.generation is not None:
-        raise errors.UsageError("--generation is one provider's, not of selectors")
+        raise errors.UsageError('--generation is for one provider, not for selectors')
     for choice in () if is_many else only_many:
         if choice.is_set(command.args):
             raise errors.UsageError(f'{choice.flags[0]} needs a selector: --match NAME for one')

@@ -169,7 +169,7 @@ def note_cells_down(command: PlacementCommand) -> list[Finding]:
     try:
         hosts = hosts_of_cells_down(compute_hosts.read_compute_services(command.client))
     except service.NoCompute as failure:
-        command.log.warning(f'Not known if all cells of Nova answer: {failure}')
+        command.log.warning(f'It is unknown if all cells of Nova answer: {failure}')
         return [Finding('not known', 'the cells of Nova', reason=str(failure))]
     command.warn(findings.cells_down(hosts))
     return [Finding('not known', host, reason=_CELL_DOWN) for host in hosts]

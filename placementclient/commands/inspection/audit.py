@@ -124,7 +124,7 @@ class AuditProvider(ChangeCommand):
     def check_options(self) -> None:
         if self.args.assume and self._is_fixing:
             raise errors.UsageError(
-                '--assume is to look only: leave out --fix, --dry-run and --plan'
+                '--assume changes nothing: leave out --fix, --dry-run and --plan'
             )
         super().check_options()
         if self.args.explain and self.args.formatter == 'table':
@@ -266,7 +266,7 @@ class AuditProvider(ChangeCommand):
     def _check_ids(self, ids: Collection[str]) -> None:
         for id in (*self.args.ignore, *self.args.id, *filter(None, [self.args.explain])):
             if id not in ids:
-                near = suggestion(id, ids) or f', but {", ".join(ids)}'
+                near = suggestion(id, ids) or f'. Choose from {", ".join(ids)}'
                 raise errors.UsageError(f'There is no check {id!r}{near}')
 
     def _explain(self, check: Check) -> base.Output:
@@ -285,18 +285,21 @@ class AuditProvider(ChangeCommand):
         self.warn(tables.remarks(audit))
         self.warn(tables.cells_down(cloud.hosts_of_cells_down))
         if refused := sum(not lists.refused.isdisjoint(n) for n in audit.left_out.values()):
-            self.log.warning(f'Not clean: {refused} of {number} checks not made')
+            self.log.warning(f'Incomplete: {refused} of {number} checks not made')
 
     def _name_left_out(self, audit: Audit) -> None:
-        """Say how many checks were not made, and with -v which; refuse with --id."""
+        """Say how many checks not made, and with -v which; refuse with --id."""
         from placementclient.render import findings
 
         groups = findings.left_out(audit)
         if self.args.id and audit.left_out.keys() - {finding.kind for finding in audit.findings}:
             raise errors.PlacementError(f'--id needs more lists: {"; ".join(groups)}')
         if groups:
-            left_out = counted(len(audit.left_out), 'check')
-            self.log.warning(f'Left out: {left_out} that need more lists; -v names them')
+            number = len(audit.left_out)
+            need = (
+                'needs more lists; -v names it' if number == 1 else 'need more lists; -v names them'
+            )
+            self.log.warning(f'Left out: {counted(number, "check")} that {need}')
         for group in groups:
             self.log.info(f'  {group}')
 

@@ -72,12 +72,12 @@ class PlanDrain(base.Lister):
     statuses = (
         (
             ExitStatus.INFEASIBLE,
-            'impossible, which is proved: not every server can have a place, or no number of moves '
-            'makes room',
+            'impossible (proved): not every server can have a place, or no number of moves makes '
+            'room',
         ),
         (
             ExitStatus.UNDECIDED,
-            'not known, because some requirements of the servers are not, or some consumers cannot '
+            'unknown: some requirements of the servers are unknown, or some consumers cannot '
             'move; stderr names them',
         ),
     )
@@ -218,7 +218,7 @@ class PlanDrain(base.Lister):
         if self.args.batch and not self.args.rolling:
             raise errors.UsageError('--batch is for --rolling')
         if not 0 <= self.args.keep_free < 100:
-            raise errors.UsageError('--keep-free is a part of 100, from 0 on')
+            raise errors.UsageError('--keep-free is a percentage, from 0 to less than 100')
         is_selected = self.args.host or selection_options.has_selection(self.args)
         self._check_flavor()
         if not (self.args.lose or self.args.for_flavor or is_selected):

@@ -117,4 +117,6 @@ def _check_plan(plan: Plan, snapshot: Snapshot) -> None:
         if uuid not in snapshot.providers and uuid not in {change.uuid for change in tree.created()}
     ]
     if missing:
-        raise errors.BadArgument(f'There is no {listed(missing, 8)}, which the plan is about')
+        raise errors.BadArgument(
+            f'The plan changes providers that do not exist: {listed(missing, 8)}'
+        )

@@ -105,7 +105,7 @@ class Batch(base.PlacementCommand):
                 if status == ExitStatus.INTERRUPTED:
                     break
                 if not self.args.keep_going:
-                    self.next_steps = [f'Stopped at {line}: --keep-going goes on']
+                    self.next_steps = [f'Stopped at {line}: with --keep-going the batch goes on']
                     break
         lines_failed = f', {len(failed)} failed: {listed(failed, 5)}' if failed else ''
         self.ending = f'{done} done{lines_failed}'

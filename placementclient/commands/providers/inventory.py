@@ -228,7 +228,7 @@ class ReplaceInventories(ChangeCommand):
         if not is_many and provider is None:
             raise errors.UsageError('the following arguments are required: <provider>')
         if is_many and (provider is not None or is_aggregate):
-            raise errors.UsageError('Selectors stand instead of the provider and of --aggregate')
+            raise errors.UsageError('Give either a provider, or --aggregate, or selectors')
         provider_edits.check_bulk_options(self, [change_command.PLAN])
         fields = _parse_fields(self.args.resource)
         if is_many:
@@ -251,7 +251,9 @@ class ReplaceInventories(ChangeCommand):
                     )
                 raise
         if self.args.generation is not None:
-            raise errors.UsageError("--generation is one provider's, and --aggregate has several")
+            raise errors.UsageError(
+                '--generation is for one provider, and --aggregate selects several'
+            )
         return self._set_members(fields)
 
     def _set_members(self, fields: Mapping[str, Fields]) -> columns.Output:

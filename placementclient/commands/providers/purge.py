@@ -40,7 +40,7 @@ class PurgeProvider(ChangeCommand):
         option.PROVIDER,
         Flag('--force', help='Purge although consumers lose what they may need'),
         service_lists.SERVERS,
-        service_lists.migrations_option('as their holds are freed only when they are over'),
+        service_lists.migrations_option('as their allocations are freed only when they are over'),
         Option('--hypervisors <file>|nova', help='All hypervisors, which have the UUIDs of hosts'),
         Option('--flavors <file>', help='All flavors, for servers of compute API 2.46 or below'),
         Option('--nodes <file>|ironic', help='All bare metal nodes, which name their servers'),

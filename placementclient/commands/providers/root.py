@@ -101,7 +101,7 @@ class CheckApi(base.Lister):
             self.exit_status = errors.ExitStatus.DIFFERS
             self.ending = 'the service is too old for the release'
         elif unmet:
-            self.ending = f'The release needs none of what is missing: {", ".join(unmet)}'
+            self.ending = f'Missing, but not needed for the release: {", ".join(unmet)}'
         return rows
 
 
@@ -117,6 +117,6 @@ def _find_need(release: str | None) -> tuple[str, Microversion]:
         return 'microversion', Microversion.parse(release)
     name = name_of(release) if release else [*NEEDED][-1]
     if name is None:
-        message = f'No release of Nova is called {release}, but {", ".join(NEEDED)}'
+        message = f'There is no release {release} of Nova. Choose from {", ".join(NEEDED)}'
         raise errors.UsageError(f'{message}{suggestion(str(release).lower(), [*NEEDED, *NUMBERS])}')
     return f'Nova {name}', NEEDED[name]

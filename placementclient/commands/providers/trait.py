@@ -56,7 +56,7 @@ class ListTrait(base.Lister):
             if not self.args.long:
                 return columns.NAME.rows(traits)
         elif name or associated is not None:
-            raise errors.UsageError('--snapshot goes with no other selection of traits')
+            raise errors.UsageError('--snapshot cannot be combined with other selections of traits')
         from placementclient.commands.framework import cloud_options
         from placementclient.insight import summary
 

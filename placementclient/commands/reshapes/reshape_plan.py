@@ -41,8 +41,8 @@ T = TypeVar('T')
 
 def describe_computes(hosts: Sequence[str]) -> str:
     return (
-        f'nova-compute is up on {listed(hosts, 5)}: it writes its inventory again and again, and '
-        'puts back what a reshape has moved. Stop it'
+        f'nova-compute is up on {listed(hosts, 5)}: it reports its inventory every minute and '
+        'undoes the reshape. Stop it'
     )
 
 

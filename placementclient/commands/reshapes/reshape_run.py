@@ -39,11 +39,11 @@ _COLUMNS = ('tree', 'state', 'reason')
 _STATUSES = (
     (
         errors.ExitStatus.DIFFERS,
-        'every tree that was tried was left alone: nothing is changed; or it is not as planned',
+        'no tree was changed, as all that were tried were left alone; or a tree is not as planned',
     ),
     (
         errors.ExitStatus.PARTIAL,
-        'some trees are done and some not, or one in part, or the run was stopped',
+        'some trees are done and some are not, or one is done in part, or the run was stopped',
     ),
 )
 
@@ -99,7 +99,7 @@ class ApplyReshape(base.Lister):
         if not self.app.stdin.isatty():
             raise errors.UsageError(f'{describe_computes(hosts)} there, or give --compute-is-up')
         # --yes is an answer to another question.
-        self.confirm(f'{describe_computes(hosts)} there. Apply all the same?')
+        self.confirm(f'{describe_computes(hosts)} there. Apply anyway?')
 
 
 class RollbackReshape(base.Lister):

@@ -69,7 +69,9 @@ class SaveSnapshot(base.ShowOne):
                 self, self.args.workers, is_steady=not self.args.keep_going
             )
         except UnstableRead as unstable:
-            raise errors.PlacementError(f'{unstable}, or save the rest with --keep-going') from None
+            raise errors.PlacementError(
+                f'{unstable}; --keep-going saves such trees too, and marks them'
+            ) from None
         disk.write_snapshot(path, snapshot)
         self.ending = f'wrote {path}'
         if snapshot.unsteady:

@@ -43,7 +43,7 @@ class ShowTree(DocumentCommand):
 
         trees = list(_read_shown(self))
         if not trees:
-            raise errors.NoSuchProvider(f'{self.args.provider} has gone meanwhile')
+            raise errors.NoSuchProvider(f'{self.args.provider} was deleted in the meantime')
         if len(trees) > 1:
             raise errors.UsageError(
                 f'{self.args.provider} matches {len(trees)} trees: '
@@ -111,7 +111,9 @@ class GraphTree(base.PlacementCommand):
         ending = os.path.splitext(self.args.output)[1].lower()
         kind = self.args.format or _KINDS.get(ending)
         if kind is None:
-            raise errors.UsageError(f'{self.args.output}: no .dot, .gv or .svg: give its --format')
+            raise errors.UsageError(
+                f'{self.args.output}: does not end in .dot, .gv or .svg: give --format'
+            )
         shown = {'traits': self.args.traits, 'allocations': self.args.allocations}
         if self.args.plan:
             picture = graphs.of_plan(self._read_planned(), **shown)
@@ -125,7 +127,7 @@ class GraphTree(base.PlacementCommand):
         from placementclient.runs import storage
 
         if self.args.snapshot or self.args.assume:
-            raise errors.UsageError('--plan goes without --snapshot and --assume')
+            raise errors.UsageError('--plan cannot be combined with --snapshot or --assume')
         plan = storage.read_plan(self.args.plan)
         return plan.selected(selection_options.select_planned_trees(plan, self))
 

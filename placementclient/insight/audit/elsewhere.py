@@ -18,7 +18,7 @@ def find_amounts_held_elsewhere(cloud: Cloud) -> Iterator[Finding]:
             continue
         causes = {uuid: _guess_cause(cloud, uuid, own) for uuid in audited.verdict.held}
         likely = '; '.join(dict.fromkeys(filter(None, causes.values())))
-        reason = likely or 'the server uses it: its host lacks it'
+        reason = likely or 'the server uses it, and holds less of it on its host'
         holds = cloud.name_amounts(audited.verdict.held)
         yield make_unsafe_finding(
             audited, reason, host=cloud.provider_name(own), holds=holds, likely=likely

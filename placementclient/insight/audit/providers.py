@@ -31,8 +31,8 @@ _TWINS = (
 )
 _JOIN = 'only you know which hosts are to use it: resource provider aggregate add'
 _RENAMED = (
-    'whoever reports the child makes another one where it does not find the name that it gives. If '
-    'the host has been renamed'
+    'the service that reports the child creates a second one if it does not find its name. If the '
+    'host was renamed'
 )
 _UNKNOWN = (
     'it may be of another service: the names of children of Nova begin with that of the host. If '

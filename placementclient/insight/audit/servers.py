@@ -13,7 +13,7 @@ from placementclient.model.repairs import HealServer, Remedy
 from placementclient.model.servers import Server
 
 _NO_FLAVORS = 'what it should hold: the list of servers has no flavors'
-_HIDDEN = 'its host has usage that no consumer answers for'
+_HIDDEN = 'its host has usage without a consumer'
 _SET = (
     'resource provider allocation set {} --project-id {} --user-id {} --allocation '
     'rp={},CLASS=AMOUNT'

@@ -80,10 +80,10 @@ def _check_identities(checked: CheckedChange) -> Iterator[str]:
     if not tree.is_atomic:
         yield 'it is to change step by step'
     if len(checked.by_name) < len(tree.providers):
-        yield 'a name is there twice'
+        yield 'a name appears twice'
     for root_uuid, name in tree.roots.items():
         if not is_uuid(root_uuid):
-            yield f'{root_uuid} is no UUID'
+            yield f'{root_uuid} is not a UUID'
             return
         root = checked.by_uuid.get(root_uuid)
         if root is not None and root.name != name:

@@ -172,7 +172,7 @@ def add_servers(
     _set(cloud, states, {**cloud.snapshot.consumers, **servers})
     cloud.placed |= servers.keys()
     if missing := count - len(servers):
-        _note(cloud, at, [f'No room for {missing} of {counted(count, "server")} of {kind}'])
+        _note(cloud, at, [f'{missing} of {counted(count, "server")} of {kind} do not fit'])
         if nova.second is not None:
             _note(cloud, at, [f'Not counted: hosts without PCPU. {FALLBACK}'])
 

@@ -24,7 +24,7 @@ def replacing(live):
 def test_a_reshape_that_is_not_allowed_stops_it_before_the_first_write(client, service):
     made = replacing(BEFORE)
     service.answer(fault(403, 'Policy does not allow placement:reshaper:reshape to be performed.'))
-    with pytest.raises(errors.Forbidden, match="the role 'service' is needed"):
+    with pytest.raises(errors.Forbidden, match="you need the role 'service'"):
         apply_at_once(client, made)
     assert [sent.line for sent in service.requests] == ['POST /reshaper']
 

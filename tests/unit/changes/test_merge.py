@@ -153,7 +153,7 @@ def test_a_consumer_that_holds_something_else_is_an_obstacle():
     live = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 4})
     (message,) = obstacles(merge(before, after, live))
     values = f"{{'{HOST}': {{'VCPU': 4}}}}, neither {{'{HOST}': {{'VCPU': 2}}}} nor nothing"
-    assert message == f'consumer {SERVER}: allocations is {values}'
+    assert message == f'consumer {SERVER}: allocations are {values}'
 
 
 def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once():
@@ -172,7 +172,7 @@ def test_a_consumer_on_a_provider_that_left_the_tree_is_refused_once():
         merged = merge(before, after, Snapshot([old], [consumer]))
     assert obstacles(merged) == [
         'child does not exist any more',
-        f'consumer {SERVER}: its provider is not made',
+        f'consumer {SERVER}: its provider is not created',
         f'host has allocations: consumer {SERVER}',
         f'host exists, with the UUID {HOST}',
     ]

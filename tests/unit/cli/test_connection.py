@@ -178,8 +178,8 @@ def test_without_clouds_the_searched_folders_are_named(monkeypatch, capsys):
     monkeypatch.setattr(loader, 'CONFIG_FILES', ['/etc/openstack/clouds.yaml'])
     assert shell.main(['--os-cloud', 'nowhere', *LIST]) == 1
     assert capsys.readouterr().err == (
-        'Cloud nowhere was not found. No clouds.yaml is in /etc/openstack; OS_CLIENT_CONFIG_FILE '
-        'names another file\n'
+        'Cloud nowhere was not found. There is no clouds.yaml in /etc/openstack; '
+        'OS_CLIENT_CONFIG_FILE can name another file\n'
     )
 
 

@@ -15,8 +15,10 @@ from tests.unit.dialogue import URL, Reply, fault, get
 
 LIST = 'resource class list'
 CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
-FOREIGN = 'the answer is not one of the Placement service'
-INVALID = 'GET /resource_classes was answered with HTTP {}: what answers is not a Placement service'
+FOREIGN = 'the answer is not from Placement'
+INVALID = (
+    'GET /resource_classes was answered with HTTP {}: the service that answers is not Placement'
+)
 
 #: What a proxy, a wrong URL or a broken service may answer, and the line that is printed.
 HOSTILE = {

@@ -31,8 +31,8 @@ def test_an_answer_is_body_and_headers(client, service):
         (b'\xff\xfe\xfa', 'no JSON'),
         ('[' * 100_000, 'expected object, got array'),
         ('{"a":' * 100_000, 'nested too deeply'),
-        ('{"traits": [], "traits": []}', "the key 'traits' is there twice"),
-        ('{"traits": [], "x": [{"a": 1, "b": 2, "a": 1}]}', "the key 'a' is there twice"),
+        ('{"traits": [], "traits": []}', "the key 'traits' appears twice"),
+        ('{"traits": [], "x": [{"a": 1, "b": 2, "a": 1}]}', "the key 'a' appears twice"),
     ],
     ids=range(7),
 )
@@ -41,7 +41,8 @@ def test_a_success_without_its_json_is_no_answer(client, service, body, fault):
     with pytest.raises(errors.InvalidAnswer) as refusal:
         trait.list(client)
     assert str(refusal.value) == (
-        f'GET /traits was answered with HTTP 200: {fault}: what answers is not a Placement service'
+        f'GET /traits was answered with HTTP 200: {fault}: '
+        'the service that answers is not Placement'
     )
 
 

@@ -50,7 +50,7 @@ def client_of(scope):
 
 
 WRONG_SCOPE = (
-    ': Placement takes tokens of a project alone, so give --os-project-name, and neither '
+    ': Placement takes only tokens of a project. Give --os-project-name, and neither '
     '--os-system-scope nor --os-domain-name'
 )
 
@@ -74,8 +74,8 @@ def test_a_refusal_of_the_policy_says_who_asks(service, scope, words):
 
 
 EXPECTED = (
-    f'No token of {KEYSTONE}: expected the URL of Keystone, such as https://host:5000/v3, and from '
-    'there a token with expires_at and a catalog of URLs'
+    f'No token from {KEYSTONE}: expected the URL of Keystone, such as https://host:5000/v3, which '
+    'answers with a token, its expires_at and a catalog of URLs'
 )
 
 
@@ -125,8 +125,8 @@ def test_a_url_of_the_catalog_that_ends_in_a_version_is_named(service):
     with pytest.raises(errors.NotFound) as refusal:
         trait.list(client_of('project'))
     assert refusal.value.sentence == (
-        'The resource could not be found. The URL of the service ends in a version, which '
-        f'Placement has not: {URL}/v1.0. Correct it, in the catalog or in your settings'
+        'The resource could not be found. The URL of the service ends in a version, which URLs of '
+        f'Placement do not: {URL}/v1.0. Correct it in the catalog or in your settings'
     )
 
 

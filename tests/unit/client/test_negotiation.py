@@ -161,7 +161,7 @@ GARBAGE = {
 @pytest.mark.parametrize('garbage', GARBAGE.values(), ids=GARBAGE)
 def test_a_version_document_that_is_garbage_ends_the_negotiation(client, service, garbage):
     service.answer(fault(406, 'No'), garbage)
-    with pytest.raises(errors.InvalidAnswer, match=r'not a Placement service$'):
+    with pytest.raises(errors.InvalidAnswer, match=r'the service that answers is not Placement$'):
         client.send(endpoints.LIST_TRAITS, answer=dict)
     assert lines(service) == ['1.39 GET /traits', 'None GET /']
 

@@ -121,9 +121,7 @@ def test_facts_of_many_lines_are_told_in_one():
 
 def test_the_request_id_of_the_header_stands_in_for_that_of_the_body():
     error = answer(502, None, 'Bad Gateway', **{'x-openstack-request-id': 'req-2'})
-    assert str(error) == (
-        'Bad Gateway: the answer is not one of the Placement service (HTTP 502) [req-2]'
-    )
+    assert str(error) == ('Bad Gateway: the answer is not from Placement (HTTP 502) [req-2]')
 
 
 @pytest.mark.parametrize(
@@ -137,7 +135,7 @@ def test_the_request_id_of_the_header_stands_in_for_that_of_the_body():
 )
 def test_an_error_without_a_text_has_the_reason_of_the_status(body):
     assert str(answer(409, body, 'Conflict')) == (
-        'Conflict: the answer is not one of the Placement service (HTTP 409)'
+        'Conflict: the answer is not from Placement (HTTP 409)'
     )
 
 

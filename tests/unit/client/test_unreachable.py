@@ -29,7 +29,7 @@ def listening():
         yield server
 
 
-UNKNOWN = '; whether it was done is not known'
+UNKNOWN = '; it is unknown whether it was done'
 
 
 def port(server):
@@ -139,14 +139,14 @@ def test_an_earlier_connection_that_was_refused_is_no_cause_of_a_lost_answer(ser
         Client(Session(Token(f'http://127.0.0.1:{refused_port()}', 'x')), max_retries=0).supported()
     except errors.NoConnection:
         url = serve(sends(b'')).url
-        assert message(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
+        assert message(url, endpoint=endpoints.CREATE_CLASS).endswith(UNKNOWN)
 
 
 @pytest.mark.parametrize('location', ['http://127.0.0.1:1/', 'ftp://cloud.test/'])
 def test_a_redirected_write_may_be_done(serve, location):
     answer = f'HTTP/1.1 307 X\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n'
     url = serve(sends(answer.encode())).url
-    assert message(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
+    assert message(url, endpoint=endpoints.CREATE_CLASS).endswith(UNKNOWN)
 
 
 def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch):
@@ -172,7 +172,7 @@ def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch):
 
 def test_a_write_that_was_lost_once_stays_unknown(serve):
     client = Client(Session(Token(serve(sends(b'')).url, 'a-token')), HIGHEST, max_retries=1)
-    with pytest.raises(errors.NoAnswer, match='whether it was done is not known'):
+    with pytest.raises(errors.NoAnswer, match='it is unknown whether it was done'):
         trait.create(client, 'CUSTOM_X')
 
 

@@ -18,7 +18,7 @@ def test_a_part_of_a_uuid_is_answered_with_the_uuids_that_begin_so(
         get(f'/resource_providers?name={beginning}', {'resource_providers': []}),
         get('/resource_providers', PROVIDERS),
     )
-    sentence = f'UUIDs that begin so: {RP} (compute1)'
+    sentence = f'UUIDs that begin with it: {RP} (compute1)'
     assert sentence in placement(f'resource provider show {beginning}').stderr
 
 

@@ -162,7 +162,7 @@ TEXTS = {
     ),
     'not UTF-8': (b'"host"', b'"ho\xffst"', 'a.json:2: not UTF-8 text'),
     'torn': (b'}\n}}\n', b'', 'a.json:6: damaged or not complete'),
-    'twice': (b'"total":8', b'"total":7,"total":8', "a.json: damaged snapshot: the key 'total' is"),
+    'twice': (b'"total":8', b'"total":7,"total":8', "a.json: damaged snapshot: the key 'total' ap"),
     'deep': (b'"total":8', b'"other":' + b'[' * 100_000, 'a.json: nested too deeply'),
 }
 

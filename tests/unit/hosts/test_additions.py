@@ -215,8 +215,8 @@ def test_a_provider_that_no_row_explains_is_named(tags):
     entries, misfits = made([device('0000:81:00.0')], tags, of=cloud)
     assert entries == {}
     assert misfits == [
-        'gpu1_0000:81:00.0 is in Placement, and no listed device that a device_spec matches: '
-        'nova-compute removes it when it starts, which fails while a server uses it'
+        'gpu1_0000:81:00.0 is in Placement, but no listed device matches a device_spec: '
+        'nova-compute removes it when it starts, and fails if a server uses it'
     ]
 
 

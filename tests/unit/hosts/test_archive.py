@@ -173,7 +173,7 @@ def test_a_folder_that_cannot_be_read_is_no_empty_one(tmp_path, monkeypatch):
 @pytest.mark.parametrize('name', ['hostname', './hostname', f'domains/./{SERVERS[0]}.xml'])
 def test_a_file_twice_in_an_archive_is_refused(name, tmp_path):
     path = tar(tmp_path / 'f.tar', FILES, entry(name))
-    with pytest.raises(errors.BadFile, match='is there twice: run the script of'):
+    with pytest.raises(errors.BadFile, match='appears twice: run the script of'):
         archive.read_host(path)
 
 

@@ -104,7 +104,7 @@ def test_escapes_of_mysql_batch_are_read():
         (CSV.replace('0000:81:00.1', '81'), "pci:2: '81' is no address of a PCI device"),
         (CSV.replace('type-VF', 'VF'), "pci:2: 'VF' is no dev_type"),
         (CSV.replace(SERVER, 'x'), "pci:2: 'x' is no instance_uuid"),
-        (CSV + ','.join(VALUES), 'pci:3: gpu1 0000:81:00.1: is there twice'),
+        (CSV + ','.join(VALUES), 'pci:3: gpu1 0000:81:00.1: appears twice'),
         (CSV + 'a,b\n', 'pci:3: 2 fields, the header has 8'),
         ('[', 'pci: not a JSON list of devices: no JSON'),
         ('[1]', 'pci: not a JSON list of devices: [0]: expected object'),

@@ -69,7 +69,7 @@ def test_heal_takes_the_amounts_of_the_flavor(changes, resources):
         ({'node': 'host9'}, 'there is no resource provider host9'),
         ({'node': 'host2'}, 'host2 itself has no VCPU'),
         ({'node': 'host3'}, '2 providers of host3 have VCPU'),
-        ({'node': 'host4'}, 'host4 has usage that no consumer answers for: it may be its'),
+        ({'node': 'host4'}, 'host4 has usage without a consumer, which may be of this server'),
         ({'flavor': Flavor('m', 0, 0)}, 'its flavor asks for nothing'),
     ],
 )  # fmt: skip
@@ -113,7 +113,7 @@ def owned(**allocations):
 
 
 def wired(*consumers):
-    """A host with two NICs on two networks, of which the second is there twice."""
+    """A host with two NICs on two networks, of which the second appears twice."""
     nics = {'nic1': 'CUSTOM_A', 'nic2': 'CUSTOM_B', 'nic3': 'CUSTOM_B'}
     return cloud(
         [

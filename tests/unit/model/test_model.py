@@ -73,7 +73,7 @@ def test_uuids_are_read_in_small_letters():
         'project_id': capitals,
     }
     assert normalized_body(body) == small
-    with pytest.raises(errors.BadArgument, match='there twice'):
+    with pytest.raises(errors.BadArgument, match='appears twice'):
         normalized_body({capitals: 1, capitals.lower(): 2})
 
 

@@ -274,29 +274,29 @@ def test_a_record_that_is_wrong_is_told_with_its_place(parse, record, reason):
     ('parse', 'one', 'changes', 'reason'),
     [
         (records.servers, {'ID': 'A', 'Host': 'h'}, {'ID': 'a'},
-         'servers[1]: a is there twice, first as'),
-        (records.servers, DETAIL, {}, 'servers[1]: s1 is there twice'),
+         'servers[1]: a appears twice, first as'),
+        (records.servers, DETAIL, {}, 'servers[1]: s1 appears twice'),
         (server_details, DETAIL, {'id': 's1'},
-         'servers[1]: s1 is there twice, first as servers[0]'),
+         'servers[1]: s1 appears twice, first as servers[0]'),
         (records.migrations, {'uuid': 'M', 'Server UUID': 's', 'Status': 'done'},
-         {'uuid': 'm', 'Status': 'error'}, 'migrations[1]: m is there twice'),
+         {'uuid': 'm', 'Status': 'error'}, 'migrations[1]: m appears twice'),
         # Either of the two, alone, says that the host of the other has to go.
         (records.aggregates, AGGREGATE, {'uuid': 'a', 'hosts': ['h2']},
-         'aggregates[1]: a is there twice'),
-        (records.flavors, SPECIFIED, {}, 'flavors[1]: a is there twice'),
-        (records.flavors, SPECIFIED | SHORT, {'name': 'b'}, 'flavors[1]: a is there twice'),
-        (records.flavors_by_id, SPECIFIED | SHORT, {'name': 'b'}, 'flavors[1]: a is there twice'),
-        (records.projects, SHORT | {'name': 'x'}, {'name': 'y'}, 'projects[1]: a is there twice'),
-        (records.quotas, SHORT | {'cores': 1}, {'cores': 2}, 'quotas[1]: a is there twice'),
-        (host_records.compute_services, SHORT | {'host': 'h'}, {}, 'services[1]: a is there twice'),
+         'aggregates[1]: a appears twice'),
+        (records.flavors, SPECIFIED, {}, 'flavors[1]: a appears twice'),
+        (records.flavors, SPECIFIED | SHORT, {'name': 'b'}, 'flavors[1]: a appears twice'),
+        (records.flavors_by_id, SPECIFIED | SHORT, {'name': 'b'}, 'flavors[1]: a appears twice'),
+        (records.projects, SHORT | {'name': 'x'}, {'name': 'y'}, 'projects[1]: a appears twice'),
+        (records.quotas, SHORT | {'cores': 1}, {'cores': 2}, 'quotas[1]: a appears twice'),
+        (host_records.compute_services, SHORT | {'host': 'h'}, {}, 'services[1]: a appears twice'),
         (host_records.hypervisors, SHORT | {'hypervisor_hostname': 'h'}, {},
-         'hypervisors[1]: a is there twice'),
+         'hypervisors[1]: a appears twice'),
         (host_records.nodes,
          {'uuid': 'a', 'power_state': None, 'resource_class': None, 'maintenance': False}, {},
-         'nodes[1]: a is there twice'),
-        (host_records.ports, SHORT | {'resource_request': None}, {}, 'ports[1]: a is there twice'),
+         'nodes[1]: a appears twice'),
+        (host_records.ports, SHORT | {'resource_request': None}, {}, 'ports[1]: a appears twice'),
         (host_records.registered_limits, SHORT | {'resource_name': 'x'}, {},
-         'registered_limits[1]: a is there twice'),
+         'registered_limits[1]: a appears twice'),
     ],
 )  # fmt: skip
 def test_a_record_that_is_there_twice_is_an_error(parse, one, changes, reason):
@@ -361,7 +361,7 @@ def test_extra_specs_that_nova_hides_are_no_missing_option():
     ],
 )  # fmt: skip
 def test_one_page_of_a_list_is_refused_with_its_marker(parse, page, marker):
-    with pytest.raises(errors.BadFile, match=r'^x\.json: one page of the list of') as caught:
+    with pytest.raises(errors.BadFile, match=r'^x\.json: only one page of the list of') as caught:
         parse(page, 'x.json')
     assert marker in str(caught.value)
 

@@ -39,7 +39,7 @@ BAD_SPECS = {
         'moved_resources, as, moved_traits, consumers, name; spec:1: [0]: from_resource_provider '
         'and to_resource_provider and moved_resources are missing'
     ),
-    f'moves: [{MOVE}]\nmoves: []': 'spec:2: moves is there twice',
+    f'moves: [{MOVE}]\nmoves: []': 'spec:2: moves appears twice',
     f'moves: [{MOVE}]\ntogether: [[VCPU]]': (
         'spec:2: together[0]: has to name two classes or more'
     ),
@@ -49,7 +49,7 @@ BAD_SPECS = {
     f'moves: [{MOVE}]\nproviders:\n- name: b\n  inventories: {{A: {{allocation_ratio: {HUGE}}}}}': (
         'spec:4: providers[0].inventories.A.allocation_ratio: has to be from 0.0 to 3.40282e+38'
     ),
-    f'moves: [{MOVE}]\nproviders:\n- name: b\n- name: b': 'spec:4: providers[1]: b is there twice',
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n- name: b': 'spec:4: providers[1]: b appears twice',
     f'moves: [{MOVE}]\nproviders:\n- uuid: {A}': (
         'spec:3: providers[0]: a new provider needs a name; one that exists has its UUID under name'
     ),
@@ -57,7 +57,7 @@ BAD_SPECS = {
         "spec:4: providers[0].uuid: '8-9' has to be a UUID"
     ),
     f'moves: [{MOVE}]\nproviders:\n- name: b\n  uuid: {A}\n- name: c\n  uuid: {A}': (
-        f'spec:6: providers[1].uuid: {A} is there twice'
+        f'spec:6: providers[1].uuid: {A} appears twice'
     ),
     f'moves: [{MOVE}]\nproviders:\n- name: "{{root}}_b"\n  uuid: {A}': (
         'spec:4: providers[0].uuid: is for one provider, but the name has a placeholder'
@@ -74,7 +74,7 @@ BAD_SPECS = {
         'spec:1: [0].moved_resources.VGPU: has to be from 1 to 2147483647'
     ),
     '- {from_resource_provider: a, to_resource_provider: b, moved_resources: [A: 1, A: 2]}': (
-        'spec:1: [0].moved_resources[1].A: A is there twice'
+        'spec:1: [0].moved_resources[1].A: A appears twice'
     ),
     '- {from_resource_provider: a, to_resource_provider: b,\n moved_resources: '
     '[A: 1,\n B: 0, c: 1]}': (
@@ -89,7 +89,7 @@ BAD_SPECS = {
     ),
     '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {A: 1, B: 1},'
     f' consumers: {{{A}: 1}}}}': (
-        f'spec:1: [0].consumers.{A}: has to say how much of which class: A, B'
+        f'spec:1: [0].consumers.{A}: has to state the amount of each class: A, B'
     ),
 }
 

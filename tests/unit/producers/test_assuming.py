@@ -175,14 +175,14 @@ def test_as_many_servers_get_a_place_as_fit():
     request = CandidateRequest(Filter({'VCPU': 2, 'MEMORY_MB': 512}))
     assert len(result.placed) == fits.count_by_tree(Topology(small()), request)[-1].count == 4
     assert fits.count_by_tree(Topology(result.snapshot), request)[-1].count == 0
-    assert result.notes == ['assume.yaml:1: No room for 36 of 40 servers of m1']
+    assert result.notes == ['assume.yaml:1: 36 of 40 servers of m1 do not fit']
 
 
 def test_servers_with_dedicated_cpus_take_no_place_without_pcpu():
     result = under('- servers: {flavor: pin, count: 2}')
     assert result.placed == set()
     assert result.notes == [
-        'assume.yaml:1: No room for 2 of 2 servers of pin',
+        'assume.yaml:1: 2 of 2 servers of pin do not fit',
         'assume.yaml:1: Not counted: hosts without PCPU. A server with dedicated CPUs starts there '
         'only if nova-compute has vcpu_pin_set, or neither cpu_dedicated_set nor cpu_shared_set, '
         'which Placement does not show',

@@ -35,7 +35,7 @@ def test_edits_change_the_given_fields_of_inventories(edit, inventories):
 def test_edits_pass_over_providers_without_the_class():
     edit = InventoryEdit({'VCPU': {'reserved': 2}}, amend=True)
     assert edit.edit_state(DISK) == DISK
-    assert list(edit.remarks([HOST, DISK])) == ['Passed over, without VCPU: disk']
+    assert list(edit.remarks([HOST, DISK])) == ['Skipped, without VCPU: disk']
 
 
 def test_a_provider_that_cannot_have_a_value_is_refused():

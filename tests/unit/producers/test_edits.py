@@ -89,8 +89,8 @@ def test_edits_below_what_is_in_use_are_remarked(client, service):
     assert [tree.root_provider_name for tree in edits.plan().changes] == ['host1', 'host2']
     assert [sent.line for sent in service.requests] == [exchange.line for exchange in answers]
     assert edits.remarks == [
-        '5 VCPU of host1 is in use, and there would be 4. Nothing goes there until enough of it '
-        'has left'
+        '5 VCPU of host1 is in use, and there would be 4. Placement grants nothing more there '
+        'until enough is freed'
     ]
 
 
@@ -125,8 +125,8 @@ def test_a_value_that_others_change_meanwhile_is_left_alone(client, service):
     assert states(outcome) == {
         'host1': (
             'left alone',
-            'Others have changed host1 meanwhile: host1: VCPU:total is 12, neither 8 nor 16. Run '
-            'the command again to see it',
+            'Others have changed host1 in the meantime: host1: VCPU:total is 12, neither 8 nor '
+            '16. Run the command again',
         ),
         'host2': ('applied', ''),
     }

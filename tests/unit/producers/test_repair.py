@@ -14,7 +14,7 @@ LEAK = consumer('c', a={'VCPU': 1}, b={'VCPU': 2})
 CLOUD = cloud(
     [provider('a', VCPU=Inventory(8, reserved=9), traits=['T']), provider('b', VCPU=8)], [LEAK]
 )
-CHANGED = 'changed since: consumer c is not as it was judged'
+CHANGED = 'changed since: consumer c is not as it was checked'
 TRAIT, RESERVED = AddTrait('b', 'b', 'T'), LowerReserved('a', 'a', 'VCPU', 8)
 
 

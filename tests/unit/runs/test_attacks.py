@@ -130,7 +130,7 @@ MUTATIONS: dict[str, Mutation] = {
     'a UUID is another': lambda tree: named(tree, GPU1).update(uuid=uuid_of('other')),
     'a child has no parent': lambda tree: named(tree, GPU1).update(parent_provider_uuid=None),
     'a child is in another tree': lambda tree: named(tree, GPU1).update(root_provider_uuid=OTHER),
-    'a name is there twice': lambda tree: named(tree, GPU1).update(name=GPU0),
+    'a name appears twice': lambda tree: named(tree, GPU1).update(name=GPU0),
     'a root is renamed': lambda tree: root(tree).update(name='gpu9'),
     'a root has another name': lambda tree: tree.update(root_provider_name='compute1'),
     'a root is another': lambda tree: tree.update(root_provider_uuid=OTHER),
@@ -180,7 +180,7 @@ def test_an_aggregate_that_is_no_uuid_is_refused_when_the_plan_is_read(plan, tmp
         named(document['trees'][0], GPU1).update(aggregates=['rack'])
 
     with pytest.raises(
-        errors.BadFile, match=f"damaged plan: aggregate 'rack' of {GPU1} is no UUID"
+        errors.BadFile, match=f"damaged plan: aggregate 'rack' of {GPU1} is not a UUID"
     ):
         edited(plan, tmp_path / 'plan.json', join_rack)
 

@@ -76,7 +76,7 @@ def test_a_line_without_its_checksum_is_noticed():
 def test_a_key_that_is_there_twice_is_told_with_its_line():
     line = b'{"at":"x","tree":"a","end":"applied","end":"failed"'
     sealed = b'%b,"crc32":"%08x"}\n' % (line, zlib.crc32(line))
-    with pytest.raises(errors.BadFile, match=r"^a:2: damaged journal: the key 'end' is there twi"):
+    with pytest.raises(errors.BadFile, match=r"^a:2: damaged journal: the key 'end' appears twi"):
         journals.decode(HEADER + sealed, 'a')
 
 

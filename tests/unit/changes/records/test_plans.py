@@ -94,7 +94,7 @@ def test_an_edited_plan_is_refused(plan, edit):
 
 def test_a_key_that_follows_the_digest_replaces_none_before_it(plan):
     content = encoded(plan).rstrip()[:-1] + b',"trees":[]}\n'
-    with pytest.raises(errors.BadFile, match="the key 'trees' is there twice"):
+    with pytest.raises(errors.BadFile, match="the key 'trees' appears twice"):
         plans.decode(content, 'plan.json')
 
 
@@ -172,7 +172,7 @@ def test_a_plan_that_was_written_is_read(seed):
 def test_a_plan_whose_parts_contradict_each_other_is_refused():
     made = a_plan(1)
     twice = replace(made, changes=(made.changes[0], made.changes[0]))
-    with pytest.raises(errors.BadFile, match='is there twice'):
+    with pytest.raises(errors.BadFile, match='appears twice'):
         plans.decode(encoded(twice), 'plan.json')
     moved = replace(made.changes[0], roots={'another': 'another'})
     with pytest.raises(errors.BadFile, match='changes in two trees'):

@@ -157,7 +157,7 @@ UNSETTING = {
             read(),
         ],
         '7\n9\n',
-        f'Consumer {CONSUMER} holds nothing of that\n',
+        f'Consumer {CONSUMER} has no such allocations\n',
     ),
     'below 1.28 a consumer that is left with nothing is deleted': Case(
         f'{UNSET} -f value', [read(), delete(PATH), get(PATH, {'allocations': {}})], version='1.27'

@@ -128,14 +128,14 @@ def test_an_audit_prints_no_command_for_what_is_assumed(placement, folder):
     result = placement(f'{command} --assume assume.yaml')
     [row] = json.loads(result.stdout)
     assert (result.status, row['subject'], row['command']) == (3, 'host1', '')
-    reason = 'found under --assume: audit the cloud as it is for what can be fixed now'
+    reason = 'found under --assume: audit without --assume for what you can fix now'
     assert row['reason'] == reason
 
 
 @pytest.mark.parametrize('option', ['--fix', '--plan plan.json', '--dry-run'])
 def test_an_audit_fixes_nothing_that_is_assumed(placement, service, option):
     result = placement(f'resource provider audit --assume assume.yaml {option}')
-    message = '--assume is to look only: leave out --fix, --dry-run and --plan\n'
+    message = '--assume changes nothing: leave out --fix, --dry-run and --plan\n'
     assert result == Result(2, '', message)
     assert service.requests == []
 

@@ -33,5 +33,5 @@ def test_a_file_names_consumers(tmp_path, text):
 def test_a_file_with_anything_else_is_refused(tmp_path, text):
     path = tmp_path / 'gone'
     path.write_text(text)
-    with pytest.raises(errors.BadFile, match=r'--gone needs UUIDs: number \d is none'):
+    with pytest.raises(errors.BadFile, match=r'--gone needs UUIDs: entry \d is not one'):
         read_uuids(GONE, [str(path)])

@@ -122,7 +122,7 @@ def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(audit, tmp_pat
     writer.join()
     assert (row['id'], row['command']) == ('orphan', '')
     assert row['reason'] == (
-        'what came through a pipe cannot be read again: save it to a file, or use --fix'
+        'a list came through a pipe and cannot be read again: save it to a file, or use --fix'
     )
 
 
@@ -182,8 +182,8 @@ def test_an_unknown_check_is_an_error_with_a_suggestion(audit, option):
 
 NO_CATALOG = 'there is no service catalog (auth type none or placement_direct)'
 PAGE = (
-    'one page of the list of servers: the next one begins behind marker s7. Nothing can be said '
-    'from a part: join all pages to one list'
+    'only one page of the list of servers: the next page begins after marker s7. Join all pages to '
+    'one list'
 )
 NEXT = [{'rel': 'next', 'href': 'http://nova/servers/detail?marker=s7'}]
 HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}

@@ -82,7 +82,7 @@ def test_a_service_that_is_away_is_asked_once(placement, ask):
         '--hypervisors FILE, --flavors FILE, --limits FILE, --ports FILE, --agents FILE, '
         '--subnets FILE\n'
         'Forbidden (HTTP 403). Give the list as a file: --nodes FILE\n'
-        f'{ALL_LEFT_OUT}Not clean: 1 of {len(CHECKS)} checks not made\n'
+        f'{ALL_LEFT_OUT}Incomplete: 1 of {len(CHECKS)} checks not made\n'
         'Leaked allocations were not looked for: the catalog has no compute service\n',
     )
     assert [what for what, _ in requested] == ['servers', 'registered_limits', 'nodes', 'ports']
@@ -97,11 +97,11 @@ def test_a_refusal_leaves_the_other_lists_of_the_service(placement, ask):
     assert incomplete.startswith('the network service: ports: has no resource_request')
     assert summary == [
         'Left out: 7 checks that need more lists; -v names them',
-        f'Not clean: 5 of {len(CHECKS)} checks not made',
+        f'Incomplete: 5 of {len(CHECKS)} checks not made',
     ]
     assert result.status == 1
     alone = placement(f'resource provider audit -f json --ignore twin --ignore renamed{HOSTS}')
-    assert f'Not clean: 1 of {len(CHECKS) - 4} checks not made' in alone.stderr
+    assert f'Incomplete: 1 of {len(CHECKS) - 4} checks not made' in alone.stderr
     assert placement('resource provider audit --id orphan').status == 0
 
 
@@ -112,7 +112,7 @@ def test_a_service_without_an_answer_leaves_an_audit_unclean(placement, ask):
     assert result.stderr.endswith('--id needs more lists: orphan (--servers)\n')
     result = placement('resource provider audit -f json --ignore port-resources')
     assert (result.status, result.stdout) == (1, '[]\n')
-    assert result.stderr.endswith(f'Not clean: 20 of {len(CHECKS) - 1} checks not made\n')
+    assert result.stderr.endswith(f'Incomplete: 20 of {len(CHECKS) - 1} checks not made\n')
 
 
 UNKNOWN = {'host': 'compute7', 'binary': 'nova-compute', 'status': 'UNKNOWN'}
@@ -126,7 +126,7 @@ def test_an_audit_while_a_cell_is_down_is_not_clean(placement, ask, option):
         1,
         '[]\n',
         'A cell of Nova does not answer: 2 hosts (compute7, compute8) and their servers are in '
-        'no list, and what is not found there is not known\n',
+        'no list, so audit cannot judge them\n',
     )
 
 
@@ -135,7 +135,7 @@ def test_an_answer_that_cannot_be_used_leaves_an_audit_unclean(placement, ask, n
     ask(**{name: [{'id': ['x']}]})
     result = placement('resource provider audit -f json')
     assert (result.status, result.stdout) == (1, '[]\n')
-    assert 'Not clean: ' in result.stderr
+    assert 'Incomplete: ' in result.stderr
 
 
 def test_a_list_without_a_deciding_field_leaves_an_audit_clean(placement, ask):

@@ -97,7 +97,7 @@ def test_losses_ends_with_0_where_every_loss_fits(placement, tmp_path, number, w
         ('compute1 --batch 2', 2, '--batch is for --rolling'),
         ('compute1 --lose 5', 2, '--lose 5: there are only 1 hosts'),
         ('compute1 --rolling --lose 1', 2, '--rolling and --lose contradict each other'),
-        ('compute1 --keep-free 100', 2, '--keep-free is a part of 100, from 0 on'),
+        ('compute1 --keep-free 100', 2, '--keep-free is a percentage, from 0 to less than 100'),
         ('nobody', 1, "No resource provider has the name or UUID 'nobody'"),
         ('--match compte*', 1, '"compte*" matches no provider. Did you mean "compute*"?'),
         ('--member-of x', 1, NO_NOVA),
@@ -135,7 +135,7 @@ def test_drain_plans_with_the_lists_of_nova(placement, file, tmp_path, monkeypat
     monkeypatch.setattr(compute, 'compute_services', lambda client: [{'maintenance': True}])
     result = placement(command + '--requests nova')
     assert (result.status, result.stdout) == (1, expected.stdout)
-    assert result.stderr.startswith('Not known if all cells of Nova answer: Nova: services[0]')
+    assert result.stderr.startswith('It is unknown if all cells of Nova answer: Nova: services[0]')
     requests(tmp_path, {'migrations': []})
     result = placement(command + options)
     assert (result.status, result.stdout) == (1, '')

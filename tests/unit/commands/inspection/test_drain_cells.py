@@ -64,8 +64,11 @@ def test_hosts_without_a_cell_receive_nothing(placement, three_hosts, tmp_path):
     [
         ('', 'no table of nova-manage cell_v2 list_hosts'),
         ('| a | b |\n', '1: 2 columns, not 3'),
-        (CELLS.replace('compute3', 'compute1'), '6: compute1 is there twice'),
-        (CELLS.replace('2e4b8d63', 'x'), "5: 'x-ac1f-4a7e-9b52-6f3d8c0e1a22' is no UUID of a cell"),
+        (CELLS.replace('compute3', 'compute1'), '6: compute1 appears twice'),
+        (
+            CELLS.replace('2e4b8d63', 'x'),
+            "5: 'x-ac1f-4a7e-9b52-6f3d8c0e1a22' is not the UUID of a cell",
+        ),
     ],
 )
 def test_a_file_that_is_no_table_of_cells_is_refused(

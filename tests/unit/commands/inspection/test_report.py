@@ -66,7 +66,10 @@ def test_a_plan_for_another_cloud_is_refused(placement, tmp_path):
     target = tmp_path / 'report.html'
     command = f'{REPORT} --snapshot {cloud} --plan {tmp_path / "plan.json"} -o {target}'
     message = placement(command)
-    assert (message.status, message.stderr) == (1, 'There is no gpu1, which the plan is about\n')
+    assert (message.status, message.stderr) == (
+        1,
+        'The plan changes providers that do not exist: gpu1\n',
+    )
     assert not target.exists()
     wrong = placement(f'{REPORT} --snapshot {cloud} --plan {cloud}')
     assert 'cloud.json: not a plan, but a snapshot\n' in wrong.stderr

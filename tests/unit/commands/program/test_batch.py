@@ -48,7 +48,7 @@ def batch(placement, tmp_path):
     return run
 
 
-ENDS = '0 done, 1 failed: line 1 (exit 1)\nStopped at line 1: --keep-going goes on\n'
+ENDS = '0 done, 1 failed: line 1 (exit 1)\nStopped at line 1: with --keep-going the batch goes on\n'
 DONE = f'exit status 0: {LIST}'
 UNKNOWN = "'nonsense' is not a command. See placement --help\n"
 
@@ -262,7 +262,8 @@ def test_a_line_that_is_not_utf_8_is_refused(placement, service, tmp_path):
         2,
         '# line 1, exit status 2: resource provider create caf\\xe9\n',
         f'{file}:1: the line is not UTF-8\n'
-        '0 done, 1 failed: line 1 (exit 2)\nStopped at line 1: --keep-going goes on\n',
+        '0 done, 1 failed: line 1 (exit 2)\n'
+        'Stopped at line 1: with --keep-going the batch goes on\n',
     )
     assert service.requests == []
 
@@ -350,7 +351,8 @@ def test_a_failure_beside_others_ends_the_batch_where_it_stands(batch, service):
     assert result == Result(
         1,
         f'# line 1, exit status 0: {LIST}\nVCPU\n# line 2, exit status 1: {SHOW}\n',
-        f'{SENTENCE}1 done, 1 failed: line 2 (exit 1)\nStopped at line 2: --keep-going goes on\n',
+        f'{SENTENCE}1 done, 1 failed: line 2 (exit 1)\n'
+        'Stopped at line 2: with --keep-going the batch goes on\n',
     )
 
 

@@ -159,7 +159,7 @@ OF_AGGREGATE = {
     ),
     'one generation is not that of several providers': Case(
         f'{AGGREGATE} --generation 7',
-        stderr="--generation is one provider's, and --aggregate has several\n",
+        stderr='--generation is for one provider, and --aggregate selects several\n',
         status=2,
     ),
 }

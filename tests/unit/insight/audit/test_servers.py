@@ -90,9 +90,7 @@ def test_audit_passes_over_servers_on_hosts_with_unlisted_usage():
     for server in (detailed(), Server('s', 'a')):
         result = audited(server, states=states)
         assert [finding.kind for finding in result.findings] == ['unlisted-usage']
-        assert Counter(result.passed_over.values()) == {
-            'its host has usage that no consumer answers for': 1
-        }
+        assert Counter(result.passed_over.values()) == {'its host has usage without a consumer': 1}
 
 
 def test_audit_finds_allocations_with_another_owner():

@@ -138,7 +138,7 @@ def strict(snapshot, emptied):
         return _are_granted(snapshot, image, used)
 
     def take(server, image, sign):
-        # What is on shared storage is there twice for a while, then once again.
+        # What is on shared storage appears twice for a while, then once again.
         new = image.keys() - server[1].allocations.keys()
         _enter(used, {uuid: image[uuid] for uuid in new}, sign)
 
@@ -235,7 +235,7 @@ def _sums_fit(snapshot, target, needed, free):
         if not states or (len(states) == 1 and not inventories[0].admits(amount)):
             return False
         if states[0].uuid == 'nfs':
-            # What is on it stays there, but is there twice for a while.
+            # What is on it stays there, but appears twice for a while.
             if states[0].free(name) < amount:
                 return False
             continue

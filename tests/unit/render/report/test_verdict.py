@@ -40,8 +40,8 @@ def test_a_cell_that_does_not_answer_is_named():
     made = replace(made, cloud=Cloud(made.cloud.snapshot, Answers(services=services)))
     assert message(made)[-1] == (
         'attention',
-        'A cell of Nova does not answer: 1 host (gpu7) and their servers are in no list, and what '
-        'is not found there is not known',
+        'A cell of Nova does not answer: 1 host (gpu7) and their servers are in no list, so audit '
+        'cannot judge them',
     )
 
 
