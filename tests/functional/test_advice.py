@@ -213,7 +213,9 @@ def test_a_new_host_that_grants_less_is_raised_and_the_replacement_goes_on(clien
     assert placement(replacement).status == 0
 
 
-def test_what_another_tree_would_not_grant_is_mended_and_the_replacement_goes_on(client, placement):
+def test_the_audit_that_a_refused_replacement_names_fixes_another_tree_and_it_goes_on(
+    client, placement
+):
     build(client, LEAK)
     stepped = 'resource provider inventory class set storage DISK_GB --total 1000 --step_size 100'
     assert placement(stepped).status == 0

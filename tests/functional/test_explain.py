@@ -208,7 +208,7 @@ def test_explain_counts_no_sharing_provider_as_a_nearest_tree(placement, where):
     assert sorted(nearest_of) == ['compute0', 'compute1', 'compute2']
 
 
-def test_what_would_be_enough_agrees_with_the_nearest_trees(placement, client, where):
+def test_relaxations_agree_with_the_nearest_trees(placement, client, where):
     request = f'--resource VGPU=2 --resource VCPU=99 --hosts 1 {where}'
     text, nearest_of = nearest(placement, request)
     assert 'VCPU=16 instead of 99: 3 trees' in text

@@ -118,7 +118,7 @@ def test_no_answer_of_the_service_makes_a_traceback(fuzzed, point, data):
     check(words, program.run(words))
 
 
-def test_a_refusal_of_a_hundred_megabytes(fuzzed):
+def test_a_refusal_of_a_hundred_megabytes_is_one_short_line(fuzzed):
     program, answers = fuzzed
     body = json.dumps({'errors': [{'detail': f'{"x" * 100}\x1b[2J' * 1_000_000}]}).encode()
     answers.change, answers.number = lambda *_: (body, 400), 0

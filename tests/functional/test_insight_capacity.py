@@ -75,7 +75,7 @@ def test_each_tree_grants_as_many_servers_as_capacity_counts(client):
             allocation.delete(client, server.uuid)
 
 
-def test_what_fits_in_an_aggregate_has_candidates_among_its_members(client):
+def test_servers_that_fit_in_an_aggregate_have_candidates_there(client):
     clouds.load(client, mixed())
     topology = Topology(clouds.captured(client))
     for shape in (SHAPE, {'VCPU': 9}, {'VCPU': 1}, {'VCPU': 1, 'VGPU': 3}, {'DISK_GB': 1}):

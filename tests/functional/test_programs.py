@@ -63,7 +63,7 @@ def test_a_failure_is_one_line_and_an_exit_status(cloud, program):
     ('program', 'retries'),
     [('placement', '0'), pytest.param('openstack', '1', marks=pytest.mark.slow)],
 )
-def test_where_nobody_answers_a_sentence_says_so(program, retries):
+def test_a_service_that_does_not_answer_is_an_error_with_its_url(program, retries):
     nobody = {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': 'http://127.0.0.1:9'}
     words = ('--os-placement-retries', retries, 'trait', 'list')
     ended = run(program, *words, **nobody)

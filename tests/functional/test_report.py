@@ -220,7 +220,7 @@ def test_no_more_rows_are_drawn_than_one_page(browser, placement, tmp_path):
     assert [row[0] for row in cells(table)] == [row[0] for row in seen[:50]]
 
 
-def test_what_the_audit_found_leads_to_its_tree(browser, client, placement, tmp_path):
+def test_a_click_on_a_finding_opens_its_tree(browser, client, placement, tmp_path):
     hosts.build(client, hosts.holder('server', ALLOCATIONS))
     path = tmp_path / 'cloud.json'
     disk.write_snapshot(str(path), clouds.captured(client))

@@ -51,7 +51,7 @@ def test_the_demo_ends_with_the_trees(placement):
     assert f'compute1  DISK_GB 520/1900  {amounts}\n' in after
 
 
-def test_the_demo_into_a_pipe_that_is_closed():
+def test_the_demo_ends_without_traceback_when_its_reader_closes_the_pipe():
     command = f"'{sys.executable}' -m placementclient {PREFIX} demo | head -n 20"
     done = subprocess.run(['sh', '-c', command], capture_output=True, text=True, check=True)
     assert (len(done.stdout.splitlines()), done.stderr) == (20, '')

@@ -62,11 +62,11 @@ def test_a_tree_as_text_is_plain_in_a_pipe(placement, where):
     assert placement(f'{command} compute0 --traits --allocations {where}').stdout == WITH_ALL
 
 
-def test_all_trees_as_text(placement, where):
+def test_tree_list_prints_all_trees_as_text(placement, where):
     assert placement(f'resource provider tree list {where}').stdout == ALL
 
 
-def test_trees_as_data(placement, where):
+def test_tree_show_prints_inventories_and_traits_as_data(placement, where):
     shown = placement(f'resource provider tree show compute0 --allocations -f json {where}')
     tree = json.loads(shown.stdout)
     assert tree['inventories']['VCPU'] | {'min_unit': 1} == {
@@ -112,7 +112,7 @@ def test_the_picture_of_the_page_is_drawn_by_its_command(placement, tmp_path):
     assert (guide.SOURCE / 'trees.svg').read_text() == picture.read_text()
 
 
-def test_a_picture_of_a_plan(client, placement, tmp_path):
+def test_tree_graph_draws_a_plan(client, placement, tmp_path):
     build(client, holder('server', ALLOCATED))
     declared, plan, picture = (str(tmp_path / name) for name in ('more.yaml', 'p.json', 'p.svg'))
     disk.write_text(declared, '- {name: compute1_gpu1, traits: [CUSTOM_NEW], inventories: {}}\n')

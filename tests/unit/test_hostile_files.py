@@ -148,7 +148,7 @@ def archive(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('kind', sorted(READERS.keys() - {'journal', 'host facts'}))
-def test_spaces_in_a_small_archive(kind, archive):
+def test_a_small_archive_that_is_large_in_memory_is_refused(kind, archive):
     tracemalloc.start()
     with pytest.raises(errors.BadFile, match=r'larger than 32 MiB|compressed as no file'):
         READERS[kind](str(archive))
@@ -158,7 +158,7 @@ def test_spaces_in_a_small_archive(kind, archive):
 
 
 @pytest.mark.parametrize('kind', sorted(READERS.keys() - {'journal'}))
-def test_a_name_that_no_file_can_have(kind):
+def test_a_file_name_with_a_null_character_is_refused(kind):
     with pytest.raises(errors.BadFile):
         READERS[kind]('a\0b')
 

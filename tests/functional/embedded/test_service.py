@@ -195,7 +195,7 @@ def test_a_writer_waits_for_another_program(database):
 
 
 @pytest.mark.parametrize('name', ['a b', 'a/b?c=d&e', 'größe', '100%', "';--", '日本'])
-def test_what_is_encoded_in_urls_is_decoded(scratch, name):
+def test_characters_that_are_encoded_in_urls_are_decoded(scratch, name):
     create(scratch, name)
     answer = scratch.get('/resource_providers', params={'name': name})
     assert [provider['name'] for provider in answer.json()['resource_providers']] == [name]

@@ -124,7 +124,7 @@ def test_a_consumer_is_read_with_what_the_version_says(call, fields, consumer):
     assert read == Read(Consumer(CONSUMER, {RP: {'VCPU': 2}}, **consumer), None, MONDAY, {RP: 7})
 
 
-def test_who_holds_something_of_a_provider_is_listed(call):
+def test_allocations_of_a_provider_are_listed_by_consumer(call):
     body = {
         'allocations': {
             CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 0},

@@ -29,7 +29,7 @@ TREE = Change(
         (provider('host', VCPU=8, VGPU=2), {'host': {'VCPU': 2, 'VGPU': 2}}, 'misplaced', True),
     ],
 )
-def test_who_holds_something_else_was_resized_unless_it_is_where_it_was(
+def test_amounts_that_others_changed_are_damage_only_where_the_consumer_was_before(
     host, allocated, kind, is_damage
 ):
     live = cloud([host, GPU], [consumer('s', **allocated)])
@@ -55,7 +55,7 @@ def test_a_type_that_others_have_set_is_no_damage(planned, live, is_damage):
     ('host', 'gpu', 'has_happened'),
     [(4, 1, False), (2, 3, True), (9, 1, False), (9, 3, True), (2, 1, True)],
 )
-def test_where_no_inventory_comes_or_goes_the_figures_show_what_is_made(host, gpu, has_happened):
+def test_figures_show_whether_a_change_without_new_inventories_is_made(host, gpu, has_happened):
     before, after, live = (
         cloud([provider('host', VGPU=left), provider('gpu', 'host', VGPU=moved)])
         for left, moved in ((4, 1), (2, 3), (host, gpu))

@@ -32,7 +32,7 @@ def allocations(snapshot):
     return {uuid: consumer.allocations for uuid, consumer in snapshot.consumers.items()}
 
 
-def test_what_others_use_of_a_target_is_not_taken_away():
+def test_rollback_keeps_inventory_of_a_target_that_others_use():
     before = cloud({**HOSTS, **POOL}, CONSUMERS)
     first = planned(before, 'h0')
     live = applied(before, first.changes[0])
@@ -59,7 +59,7 @@ def test_each_plan_takes_its_own_part_of_a_target_back():
     assert totals == [30, 20]
 
 
-def test_one_change_leads_there_and_back():
+def test_a_rollback_of_trees_that_change_together_restores_all_allocations():
     before = cloud({**HOSTS, **POOL}, CONSUMERS)
     plan = planned(before)
     (tree,) = plan.changes
@@ -90,7 +90,7 @@ def test_a_consumer_that_came_to_the_target_of_two_trees_is_in_the_way():
         taken_back(live, plan.changes[0])
 
 
-def test_more_consumers_than_one_request_moves(monkeypatch):
+def test_trees_with_more_consumers_than_one_request_moves_are_refused(monkeypatch):
     monkeypatch.setattr(planner, 'MOST_CONSUMERS', 1)
     with pytest.raises(Infeasible) as refused:
         planned(cloud({**HOSTS, **POOL}, CONSUMERS))

@@ -16,7 +16,7 @@ def traits(*, before, after):
     return SetTraits('host', frozenset(before), frozenset(after))
 
 
-def test_what_is_written_once_is_not_made_again():
+def test_writes_of_different_values_are_no_repetition():
     limits = ({'VCPU': Inventory(8)}, {'VCPU': Inventory(16)})
     operations = [
         CreateProvider('child', 'gpu', 'host'),
@@ -30,7 +30,7 @@ def test_what_is_written_once_is_not_made_again():
     assert list(find_repeated_writes(operations)) == []
 
 
-def test_what_others_have_taken_back_is_named():
+def test_repeated_writes_name_what_others_have_taken_back():
     inventories: tuple[dict[str, Inventory], ...] = ({}, {'VCPU': Inventory(8)})
     operations = [
         CreateProvider('child', 'gpu', 'host'),

@@ -35,7 +35,7 @@ def lines(service):
     return [f'{request.version} {request.line}' for request in service.requests]
 
 
-def test_where_the_version_is_open_the_highest_is_tried_without_asking(client, service):
+def test_the_highest_version_is_tried_first_where_none_is_chosen(client, service):
     service.answer(LIST, LIST)
     assert client.assumed_microversion == HIGHEST
     client.send(endpoints.LIST_TRAITS, answer=dict)

@@ -236,7 +236,7 @@ def test_a_file_that_is_too_large_is_not_parsed(tmp_path, snapshot, monkeypatch)
         (f"{uuid_of('web1')} web1 ACTIVE {{'net': ['192.0.2.1']}} small\n", 'plain text'),
     ],
 )
-def test_what_openstackclient_prints_for_people_is_refused_by_its_form(tmp_path, text, form):
+def test_a_table_of_openstackclient_is_refused_as_no_document(tmp_path, text, form):
     path = tmp_path / 'list'
     path.write_text(text)
     with pytest.raises(errors.BadFile) as caught:

@@ -54,7 +54,7 @@ def test_providers_that_form_no_tree_are_an_error(providers, message):
         [provider(ROOT, 'host', None, None), provider(RP, 'other', None, None)],
     ],
 )
-def test_trees_are_accepted(providers):
+def test_providers_that_form_trees_are_accepted(providers):
     assert find_fault(providers) is None
 
 

@@ -166,7 +166,7 @@ def test_ports_of_older_releases_are_read():
         {'resource_request': {'required': [], 'resources': {}}},
     ],
 )
-def test_ports_that_ask_for_nothing_or_are_bound_nowhere(changes):
+def test_ports_without_resource_request_or_binding_are_passed_over(changes):
     assert host_records.ports([PORT | changes], 'x.json') == []
 
 

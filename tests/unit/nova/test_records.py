@@ -116,7 +116,7 @@ def test_records_are_read_in_every_form(key, parse, record, expected):
     [records.servers, records.projects, host_records.compute_services, host_records.hypervisors,
      host_records.nodes, host_records.ports],
 )  # fmt: skip
-def test_what_is_no_list_is_told_with_its_file(parse, document):
+def test_a_document_that_is_no_list_is_refused_with_its_file(parse, document):
     with pytest.raises(errors.BadFile, match=r'x\.json: not a list of'):
         parse(document, 'x.json')
 
@@ -203,7 +203,7 @@ def test_the_flavor_needs_no_other_details():
     assert (server.flavor, server.is_detailed) == (SMALL, False)
 
 
-def test_what_openstackclient_lists_has_no_details():
+def test_servers_listed_by_openstackclient_have_no_details():
     with pytest.raises(errors.BadFile, match='GET /servers/detail'):
         server_details([DETAIL | {'flavor': 'm'}], 's.json')
 
@@ -220,7 +220,7 @@ def test_what_openstackclient_lists_has_no_details():
         ),
     ],
 )
-def test_what_the_metadata_of_an_aggregate_say(metadata, zone, projects):
+def test_zone_and_projects_are_read_from_metadata_of_an_aggregate(metadata, zone, projects):
     [aggregate] = records.aggregates([AGGREGATE | {'metadata': metadata}], 'x.json')
     assert (aggregate.zone, aggregate.project_ids) == (zone, projects)
 

@@ -128,7 +128,7 @@ def test_parts_without_their_source_are_named():
     )
 
 
-def test_what_other_filters_look_at_is_named():
+def test_properties_that_other_filters_decide_are_named():
     keys = ['aggregate_instance_extra_specs:ssd', 'capabilities:cpu_info:arch']
     result = predicted(flavor(**dict.fromkeys(keys, 'x')))
     assert result.first == predicted(flavor()).first
@@ -142,7 +142,7 @@ def test_nova_34_asks_for_its_owner_trait_on_the_root():
     assert predicted(flavor(), is_owned=True).first.root_required == ('OWNER_NOVA',)
 
 
-def test_what_the_scheduler_passes_over_is_named():
+def test_extra_specs_that_the_scheduler_ignores_are_named():
     specs = {'resources:VPGU': '1', 'resources1:VGPU': 'x', 'resources:CUSTOM_A': '1'}
     assert predicted(flavor(**specs)).ignored == (
         'resources:VPGU=1. Did you mean "VGPU"?',
@@ -247,7 +247,7 @@ def test_an_alias_asks_for_a_group_for_each_device():
         build_request(server, Settings(True))
 
 
-def test_what_a_source_is_missing_for_is_named():
+def test_parts_of_a_request_whose_source_is_missing_are_named():
     server = ServerRequest(flavor(), zone='az1:h1', project='p')
     settings = Settings(True, limit_tenants_to_placement_aggregate=True)
     assert build_request(server, settings).unknown == (
@@ -282,7 +282,7 @@ def test_zones_and_projects_become_aggregates():
         ('image_metadata_prefilter', Image({'hw_viommu_model': 'auto', 'hw_disk_bus': 'uml'}), ''),
     ],
 )  # fmt: skip
-def test_filters_by_the_image(filter, image, traits):
+def test_image_filters_add_traits_of_the_image(filter, image, traits):
     settings = Settings(True, **{filter: True})
     request = build_request(ServerRequest(flavor(), image), settings).first
     assert sorted(request.root_required) == traits.split()
@@ -318,7 +318,7 @@ def test_a_chosen_host_is_a_tree_and_one_with_many_nodes_has_no_limit(zone, tree
         ({'ports': (Port('port', vnic_type='accelerator-direct'),)}, 'port has no device profile'),
     ],
 )
-def test_nova_finds_no_host(parts, reason):
+def test_a_request_that_nova_refuses_is_an_error(parts, reason):
     settings = Settings(
         True,
         limit_tenants_to_placement_aggregate='project' in parts,

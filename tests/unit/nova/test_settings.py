@@ -52,7 +52,7 @@ def test_pci_aliases_are_read():
         ('{"name": "a", "vendor_id": "10de", "product_id": "20f1"}',) * 2,
     ],
 )
-def test_an_alias_that_nova_refuses(aliases):
+def test_a_pci_alias_that_nova_refuses_is_an_error(aliases):
     with pytest.raises(Refusal):
         Settings(True, aliases=aliases).pci_aliases()
 

@@ -12,7 +12,7 @@ from placementclient.optimize.max_flow import draws
 A, B, C = map(frozenset, 'abc')
 
 
-def test_flow_takes_a_detour():
+def test_flow_is_rerouted_where_a_pool_runs_out():
     assert [*draws({'a': 2, 'b': 2, 'c': 2}, {A | B: 2, B | C: 2, A: 2}).values()] == [2, 2, 2]
     assert [*draws({'a': 3, 'b': 2, 'c': 9}, {A | B: 4, A: 3}).values()] == [4, 1]
     assert draws({'a': 3}, {frozenset(): 4}) == {frozenset(): 0}

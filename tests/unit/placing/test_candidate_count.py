@@ -56,7 +56,7 @@ def test_wide_trees_are_counted_without_listing_candidates():
     assert time.process_time() - start < 2
 
 
-def test_trees_that_nova_does_not_see():
+def test_trees_beyond_the_limit_of_nova_are_counted():
     hosts = [*host('a', 4), *host('b', 4), *host('c', 2)]
     number = count_candidates(Topology(cloud(hosts)), groups(2, limit=20))
     assert set(number.trees) == {

@@ -25,7 +25,7 @@ def counts(snapshot, **shape):
     return counted(snapshot, CandidateRequest(Filter(shape)))
 
 
-def test_of_one_class_all_comes_from_one_provider():
+def test_all_of_one_class_comes_from_one_provider():
     cells = [provider('host_0', 'host', VCPU=7), provider('host_1', 'host', VCPU=5)]
     snapshot = cloud([provider('host', MEMORY_MB=100), *cells])
     assert counts(snapshot, VCPU=4) == {'host': 2, ALL: 2}
@@ -60,7 +60,7 @@ def test_the_tree_of_a_group_without_resources_does_not_count():
     assert counted(snapshot, request)[ALL] == 8
 
 
-def test_in_a_subtree_each_group_is_above_the_min_unit():
+def test_each_group_of_a_subtree_needs_the_min_unit_by_itself():
     """Placement looks for a provider of each group by the amount of the group alone."""
     snapshot = cloud([provider('host', VCPU=4, MEMORY_MB=Inventory(8, min_unit=2))])
     groups = {'_A': Filter({'MEMORY_MB': 1}), '_B': Filter({'VCPU': 1, 'MEMORY_MB': 2})}
@@ -102,7 +102,7 @@ HOST = provider('host', VCPU=2)
     ],
     ids=['an own disk spares the pool', 'a child reaches a pool', 'all classes on one tree'],
 )
-def test_trees_and_pools_together(states, shape, expected):
+def test_servers_use_inventory_of_trees_and_of_pools(states, shape, expected):
     assert counts(cloud(states), VCPU=1, **shape) == expected
 
 
@@ -119,7 +119,7 @@ TANGLED = cloud(
 
 
 @pytest.mark.slow
-def test_two_classes_in_pools_are_searched_for_where_they_are_in_each_others_way():
+def test_classes_of_pools_that_run_short_together_need_the_solver():
     pytest.importorskip('ortools')
     assert counts(TANGLED, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)[ALL] == 2
 
@@ -130,14 +130,14 @@ def test_a_search_without_the_solver_says_what_to_install(monkeypatch):
         counts(TANGLED, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)
 
 
-def test_two_classes_in_pools_need_no_search_where_one_is_the_scarcest(monkeypatch):
+def test_classes_of_pools_need_no_solver_where_one_is_the_scarcest(monkeypatch):
     monkeypatch.setitem(sys.modules, 'ortools.sat.python.cp_model', None)
     hosts = [provider(name, aggregates=['shared'], VCPU=2) for name in ('host1', 'host2')]
     snapshot = cloud([*hosts, pool('nfs', DISK_GB=3), pool('ips', IPV4_ADDRESS=2)])
     assert counts(snapshot, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)[ALL] == 2
 
 
-def test_hosts_that_are_alike_are_looked_at_once(monkeypatch):
+def test_supply_examines_equal_hosts_once(monkeypatch):
     looked: list[str] = []
     site = Supply._make_site
 

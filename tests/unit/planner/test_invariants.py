@@ -48,7 +48,7 @@ def added(total, **row):
     ],
     ids=['more than it adds', 'the same twice', 'a row that takes away', 'more than the rows say'],
 )
-def test_an_addition_is_carried_out_as_specified(tree, message):
+def test_an_addition_that_differs_from_its_specification_is_refused(tree, message):
     spec = specifications.parse_specification(ADDITIONS, 'spec')
     invariants.check_tree(added(1)[1], spec)
     with pytest.raises(invariants.BadPlan, match=message):

@@ -56,7 +56,7 @@ def test_each_tree_gets_its_own_and_is_planned_again_alone(document, snapshot):
         assert (again.providers, again.reasons) == (tree.providers, tree.reasons)
 
 
-def test_of_many_entries_a_tree_sees_but_its_own():
+def test_a_tree_is_planned_with_its_own_entries_alone():
     additions = [
         {
             'resource_provider': f'compute{host}_0000:81:00.{device}',

@@ -139,7 +139,7 @@ def test_missing_sources_are_refused():
     ]
 
 
-def test_a_source_that_no_provider_matches():
+def test_a_source_that_no_provider_matches_is_refused_with_a_suggestion():
     move = '- {from_resource_provider: "%s", to_resource_provider: b, moved_resources: {VGPU: 1}}'
     text = '\n'.join(move % name for name in ('gpu0*', 'pgu0*'))
     message = 'spec.yaml:2: [1].from_resource_provider: "pgu0*" matches no provider. Did you mean '
@@ -148,7 +148,7 @@ def test_a_source_that_no_provider_matches():
     assert planner.plan_reshape(cloud({'gpu01': HOSTS['gpu01']}, {}), spec, trees=['gpu01']).changes
 
 
-def test_what_was_meant_is_said_of_the_first_names_alone():
+def test_suggestions_are_made_for_the_first_unknown_names_alone():
     """Of many that are unknown, as of a file for another cloud, each would cost a while."""
     moves = ''.join(
         f'- {{from_resource_provider: gpu01x{number}, to_resource_provider: b, '
@@ -207,7 +207,7 @@ def selecting(trees):
         ('name: [gpu*], trait: [CUSTOM_CARD]', 'trait[0]: no root has the trait CUSTOM_CARD'),
     ],
 )
-def test_an_entry_that_selects_nothing(trees, reason):
+def test_a_condition_that_selects_no_tree_is_refused(trees, reason):
     card = {'inventories': {'VCPU': {'total': 1}}, 'traits': ['CUSTOM_CARD']}
     snapshot = cloud(HOSTS | {'gpu02': {**HOSTS['gpu02'], 'children': {'gpu02_card': card}}}, {})
     spec = specifications.parse_specification(selecting('{' + trees + '}'), 'spec.yaml')
@@ -217,7 +217,7 @@ def test_an_entry_that_selects_nothing(trees, reason):
         assert str(error.value) == f'spec.yaml:3: trees.{reason}'
 
 
-def test_every_entry_that_selects_nothing():
+def test_every_name_that_selects_no_tree_is_refused():
     messages = faults_of(selecting('name: ["pgu*", gpu01, ""]').replace(', ""', ', gpu04'))
     assert messages == [
         'spec.yaml:3: trees.name[0]: "pgu*" matches no provider. Did you mean "gpu*"?',
@@ -225,12 +225,12 @@ def test_every_entry_that_selects_nothing():
     ]
 
 
-def test_conditions_that_nobody_meets_together():
+def test_conditions_that_no_root_meets_together_are_refused():
     messages = faults_of(selecting(f'{{name: [gpu01], uuid: [{uuid_of("gpu02")}]}}'))
     assert messages == ['spec.yaml:2: trees: selects no tree: no root meets all conditions']
 
 
-def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows():
+def test_rows_of_trees_that_a_wrong_condition_leaves_out_are_no_fault():
     consumers = {f'c{number}': {f'gpu0{number}': {'VGPU': 1}} for number in range(1, 4)}
     spec = specifications.parse_specification(selecting('name: [gpu01, "pgu0[23]"]'), 'spec.yaml')
     rows = 'consumer_uuid,resource_class,amount,to_provider,evidence\n' + ''.join(
@@ -245,7 +245,7 @@ def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows():
     ]
 
 
-def test_a_part_of_a_cloud_tells_nothing_of_the_rest():
+def test_a_plan_of_some_trees_refuses_only_names_that_no_list_has():
     text = selecting('{name: [gpu01, gpu09], trait: [OWNER_NOVA], class: [VGPU]}')
     spec = specifications.parse_specification(text, 'spec.yaml')
     part = cloud({'gpu01': HOSTS['gpu01']}, {})

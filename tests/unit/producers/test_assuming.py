@@ -98,7 +98,7 @@ def test_providers_get_what_is_given_and_keep_the_rest():
         ),
     ],
 )
-def test_a_selector_selects(selector, names):
+def test_assumptions_change_the_providers_of_a_selector(selector, names):
     result = under(f'- {{{selector}, traits: {{add: [CUSTOM_NEW]}}}}').snapshot
     assert {s.name for s in result.providers.values() if 'CUSTOM_NEW' in s.traits} == names
 
@@ -146,7 +146,7 @@ def test_a_child_without_the_name_of_its_host_gets_the_new_one_in_front():
     assert result.named('new_bridge') is not None
 
 
-def test_who_is_on_a_host_that_is_off_is_lost_and_keeps_what_it_has_elsewhere():
+def test_servers_of_an_assumed_lost_host_keep_what_they_hold_elsewhere():
     result = under('- without: compute2')
     assert sorted(result.snapshot.providers) == ['compute1', 'compute1_gpu', 'nfs']
     assert result.snapshot.consumers['b'].allocations == {'nfs': {'DISK_GB': 10}}
@@ -231,7 +231,7 @@ def test_the_cloud_is_as_it_is_after_a_plan_of_changes():
     assert result.consumers['a'] == before.consumers['a']
 
 
-def test_a_plan_that_deletes_a_provider():
+def test_an_assumed_plan_may_delete_a_provider():
     before = cloud([provider('a', VCPU=1), provider('b', VCPU=2)])
     after = Snapshot([before.providers['a']], ())
     assert list(
@@ -257,7 +257,7 @@ def test_the_cloud_is_as_it_is_after_a_reshape():
     assert again.providers == result.providers, 'what is done already stays so'
 
 
-def test_the_plan_does_not_suit_the_cloud_any_more():
+def test_an_assumed_plan_that_does_not_suit_the_cloud_is_refused():
     before = small()
     state = before.providers['compute2']
     edited = replace(state, inventories={**state.inventories, 'VCPU': Inventory(16)})
@@ -365,7 +365,7 @@ def test_the_plan_does_not_suit_the_cloud_any_more():
         ),
     ],
 )
-def test_a_fault_says_where_it_is_and_what_was_meant(text, message):
+def test_a_fault_has_its_place_and_a_suggestion(text, message):
     assert fault(text) == f'assume.yaml{message}'
 
 

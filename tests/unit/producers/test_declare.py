@@ -54,7 +54,7 @@ def test_a_new_name_of_a_parent_changes_no_child():
     assert changes(renamed) == [ChangeRow('numa', 'name', 'numa', 'new')]
 
 
-def test_a_new_name_beside_a_new_parent():
+def test_a_declaration_may_rename_and_move_at_once():
     assert changes(Declared('host', children=(Declared('new', 'gpu'),))) == [
         ChangeRow('gpu', 'name', 'gpu', 'new'),
         ChangeRow('new', 'parent', 'numa', 'host'),

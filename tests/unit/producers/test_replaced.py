@@ -292,7 +292,7 @@ def test_rows_tell_two_providers_of_one_name_apart():
     assert (moved.before, moved.after) == ({'old (old)': {'VCPU': 2}}, {'old': {'VCPU': 2}})
 
 
-def test_names_that_make_way_are_found_again():
+def test_the_original_name_is_found_behind_a_temporary_one():
     assert original(temporary_name('host', 'u'), 'u') == 'host'
     assert original('host', 'u') == 'host'
     long = 'h' * LONGEST_NAME

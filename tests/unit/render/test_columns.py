@@ -94,7 +94,7 @@ def test_holders_are_shown_as_the_service_says_it():
     }
 
 
-def test_listedare_numbered_and_have_a_row_for_each_provider():
+def test_candidates_are_numbered_and_have_a_row_for_each_provider():
     listed = [
         Candidate({RP: {'VCPU': 1, 'DISK_GB': 5}, ROOT: {'VGPU': 1}}),
         Candidate({RP: {'VCPU': 1}}),

@@ -53,7 +53,7 @@ def test_a_command_names_the_program(remedy, typed, program):
 
 
 @pytest.mark.parametrize('remedy', [FreeAllocations(CONSUMER, ('a',)), None])
-def test_what_is_not_safe_has_a_reason_and_no_command(remedy):
+def test_a_repair_that_is_not_safe_has_a_reason_and_no_command(remedy):
     assert next_step(remedy, 'not now') == ('', 'not now')
 
 
@@ -70,14 +70,14 @@ def test_a_decision_has_its_command_in_the_reason(remedy, typed):
     assert next_step(remedy, 'If so') == ('', f'If so: openstack resource provider {typed}')
 
 
-def test_what_came_through_a_pipe_cannot_be_read_again():
+def test_a_repair_that_needs_a_list_from_a_pipe_has_no_command():
     piped = Invocation('openstack', None)
     command, reason = next_step(FreeAllocations(CONSUMER, ('a',)), invocation=piped)
     assert (command, 'pipe' in reason) == ('', True)
     assert next_step(AddTrait('u', 'a', 'T'), invocation=piped)[0]
 
 
-def test_what_is_no_command_of_ours_is_typed_as_it_is():
+def test_a_repair_may_name_a_command_of_another_program():
     step = next_step(RECORD_CONSUMERS, invocation=Invocation('placement'))
     assert step == ('placement-manage db online_data_migrations', '')
 

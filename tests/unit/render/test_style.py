@@ -28,7 +28,7 @@ def test_a_bar_has_always_the_same_width(used, drawn):
     assert Style(bars=True).bar(used, 1000) == f'▕{drawn:<12}▏'
 
 
-def test_what_is_plain_has_no_escapes():
+def test_plain_text_has_no_escape_codes():
     assert PLAIN.paint('text', 'red') == 'text'
     assert Style(colours=True).paint('text', 'red') == '\x1b[31mtext\x1b[0m'
     assert Style(colours=True).paint('', 'red') == ''

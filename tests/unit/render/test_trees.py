@@ -76,7 +76,7 @@ def test_with_bars_each_class_has_a_line():
     ]
 
 
-def test_what_makes_a_capacity_differ_from_its_total_is_remarked():
+def test_ratio_and_reserved_amount_are_shown_where_capacity_differs_from_total():
     assert list(trees.remarks(Inventory(8, reserved=1, allocation_ratio=0.5))) == [
         '1 reserved',
         'ratio 0.5',
@@ -180,7 +180,7 @@ def test_many_trees_are_a_grid(children):
 
 
 @pytest.mark.slow
-def test_ten_thousand_children():
+def test_a_tree_of_ten_thousand_children_is_drawn():
     wide = tree(state('root'), *(state(f'c{n}', 'root', VCPU=1) for n in range(10000)))
     assert sum(1 for _ in trees.detailed(wide)) == 10001
     assert pictures.svg(of_trees([wide])).count('<g ') == 10001

@@ -69,7 +69,7 @@ def test_a_shelved_server_needs_no_place(placement, tmp_path, mode):
     assert (result.status, sorted(result.stdout.split())) == (0, ['compute2', 's1', 's2'])
 
 
-def test_what_no_plan_can_move_is_said(placement, file, tmp_path):
+def test_drain_names_consumers_that_no_plan_can_move_with_their_command(placement, file, tmp_path):
     path = save(tmp_path, 'nova.json', [server('s2', 2, 'shelved_offloaded')])
     result = placement(f'{PLAN.format(file=file)} compute1 -f value -c server --requests {path}')
     assert (result.status, result.stdout) == (5, 's1\ns2\n')

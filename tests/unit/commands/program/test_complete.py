@@ -207,7 +207,7 @@ def test_certificates_are_verified_unless_the_command_line_says_otherwise(
     assert ['--insecure' in argv for argv in started] == [is_typed]
 
 
-def test_what_an_unverified_server_said_is_not_for_verified_command_lines():
+def test_answers_of_an_unverified_server_complete_no_verified_command():
     assert values._path('traits', ['--insecure']) != values._path('traits')
 
 

@@ -32,7 +32,7 @@ def decision(placements):
     return decided
 
 
-def test_an_exchange_makes_room():
+def test_an_exchange_of_two_items_shows_a_possible_place():
     packing = problem([3, 2], (whole((0, 2), (1, 2)), 1), (whole((0, 1), (1, 1)), 2))
     decided = decision([[(Part(0, 2),)], [(Part(0, 1),), (Part(1, 1),)]])
     heuristics.find_possible_options(packing, decided)

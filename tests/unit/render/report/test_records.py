@@ -35,7 +35,7 @@ def test_a_tree_of_the_page_has_all_its_facts():
     assert allocated == [texts.index('VCPU'), 2]
 
 
-def test_what_hosts_have_in_common_is_there_once():
+def test_the_report_stores_equal_inventories_and_traits_once():
     states = [provider(f'host{n}', traits=['A', 'B'], VCPU=8, MEMORY_MB=8) for n in range(50)]
     records = document(cloud(states))
     assert records['inventories'] == [(8, 8, 0, 1.0, 1, 2147483647, 1)]

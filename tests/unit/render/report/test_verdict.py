@@ -45,7 +45,7 @@ def test_a_cell_that_does_not_answer_is_named():
     )
 
 
-def test_a_plan_without_allocations():
+def test_the_verdict_on_a_plan_without_allocations_is_good():
     made = plan(flat())
     tree = replace(made.changes[0], reasons=(), before=Snapshot((), ()), after=Snapshot((), ()))
     assert of_plan(replace(made, changes=(tree,))) == [
