@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 #: The states of which a tally prints the first names; they come last.
 _NAMED = ('left alone', 'done in part', 'not known', 'failed', 'differs')
 
+#: The program in the commands of the package that texts name.
+_OWN_COMMAND = re.compile(r'\bplacement(?= (?:resource|allocation candidate|trait) )')
 #: The beginning of a UUID, from the length on at which it is no word.
 _PART_OF_UUID = re.compile('[0-9a-fA-F-]{4,35}')
 
@@ -56,6 +58,11 @@ def installing(extra: str) -> str:
     return (
         f'pip install "python-placementclient[{extra}]", or in a checkout pip install ".[{extra}]"'
     )
+
+
+def naming_program(text: str, program: str) -> str:
+    """Return a text, in which commands of the package begin with ``placement``, for a program."""
+    return text if program == 'placement' else _OWN_COMMAND.sub(program, text)
 
 
 def without_credentials(text: str) -> str:

@@ -21,9 +21,10 @@ _SYNONYMS = {'trait': 'required', 'with-trait': 'required'}
 
 #: The command that takes arguments which one of OpenStack's older commands does not.
 _OTHER_FORMS = {
-    'inventory set': 'resource provider inventory class set PROVIDER CLASS --total N',
-    'inventory delete': 'resource provider inventory delete PROVIDER --resource-class CLASS',
-    'aggregate set': 'resource provider aggregate set PROVIDER --aggregate AGGREGATE',
+    'inventory set': 'placement resource provider inventory class set PROVIDER CLASS --total N',
+    'inventory delete': 'placement resource provider inventory delete PROVIDER --resource-class '
+    'CLASS',
+    'aggregate set': 'placement resource provider aggregate set PROVIDER --aggregate AGGREGATE',
 }
 
 

@@ -123,7 +123,8 @@ def read_snapshot(path: str) -> Snapshot:
     if names := [state.name for state in snapshot.without_usages()]:
         LOG.warning(
             f'{path}: no usages of {listed(names, 3)}, on which consumers have allocations, so '
-            'that they seem to be free. Save another one with "resource provider snapshot save"'
+            'that they seem to be free. Save another one with "placement resource provider '
+            'snapshot save"'
         )
     return snapshot
 

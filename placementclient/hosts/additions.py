@@ -206,8 +206,9 @@ def _find_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Findi
     device = provider.devices[0]
     if provider.is_one_time and device.instance_uuid:
         reason = (
-            f'is for one use and in use: after "reshape apply", reserve it with "inventory set '
-            f'--amend --resource {provider.resource_class}:reserved=1"'
+            'is for one use and in use: after "reshape apply", reserve it with "placement '
+            'resource provider inventory set --amend --resource '
+            f'{provider.resource_class}:reserved=1"'
         )
         yield make_contradiction(name, reason, device.path)
 

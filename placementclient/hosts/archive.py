@@ -31,7 +31,7 @@ _DECOMPRESSORS: dict[bytes, Callable[[IO[bytes]], io.BufferedIOBase]] = {
 #: The last file of an archive: how many files the collector has written into each folder.
 _COUNT = 'count'
 _COUNTED = re.compile(rb'domains ([0-9]{1,6})\r?\nnodedevs ([0-9]{1,6})\r?\n')
-_AGAIN = 'run the script of "resource provider reshape collector" again'
+_AGAIN = 'run the script of "placement resource provider reshape collector" again'
 
 
 class Member(NamedTuple):

@@ -36,15 +36,17 @@ _LIST_DELETED = (
     ': give the deleted servers as one more --servers: openstack server list --all-projects '
     '--deleted --long -f json'
 )
-_BY_WORD = 'If you know that it is gone, give your word: resource provider audit --fix --gone {}'
+_BY_WORD = (
+    'If you know that it is gone, give your word: placement resource provider audit --fix --gone {}'
+)
 _BY_HAND = (
     'Find out where it runs: openstack server show {0}, openstack server migration list --server '
-    '{0}. Then free what it has on other hosts: resource provider allocation unset {0} --provider '
-    'HOST'
+    '{0}. Then free what it has on other hosts: placement resource provider allocation unset {0} '
+    '--provider HOST'
 )
 _SHELVED = (
-    'If openstack server show {0} has SHELVED_OFFLOADED and no host: resource provider allocation '
-    'delete {0}'
+    'If openstack server show {0} has SHELVED_OFFLOADED and no host: placement resource provider '
+    'allocation delete {0}'
 )
 _ADVICE = {'left-by-migration': _BY_WORD, 'left-by-shelving': _SHELVED}
 _LACKING = 'its server holds less of it on its own host'

@@ -71,7 +71,7 @@ class ProviderSelector:
         if field == 'member_of' and (name := self._find_aggregate_name()):
             return error(
                 f'"{name}" cannot be looked up without Nova: give the UUID of the aggregate, which '
-                '"resource provider aggregate list HOST" prints'
+                '"placement resource provider aggregate list HOST" prints'
             )
         known = {
             'with_trait': (self.with_trait, {name for s in states for name in s.traits}),

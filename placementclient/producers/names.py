@@ -22,9 +22,9 @@ _IN_INVENTORY = 'inventory for resource provider .*No such resource class'
 #: Sentences of the service that end with unknown names, what lists the names, and the command that
 #: creates one.
 _UNKNOWN_NAMES: tuple[tuple[str, Callable[[Client], Iterable[str]], str], ...] = (
-    (r'^No such trait (?!\()', trait.list, 'trait create'),
+    (r'^No such trait (?!\()', trait.list, 'placement trait create'),
     ('No such trait', trait.list, ''),
-    (_IN_INVENTORY, resource_class.list, 'resource class create'),
+    (_IN_INVENTORY, resource_class.list, 'placement resource class create'),
     ('No such resource class', resource_class.list, ''),
     ('^No inventory of class', resource_class.list, ''),
 )

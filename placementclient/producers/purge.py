@@ -25,7 +25,8 @@ from placementclient.reading.capture import capture
 _IS_MIGRATION = 'it is a migration that no list has: if the migration is over, purge with --gone {}'
 _AT_HOME = 'Nova has its server on this host'
 _LEFT = (
-    '; it keeps {}: if its server is gone, "resource provider allocation delete {}" frees that too'
+    '; it keeps {}: if its server is gone, "placement resource provider allocation delete {}" '
+    'frees that too'
 )
 _WAIT = (
     'Wait for the migrations, confirm or revert them: openstack server migration list shows them. '

@@ -77,8 +77,8 @@ class Replacing(StateProducer):
             raise Irreplaceable(
                 f'More is allocated of {", ".join(names)} than Placement would grant today: the '
                 'limits are lifted for a moment, and would be lost if the command is killed then. '
-                'Write a plan with --plan FILE, and carry it out with "resource provider reshape '
-                'apply FILE"'
+                'Write a plan with --plan FILE, and carry it out with "placement resource '
+                'provider reshape apply FILE"'
             )
         return plan
 
@@ -110,9 +110,9 @@ class Replacing(StateProducer):
         self._check(live, after)
         if ungranted := list(self._ungranted(live, after)):
             raise Irreplaceable(
-                f'Placement judges all that a consumer holds, and would refuse {first(ungranted)}: '
-                'min_unit, max_unit or step_size is against it. "resource provider audit --id '
-                'broken-units" lists such allocations'
+                'Placement judges all that a consumer holds, and would refuse '
+                f'{first(ungranted)}: min_unit, max_unit or step_size is against it. "placement '
+                'resource provider audit --id broken-units" lists such allocations'
             )
         return after
 

@@ -210,7 +210,7 @@ def _merged(
         new, name, _ = lacking[0]
         raise Irreplaceable(
             f'{first(shown)}: compare capacity, min_unit, max_unit and step_size, and raise them '
-            f'first with "resource provider inventory class set {new} {name}"'
+            f'first with "placement resource provider inventory class set {new} {name}"'
         )
     return result
 
@@ -243,6 +243,6 @@ def _consumers(
     if twice:
         raise Irreplaceable(
             f'{first(sorted(twice))}: it is not known which of the two is right. Take one away '
-            'first with "resource provider allocation unset CONSUMER --provider PROVIDER"'
+            'first with "placement resource provider allocation unset CONSUMER --provider PROVIDER"'
         )
     return result

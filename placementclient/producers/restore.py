@@ -28,8 +28,8 @@ from placementclient.reading.capture import capture_named
 WORKERS = 4
 _NOTHING = Snapshot((), ())
 HINT = (
-    '--allocations restores only allocations; "tree export --snapshot FILE" and "tree apply" bring '
-    'back saved values'
+    '--allocations restores only allocations. "placement resource provider tree export --snapshot '
+    'FILE" and "tree apply" bring back saved values'
 )
 
 

@@ -28,8 +28,8 @@ def check_trees(providers: Iterable[Provider], subject: str) -> None:
     """Raise :class:`errors.InvalidAnswer` if providers are not complete trees."""
     if reason := find_fault(providers):
         raise errors.InvalidAnswer(
-            f'{subject} providers that form no tree: {reason}. '
-            'See "resource provider list", and correct the parent with "resource provider set"'
+            f'{subject} providers that form no tree: {reason}. See "placement resource provider '
+            'list", and correct the parent with "placement resource provider set"'
         )
 
 

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
+from placementclient.basis.wording import naming_program
 from placementclient.insight.audit.checks import Check
 from placementclient.render.columns import Output
 
@@ -41,27 +42,31 @@ def texts(check_id: str) -> Mapping[str, str]:
     return result
 
 
-def _text(name: str, check: Check) -> str:
+def _text(name: str, check: Check, program: str) -> str:
     """Return a text without markup; commands are in quotes, and stand out so."""
-    text = texts(check.id)[name]
+    text = naming_program(texts(check.id)[name], program)
     if name == 'example':
         return text.strip('`')
     return _LITERAL.sub(lambda match: f'"{match[1]}"' if ' ' in match[1] else match[1], text)
 
 
-def rows(checks: Iterable[Check]) -> Output:
+def rows(checks: Iterable[Check], program: str = 'placement') -> Output:
+    """Return the texts about checks as a table; they name the commands of a program."""
     return COLUMNS, [
-        (c.id, c.severity.value, list(c.needs), *(_text(name, c) for name in LABELS))
+        (c.id, c.severity.value, list(c.needs), *(_text(name, c, program) for name in LABELS))
         for c in checks
     ]
 
 
-def lines(check: Check, width: int) -> Iterator[str]:
-    """Return the text about a check for a terminal; the width of lines is in characters."""
+def lines(check: Check, width: int, program: str = 'placement') -> Iterator[str]:
+    """Return the text about a check for a terminal; the width of lines is in characters.
+
+    :param program: the one whose commands the text names
+    """
     needs = ' and '.join(f'--{name}' for name in check.needs)
     yield f'{check.id} ({check.severity.value}{needs and ", needs "}{needs})'
     for name, label in LABELS.items():
-        if text := _text(name, check):
+        if text := _text(name, check, program):
             yield ''
             yield from textwrap.wrap(
                 f'{label}{text}', width, break_long_words=False, break_on_hyphens=False

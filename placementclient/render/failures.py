@@ -21,8 +21,9 @@ MOST = 100
 FIRST = 10
 #: The next step where rows are undecided.
 DECIDE = (
-    'run "resource provider reshape collector" on the hosts and give its answers to "resource '
-    'provider reshape assignments"; or fill in the file of --write-assignments'
+    'run the script of "placement resource provider reshape collector" on the hosts and give its '
+    'answers to "placement resource provider reshape assignments"; or fill in the file of '
+    '--write-assignments'
 )
 
 

@@ -124,7 +124,9 @@ def rows(
     return (*_COLUMNS, 'fix'), fixed
 
 
-def paragraphs(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:
+def paragraphs(
+    names: Sequence[str], rows: Iterable[Sequence[Any]], width: int, program: str
+) -> Iterator[str]:
     """Return the lines of findings for people, a paragraph for each, the most severe first."""
     findings = [dict(zip(names, cells, strict=True)) for cells in rows]
     if 'severity' in names:
@@ -136,7 +138,7 @@ def paragraphs(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) 
     if findings and {'id', 'severity'} <= set(names):
         example = findings[0]['id']
         yield ''
-        yield f'Explain: resource provider audit --explain {example}'
+        yield f'Explain: {program} resource provider audit --explain {example}'
 
 
 def _paragraph(row: dict[str, Any], width: int) -> Iterator[str]:

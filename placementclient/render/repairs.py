@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from placementclient.basis.wording import naming_program
 from placementclient.model.findings import Finding
 from placementclient.model.repairs import AddTrait, Advice, HealServer, Remedy, advice
 
@@ -42,9 +43,10 @@ def next_step(finding: Finding, invocation: Invocation) -> tuple[str, str]:
         return command, ''
     if not finding.reason:
         return _line(finding.remedy, invocation), ''
+    reason = naming_program(finding.reason, invocation.program)
     if isinstance(finding.remedy, AddTrait | Advice):
-        return '', f'{finding.reason}: {_line(finding.remedy, invocation)}'
-    return '', finding.reason
+        return '', f'{reason}: {_line(finding.remedy, invocation)}'
+    return '', reason
 
 
 def _options(values: Iterable[tuple[str, str]]) -> str:

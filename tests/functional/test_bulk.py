@@ -75,7 +75,7 @@ WRONG = [
     ('trait add --all', 2, 'the following arguments are required: <trait>'),
     ('trait add --all CUSTOM_A40 --generation 3', 2, '--generation is for one provider'),
     ('trait add compute0 CUSTOM_A40 --dry-run', 2, '--dry-run needs a selector'),
-    ('trait add --all CUSTOM_A41', 1, 'make it first: trait create CUSTOM_A41'),
+    ('trait add --all CUSTOM_A41', 1, 'make it first: placement trait create CUSTOM_A41'),
     ('trait add --match x CUSTOM_A40', 1, 'No resource provider is selected: "x" matches no'),
     ('trait add --all CUSTOM_A40', 2, 'This is not a terminal: use --yes to confirm'),
     ('aggregate add --all compute0', 1, "'compute0' is not the UUID of an aggregate; its name"),

@@ -93,7 +93,9 @@ class ClaimAllocation(base.Lister):
         if refusals:
             tried = f'None of the {counted(len(refusals), "candidate")} was granted'
             raise Unclaimed(f'{tried}; to the last one: {refusals[-1]}')
-        unclaimed = Unclaimed('There are no candidates: allocation candidate explain says why')
+        unclaimed = Unclaimed(
+            'There are no candidates: placement allocation candidate explain says why'
+        )
         unclaimed.exit_status = ExitStatus.INFEASIBLE
         raise unclaimed
 

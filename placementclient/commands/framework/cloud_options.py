@@ -86,7 +86,8 @@ def refuse_unsteady(
         raise errors.BadFile(
             str(path),
             f'the command needs {names}, which others changed while the snapshot was saved. Save '
-            'it again, when less is going on there, with "resource provider snapshot save"',
+            'it again, when less is going on there, with "placement resource provider snapshot '
+            'save"',
         )
 
 

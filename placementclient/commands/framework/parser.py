@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import excerpt, printable
+from placementclient.basis.wording import naming_program
 from placementclient.cli.help_formatter import HelpFormatter, summarize_usage
 
 #: How many characters of the words that a command refuses are shown.
@@ -46,6 +47,7 @@ def catch_mistakes(
 
         # The message repeats unknown words as they were typed: maybe a name of another user.
         suggestion = printable(command_help.suggest_options(message, parsers))
+        suggestion = naming_program(suggestion, 'openstack' if program is None else 'placement')
         refuse(f'{excerpt(message, _SHOWN)}{suggestion}')
 
     vars(parser)['error'] = refuse_with_suggestion

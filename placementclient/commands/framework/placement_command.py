@@ -25,7 +25,7 @@ from placementclient.basis.errors import (
     UsageError,
 )
 from placementclient.basis.printable import print_any_text, printable
-from placementclient.basis.wording import without_credentials
+from placementclient.basis.wording import naming_program, without_credentials
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.commands.framework.option import Option
@@ -145,7 +145,7 @@ class PlacementCommand(command.Command):
         self.args = parsed_args
         self._check_option_values()
         print_any_text(self.app.stdout, self.app.stderr)
-        with handle_signals():
+        with handle_signals(), self._log_as_program():
             try:
                 status = self._run()
             except KeyboardInterrupt:
@@ -154,6 +154,20 @@ class PlacementCommand(command.Command):
             if self.app.options.debug:
                 self._log_request_id()
             return status
+
+    @contextlib.contextmanager
+    def _log_as_program(self) -> Iterator[None]:
+        """Name the running program in the commands of messages, which begin with ``placement``."""
+
+        def name_program(record: logging.LogRecord) -> bool:
+            record.msg = naming_program(str(record.msg), self.program)
+            return True
+
+        self.log.addFilter(name_program)
+        try:
+            yield
+        finally:
+            self.log.removeFilter(name_program)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Call :meth:`execute`, which needs no arguments."""

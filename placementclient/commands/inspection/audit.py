@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -154,7 +155,7 @@ class AuditProvider(ChangeCommand):
             return checks.audit(cloud, earlier, roots(cloud), ignored, self.args.subject)
 
         if not self.args.dry_run:
-            self.args.lines = tables.paragraphs
+            self.args.lines = functools.partial(tables.paragraphs, program=self.program)
         told = self._read_word()
         is_steady = self._is_fixing
         cloud, audit, lists = audit_lists.examine(self, judge, chosen, told, is_steady=is_steady)
@@ -272,8 +273,8 @@ class AuditProvider(ChangeCommand):
     def _explain(self, check: Check) -> base.Output:
         from placementclient.render import audit_checks
 
-        self.args.lines = lambda names, rows, width: audit_checks.lines(check, width)
-        return audit_checks.rows([check])
+        self.args.lines = lambda names, rows, width: audit_checks.lines(check, width, self.program)
+        return audit_checks.rows([check], self.program)
 
     def _name_gaps(self, cloud: Cloud, audit: Audit, lists: audit_lists.Lists, number: int) -> None:
         """Say what of so many checks was not made, and why; with it, the remarks of the audit."""

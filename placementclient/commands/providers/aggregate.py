@@ -72,7 +72,7 @@ class SetAggregate(base.Lister):
         generation = self.args.generation
         if generation is None and self.client.microversion >= api.aggregate.GUARDED:
             raise errors.BadArgument(
-                'A generation must be specified. "resource provider aggregate add '
+                'A generation must be specified. "placement resource provider aggregate add '
                 f'{self.args.provider} AGGREGATE" needs none'
             )
         aggregates = filter_options.find_aggregates(

@@ -110,8 +110,8 @@ class CreateInventory(base.ShowOne):
         name, provider = self.args.resource_class, self.args.provider
         if name in present:
             raise errors.BadArgument(
-                f'{provider} has an inventory of {name} already: "resource provider inventory '
-                f'class set {provider} {name}" replaces it'
+                f'{provider} has an inventory of {name} already: "placement resource provider '
+                f'inventory class set {provider} {name}" replaces it'
             )
 
 

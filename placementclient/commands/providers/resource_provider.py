@@ -193,13 +193,13 @@ class DeleteResourceProvider(base.NameCommand):
             super().execute()
         except errors.CannotDeleteParent:
             self.log.warning(
-                f'"resource provider purge {self.args.provider} --dry-run" shows what would be '
-                'deleted with the children; without --dry-run it deletes them'
+                f'"placement resource provider purge {self.args.provider} --dry-run" shows what '
+                'would be deleted with the children; without --dry-run it deletes them'
             )
             raise
         except errors.ProviderInUse:
             self.log.warning(
-                'Evacuate or migrate the servers first. Then "resource provider purge '
+                'Evacuate or migrate the servers first. Then "placement resource provider purge '
                 f'{self.args.provider} --dry-run" shows the allocations that are left'
             )
             raise

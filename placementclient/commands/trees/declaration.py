@@ -96,7 +96,7 @@ class ApplyTree(ChangeCommand):
         if is_applied and (hosts := find_running_computes(self, plan.changes)):
             raise errors.PlacementError(
                 f'{describe_computes(hosts)} there, or write a plan with --plan, and apply it with '
-                '"resource provider reshape apply --compute-is-up"'
+                '"placement resource provider reshape apply --compute-is-up"'
             )
         return self.show_or_apply(plan, reshaping)
 

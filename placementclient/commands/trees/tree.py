@@ -47,7 +47,7 @@ class ShowTree(DocumentCommand):
         if len(trees) > 1:
             raise errors.UsageError(
                 f'{self.args.provider} matches {len(trees)} trees: '
-                '"resource provider tree list --tree" shows several'
+                '"placement resource provider tree list --tree" shows several'
             )
         return _draw(self, trees, render.data(trees[0], allocations=self.args.allocations))
 

@@ -14,8 +14,8 @@ from placementclient.model.services import BaremetalNode
 from placementclient.model.snapshots import ProviderState
 
 _HOLDER = (
-    'see with openstack server show who holds it: what no server or migration needs is freed by '
-    'resource provider allocation delete'
+    'see with openstack server show if a server or a migration needs the allocation. If none does, '
+    'free it: placement resource provider allocation delete CONSUMER'
 )
 _REPORTED = (
     'nova-compute reports the inventory of its nodes itself, at least once a minute: see in its '

@@ -14,15 +14,16 @@ from placementclient.model.services import Hypervisor
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.providers import is_sharing
 
-_STOP = 'stop nova-compute before, as it knows the provider by its name, and start it afterwards'
+_STOP = 'stop nova-compute first, as it knows the provider by its name, and start it afterwards'
 _UNKNOWN = 'it is not known if Nova has servers on {}: audit again with --servers. If it has none'
 _STILL = (
     'Nova has servers on {}: give nova-compute this name again, with host in its nova.conf. If the '
     'new name is to stay'
 )
 _FOREIGN = (
-    'it is a provider of another service, which calls this host so: give that service the name {} '
-    'for it, and when no server holds anything on the provider, resource provider delete {}'
+    'it is a provider of another service, which calls this host by another name: give that service '
+    'the name {}. When no server has allocations on the provider, delete it: placement resource '
+    'provider delete {}'
 )
 _BY_SERVERS = 'only the hosts of its servers show that {} is the same host. If that is true'
 

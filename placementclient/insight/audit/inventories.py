@@ -18,12 +18,12 @@ from placementclient.model.snapshots import ProviderState
 #: The classes that a ratio may overcommit; all others are devices and the like.
 _SHAREABLE = ('VCPU', 'MEMORY_MB', 'DISK_GB')
 _UNSHARED = (
-    '{} cannot be shared, so no ratio helps: see who holds it with resource provider allocation '
-    'list {}, and move servers away'
+    '{} cannot be shared, so no ratio helps: see who holds it (placement resource provider '
+    'allocation list {}), and move servers away'
 )
 _RATIO = (
-    'move servers away. Or, as nova-compute may set the ratio back, and only you know if the host '
-    'stands a higher one: check its load. If it does'
+    'move servers away, or raise the ratio. Only you know if the host can bear that, and '
+    'nova-compute may set the ratio back. If it can'
 )
 _RESERVED = (
     'without the reserved amount all would fit: move servers away, or find out what it is reserved '

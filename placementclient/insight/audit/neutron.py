@@ -16,8 +16,8 @@ _SYNC = (
     'restart the agent, which makes Neutron try again'
 )
 _LEFT = (
-    'Neutron deletes no provider: when no server holds anything on it, resource provider delete '
-    'removes it, children first'
+    'Neutron deletes no provider. When no server has allocations on it, delete it, children first: '
+    'placement resource provider delete PROVIDER'
 )
 _BANDWIDTH = 'NET_BW_'
 _REBIND = (
@@ -33,7 +33,7 @@ _WRITTEN = (
     'Neutron writes it when a subnet of the segment changes, but only if its section [placement] '
     'and its section [nova] work: see the log of neutron-server'
 )
-_GONE = 'if the network is gone, resource provider delete removes it'
+_GONE = 'if the network is gone, delete it: placement resource provider delete PROVIDER'
 
 
 def find_bandwidth_differences(cloud: Cloud) -> Iterator[Finding]:

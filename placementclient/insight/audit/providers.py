@@ -25,11 +25,12 @@ _WIDE = (
 _SINGLE = 'an availability zone may have one host. If nothing needs the aggregate'
 _TWINS = (
     'it is not known which of the two is alive, and after a renaming it is the empty one: '
-    'openstack compute service list --service nova-compute and openstack hypervisor list say '
-    'what nova-compute calls itself. Then "resource provider replace OTHER --with LIVE --name '
-    'NAME" moves everything to the one that is alive'
+    'openstack compute service list --service nova-compute and openstack hypervisor list say what '
+    'nova-compute calls itself. Then "placement resource provider replace OTHER --with LIVE '
+    '--name NAME" moves everything to the one that is alive'
 )
-_JOIN = 'only you know which hosts are to use it: resource provider aggregate add'
+_JOIN = 'only you know which hosts should use it'
+_ADD = 'placement resource provider aggregate add'
 _RENAMED = (
     'the service that reports the child creates a second one if it does not find its name. If the '
     'host was renamed'
@@ -78,7 +79,7 @@ def find_sharing_without_aggregate(cloud: Cloud) -> Iterator[Finding]:
     """Yield the sharing providers in no aggregate."""
     for state in filter(is_sharing, cloud.list_providers()):
         if not state.aggregates:
-            reason = f'{_JOIN} with an aggregate of theirs'
+            reason = f'{_JOIN}: {_ADD} {state.reference} AGGREGATE'
             yield cloud.make_finding(state, _describe_sharing(state), None, reason)
 
 
@@ -87,7 +88,7 @@ def find_lone_sharing_providers(cloud: Cloud) -> Iterator[Finding]:
     for state in filter(is_sharing, cloud.list_providers()):
         if state.aggregates and _is_only_member(cloud, state):
             yield cloud.make_finding(
-                state, _describe_sharing(state), None, f'{_JOIN} for each of them'
+                state, _describe_sharing(state), None, f'{_JOIN}: {_ADD} HOST AGGREGATE'
             )
 
 

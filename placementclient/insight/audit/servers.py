@@ -15,12 +15,12 @@ from placementclient.model.servers import Server
 _NO_FLAVORS = 'what it should hold: the list of servers has no flavors'
 _HIDDEN = 'its host has usage without a consumer'
 _SET = (
-    'resource provider allocation set {} --project-id {} --user-id {} --allocation '
+    'placement resource provider allocation set {} --project-id {} --user-id {} --allocation '
     'rp={},CLASS=AMOUNT'
 )
 _ELSEWHERE = (
-    'it is not known which of the two is right: if openstack server show still names this host, '
-    'move what the server holds there with resource provider allocation move'
+    'it is not known which of the two is right. If openstack server show still names this host, '
+    'move the allocations of the server there: placement resource provider allocation move'
 )
 
 

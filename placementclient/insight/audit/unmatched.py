@@ -18,7 +18,7 @@ _CLASSES, _TRAITS = {'VCPU', 'PCPU', 'MEMORY_MB'}, {COMPUTE_NODE, OWNER_NOVA}
 _CELL_DOWN = 'a cell of Nova does not answer, and its hosts are in no list'
 _USED = (
     'it is a removed host, or one of another Nova that shares this Placement: see whose the '
-    'consumers are with openstack resource provider show --allocations'
+    'consumers are: placement resource provider show --allocations {}'
 )
 _SAME = '{} may be the same host under another name: compare the UUIDs'
 _LOG = 'nova-compute makes its provider at its start, and tries again each minute: see its log'
@@ -39,7 +39,7 @@ def find_unmatched_providers(cloud: Cloud) -> Iterator[Finding]:
         number, likely = identities.count_consumers(cloud, root), by_label[_shorten_name(root.name)]
         is_used = number or any(any(s.usages.values()) for s in cloud.topology.trees[root.uuid])
         facts: dict[str, object] = {'uuid': root.uuid, 'consumers': number}
-        reason = _USED if is_used else ''
+        reason = _USED.format(root.reference) if is_used else ''
         if likely:
             facts['likely'] = likely
             reason = _SAME.format(', '.join(likely)) + ('' if is_used else '. If not')

@@ -100,8 +100,8 @@ def _aggregates(at: Cursor) -> list[str]:
     for uuid in uuids:
         if not is_uuid(uuid):
             raise at.error(
-                f'{uuid!r} is not the UUID of an aggregate: resource provider aggregate list HOST '
-                'prints them'
+                f'{uuid!r} is not the UUID of an aggregate: placement resource provider aggregate '
+                'list HOST prints them'
             )
     return list(map(normalized, uuids))
 

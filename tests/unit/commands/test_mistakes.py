@@ -67,7 +67,7 @@ def test_a_parent_that_is_deleted_is_answered_with_purge(placement, service):
     refusal = fault(409, 'It has children.', 'placement.resource_provider.cannot_delete_parent')
     service.answer(Exchange(f'DELETE /resource_providers/{RP}', refusal))
     result = placement(f'resource provider delete {RP}')
-    assert f'"resource provider purge {RP} --dry-run"' in result.stderr
+    assert f'"placement resource provider purge {RP} --dry-run"' in result.stderr
 
 
 @pytest.mark.parametrize('options', ['', ' --amend'])
@@ -100,12 +100,15 @@ def test_a_dry_run_names_the_classes_that_an_inventory_would_lose(placement, ser
 )
 def test_an_argument_too_many_is_answered_with_the_form_that_takes_it(placement, command, form):
     result = placement(f'resource provider {command.format(RP)}')
-    assert (result.status, f'Type: resource provider {form}' in result.stderr) == (2, True)
+    assert (result.status, f'Type: placement resource provider {form}' in result.stderr) == (
+        2,
+        True,
+    )
 
 
 def test_aggregates_without_a_generation_are_answered_with_add(placement, service):
     result = placement(f'resource provider aggregate set {RP} --aggregate {RP}', version='1.39')
-    assert f'"resource provider aggregate add {RP} AGGREGATE" needs none' in result.stderr
+    assert f'"placement resource provider aggregate add {RP} AGGREGATE" needs none' in result.stderr
 
 
 def test_the_beginning_of_a_uuid_of_a_snapshot_is_answered_too(placement, tmp_path):

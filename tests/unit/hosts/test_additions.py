@@ -104,7 +104,8 @@ def test_a_used_device_for_one_time_use_is_reserved(used):
     assert misfits == (
         [
             'gpu1_0000:81:00.0 is for one use and in use: after "reshape apply", reserve it with '
-            '"inventory set --amend --resource CUSTOM_PCI_8086_1563:reserved=1"'
+            '"placement resource provider inventory set --amend --resource '
+            'CUSTOM_PCI_8086_1563:reserved=1"'
         ]
         if used
         else []

@@ -21,9 +21,9 @@ def test_a_paragraph_is_as_wide_as_the_terminal_but_for_its_command():
     command = 'placement resource provider ' + 'word ' * 20 + 'end'
     row = ('orphan', 'error', 's', 'no type, used 9', command, '', 'left to you')
     other = ('doubled', 'error', 't', 'word ' * 20, '', 'look', 'left to you')
-    lines = list(findings.paragraphs(names, [row, other], 40))
+    lines = list(findings.paragraphs(names, [row, other], 40, 'placement'))
     [example] = [line for line in lines if line.startswith('Explain')]
-    assert example == 'Explain: resource provider audit --explain orphan'
+    assert example == 'Explain: placement resource provider audit --explain orphan'
     assert lines[0] == 'error orphan s'
     assert lines.index('  no type, used 9') < lines.index(f'  Run: {command}')
     assert '  Fix: left to you' in lines
@@ -34,7 +34,7 @@ def test_a_paragraph_is_as_wide_as_the_terminal_but_for_its_command():
 def test_paragraphs_begin_with_the_most_severe_finding_and_say_what_its_check_finds():
     names = ('id', 'severity', 'subject')
     rows = [('consumer-untyped', 'info', 's'), ('orphan', 'error', 't')]
-    lines = list(findings.paragraphs(names, rows, 400))
+    lines = list(findings.paragraphs(names, rows, 400, 'placement'))
     orphan, untyped = (texts(id)['summary'].replace('``', '') for id in ('orphan', rows[0][0]))
     assert lines[:2] == ['error orphan t', f'  {orphan}']
     assert lines[3:5] == ['info consumer-untyped s', f'  {untyped}']

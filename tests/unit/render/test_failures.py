@@ -50,7 +50,7 @@ def test_undecided_rows_of_many_trees_are_counted():
         '  gpu000: 1 VGPU of server-0-0 may go to a, b',
     ]
     assert lines[-1] == 'Warning: gpu000: 7 VGPU are moved off gpu'
-    assert '"resource provider reshape assignments"' in lines[-2]
+    assert '"placement resource provider reshape assignments"' in lines[-2]
     assert len(lines) == 26
 
 

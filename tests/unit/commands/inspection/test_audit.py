@@ -291,14 +291,14 @@ def test_findings_are_paragraphs_on_a_terminal(audit, tmp_path, monkeypatch):
         f'{summary["over-capacity"]}\n'
         '  resource_class VGPU, used 3, capacity 2\n'
         '  No automatic fix: VGPU cannot be shared, so no ratio helps: see who holds it\n'
-        '    with resource provider allocation list host, and move servers away\n'
+        '    (placement resource provider allocation list host), and move servers away\n'
         '\n'
         'error reserved-above-total host\n'
         f'{summary["reserved-above-total"]}\n'
         '  resource_class VCPU, reserved 9, total 8\n'
         f'  Run: {again} --subject host --fix --yes\n'
         '\n'
-        'Explain: resource provider audit --explain over-capacity\n'
+        'Explain: placement resource provider audit --explain over-capacity\n'
     )
     table = audit('', live).stdout
     assert table.startswith('+---')

@@ -19,8 +19,8 @@ def file(tmp_path):
 
 
 NO_NOVA = (
-    '"x" cannot be looked up without Nova: give the UUID of the aggregate, which "resource '
-    'provider aggregate list HOST" prints'
+    '"x" cannot be looked up without Nova: give the UUID of the aggregate, which "placement '
+    'resource provider aggregate list HOST" prints'
 )
 
 

@@ -84,7 +84,7 @@ ONE_CLASS = {
         CREATE,
         [READ],
         stderr=f'{RP} has an inventory of VGPU already: '
-        f'"resource provider inventory class set {RP} VGPU" replaces it\n',
+        f'"placement resource provider inventory class set {RP} VGPU" replaces it\n',
         status=1,
     ),
     'a creation with --generation is not': Case(

@@ -192,8 +192,8 @@ DELETE = {
     'one in use stays': Case(
         f'resource provider delete {RP}',
         [delete(PATH, fault(409, 'Allocations exist', 'placement.resource_provider.inuse'))],
-        stderr='Evacuate or migrate the servers first. Then "resource provider purge '
-        f'{RP} --dry-run" shows the allocations that are left\n'
+        stderr='Evacuate or migrate the servers first. Then "placement resource '
+        f'provider purge {RP} --dry-run" shows the allocations that are left\n'
         'Allocations exist (HTTP 409) [placement.resource_provider.inuse, req-1]\n',
         status=1,
     ),

@@ -73,7 +73,7 @@ CASES = {
             get('/traits', {'traits': ['CUSTOM_B']}),
         ],
         stderr='No such trait CUSTOM_C (HTTP 400) [req-1]. Did you mean "CUSTOM_B"? '
-        'Or make it first: trait create CUSTOM_C\n',
+        'Or make it first: placement trait create CUSTOM_C\n',
         status=1,
     ),
 }

@@ -27,8 +27,9 @@ def test_trees_that_were_left_alone_come_with_the_next_steps(tmp_path, number):
     again, decide = command.next_steps
     assert again.count('--tree ') == number
     assert decide == (
-        'If rows are undecided then, run "resource provider reshape collector" on the hosts and '
-        'give its answers to "resource provider reshape assignments"; or fill in the file of '
+        'If rows are undecided then, run the script of "placement resource provider reshape '
+        'collector" on the hosts and give its answers to "placement resource provider reshape '
+        'assignments"; or fill in the file of '
         '--write-assignments'
     )
 

@@ -64,9 +64,7 @@ def test_audit_finds_usage_over_capacity(inventory, amount, facts, ratio):
     assert (result.kind, result.severity.value, result.repair) == ('over-capacity', 'error', None)
     assert result.facts == {'resource_class': 'VCPU', **facts}
     assert typed(result) == ''
-    assert reason(result).startswith(
-        'move servers away. Or, as nova-compute may set the ratio back'
-    )
+    assert reason(result).startswith('move servers away, or raise the ratio. Only you')
     assert reason(result).endswith(
         f': {PREFIX} inventory set host --amend --resource VCPU:allocation_ratio={ratio}'
     )
@@ -100,7 +98,7 @@ def test_audit_suggests_no_ratio_for_devices(name):
     result = only([provider('host', **{name: 2})], [consumer('s', host={name: 3})])
     assert (result.kind, typed(result), result.repair) == ('over-capacity', '', None)
     assert 'ratio=' not in reason(result)
-    assert 'resource provider allocation list host' in reason(result)
+    assert '(openstack resource provider allocation list host)' in reason(result)
 
 
 def test_audit_accepts_usage_of_fully_reserved_devices():

@@ -151,7 +151,9 @@ def test_audit_frees_what_a_migration_holds_that_is_over(status, outcome, kind):
     kept = [finding for finding in without if finding.kind == 'left-by-migration']
     assert [finding.repair for finding in kept] == [None] * outcome
     for finding in kept:
-        assert reason(finding).endswith('give your word: resource provider audit --fix --gone m')
+        assert reason(finding).endswith(
+            'give your word: openstack resource provider audit --fix --gone m'
+        )
 
 
 def test_audit_names_the_likely_cause_of_what_a_server_holds_elsewhere():

@@ -102,7 +102,7 @@ def test_audit_names_the_command_that_keeps_the_live_identity(cloud, expected):
         ),
         (
             (HOST, [node('host', 'host.x')]), 'renamed',
-            'stop nova-compute before, as it knows the provider by its name, and start it '
+            'stop nova-compute first, as it knows the provider by its name, and start it '
             f'afterwards: {PREFIX} set host --name host.x',
         ),
         (
@@ -149,7 +149,7 @@ def test_audit_prints_the_facts_of_both_identities():
 def test_audit_names_the_command_that_joins_two_providers_of_a_host():
     [finding] = findings(TWINS, None, SERVED)
     assert (finding.kind, typed(finding)) == ('doubled-host', '')
-    assert '"resource provider replace OTHER --with LIVE --name NAME"' in reason(finding)
+    assert '"openstack resource provider replace OTHER --with LIVE --name NAME"' in reason(finding)
 
 
 @pytest.mark.parametrize(

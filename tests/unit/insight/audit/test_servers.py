@@ -42,8 +42,8 @@ def detailed(**changes):
 
 #: What a person does who has looked on the host.
 BY_HAND = (
-    '. If you know what it holds: resource provider allocation set s --project-id p --user-id u '
-    '--allocation rp=a,CLASS=AMOUNT'
+    '. If you know what it holds: openstack resource provider allocation set s --project-id p '
+    '--user-id u --allocation rp=a,CLASS=AMOUNT'
 )
 
 

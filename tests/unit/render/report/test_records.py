@@ -58,8 +58,8 @@ def test_findings_come_with_the_worst_first():
     assert [(texts[kind], texts[check], *rest) for kind, check, *rest in records['findings']] == [
         (
             'error', 'over-capacity', 'host', 'resource_class VCPU, used 2, capacity 1', '',
-            'move servers away. Or, as nova-compute may set the ratio back, and only you know if '
-            'the host stands a higher one: check its load. If it does: openstack resource provider '
+            'move servers away, or raise the ratio. Only you know if the host can bear that, and '
+            'nova-compute may set the ratio back. If it can: openstack resource provider '
             'inventory set host --amend --resource VCPU:allocation_ratio=2.0',
         ),
         (
