@@ -85,7 +85,7 @@ class Client:
         answer_limit: int = endpoints.ANSWER_LIMIT,
         list_limit: int = endpoints.LIST_LIMIT,
         list_timeout: float = endpoints.LIST_TIMEOUT,
-        **endpoint_filter: str | None,
+        **endpoint_filter: str | list[str] | None,
     ) -> None:
         # urllib3 prints a traceback where an answer is cut in its headers; an error has it.
         logging.getLogger('urllib3.connection').addFilter(_is_not_of_headers)

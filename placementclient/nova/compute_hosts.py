@@ -3,7 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from placementclient.basis.errors import BadFile
 from placementclient.client.http import Client
@@ -30,7 +30,7 @@ def read_compute_nodes(client: Client) -> list[Hypervisor]:
 
 
 def _read(
-    client: Client, listed: service.ServiceList, parse: Callable[[Any, str], list[T]]
+    client: Client, listed: service.ServiceList, parse: Callable[[object, str], list[T]]
 ) -> list[T]:
     try:
         return parse(listed(service.make_impatient(client)), 'Nova')

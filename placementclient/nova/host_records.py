@@ -2,7 +2,6 @@
 """Lists of hosts, nodes, ports and limits, as in :mod:`placementclient.nova.records`."""
 
 import ipaddress
-from typing import Any
 
 from msgspec import UNSET
 
@@ -25,7 +24,7 @@ class _DeviceProfileRecord(ListRecord, frozen=True):
     groups: list[dict[str, str]]
 
 
-def compute_services(document: Any, path: str) -> list[ComputeService]:
+def compute_services(document: object, path: str) -> list[ComputeService]:
     """Return the nova-compute of all hosts: ``GET /os-services``."""
     services = [service for _, service in decoded(document, path, ComputeService)]
     computes = [service for service in services if service.binary == 'nova-compute']
@@ -37,7 +36,7 @@ def compute_services(document: Any, path: str) -> list[ComputeService]:
     return computes
 
 
-def hypervisors(document: Any, path: str) -> list[Hypervisor]:
+def hypervisors(document: object, path: str) -> list[Hypervisor]:
     """Return the compute nodes: ``GET /os-hypervisors/detail``."""
     result = []
     for place, hypervisor in decoded(document, path, Hypervisor):
@@ -48,12 +47,12 @@ def hypervisors(document: Any, path: str) -> list[Hypervisor]:
     return result
 
 
-def registered_limits(document: Any, path: str) -> list[str]:
+def registered_limits(document: object, path: str) -> list[str]:
     """Return the resources with a limit in any region: ``GET /v3/registered_limits``."""
     return [limit.resource_name for _, limit in decoded(document, path, RegisteredLimit)]
 
 
-def nodes(document: Any, path: str) -> list[BaremetalNode]:
+def nodes(document: object, path: str) -> list[BaremetalNode]:
     """Return the nodes of Ironic: ``GET /v1/nodes/detail``, from bare metal API 1.21 on."""
     result = []
     for place, node in decoded(document, path, BaremetalNode):
@@ -67,13 +66,13 @@ def nodes(document: Any, path: str) -> list[BaremetalNode]:
     return result
 
 
-def ports(document: Any, path: str) -> list[Port]:
+def ports(document: object, path: str) -> list[Port]:
     """Return the bound ports of servers that require resources: ``GET /v2.0/ports``."""
     every = requested_ports(document, path)
     return [port for port in every if port.is_bound_to_server and port.allocated_groups]
 
 
-def requested_ports(document: Any, path: str, server: str | None = None) -> list[Port]:
+def requested_ports(document: object, path: str, server: str | None = None) -> list[Port]:
     """Return the present or future ports of a server, by its UUID; without it all are its."""
     every = [port for _, port in decoded(document, path, Port)]
     if every and all(port.request is UNSET for port in every):
@@ -85,7 +84,7 @@ def requested_ports(document: Any, path: str, server: str | None = None) -> list
     return [port for port in every if server in (None, port.server_uuid)]
 
 
-def agents(document: Any, path: str) -> list[NetworkAgent]:
+def agents(document: object, path: str) -> list[NetworkAgent]:
     """Return the agents of Neutron: the answer to ``GET /v2.0/agents`` for an administrator."""
     result = []
     for place, agent in decoded(document, path, NetworkAgent):
@@ -95,7 +94,7 @@ def agents(document: Any, path: str) -> list[NetworkAgent]:
     return result
 
 
-def segment_addresses(document: Any, path: str) -> dict[str, int]:
+def segment_addresses(document: object, path: str) -> dict[str, int]:
     """Return the number of IPv4 addresses of each segment, by its ID: ``GET /v2.0/subnets``."""
     totals: dict[str, int] = {}
     for place, subnet in _subnets(document, path):
@@ -107,7 +106,7 @@ def segment_addresses(document: Any, path: str) -> dict[str, int]:
     return totals
 
 
-def _subnets(document: Any, path: str) -> list[tuple[RecordPlace, Subnet]]:
+def _subnets(document: object, path: str) -> list[tuple[RecordPlace, Subnet]]:
     subnets = list(decoded(document, path, Subnet))
     if subnets and all(subnet.segment_id is UNSET for _, subnet in subnets):
         raise MissingField(
@@ -126,7 +125,7 @@ def _size(place: RecordPlace, pool: AddressPool) -> int:
     return int(last) - int(first) + 1
 
 
-def segments(document: Any, path: str) -> dict[str, list[list[str]]]:
+def segments(document: object, path: str) -> dict[str, list[list[str]]]:
     """Return the aggregates of each segment, by the IDs of its subnet and of its network."""
     result: dict[str, list[list[str]]] = {}
     for place, subnet in _subnets(document, path):
@@ -138,7 +137,7 @@ def segments(document: Any, path: str) -> dict[str, list[list[str]]]:
     return result
 
 
-def device_profiles(document: Any, path: str) -> dict[str, list[dict[str, str]]]:
+def device_profiles(document: object, path: str) -> dict[str, list[dict[str, str]]]:
     """Return the groups of each device profile by name: ``GET /v2/device_profiles``."""
     return {
         record.name: record.groups for _, record in decoded(document, path, _DeviceProfileRecord)

@@ -46,7 +46,7 @@ class Images:
         return (None if properties is None else Image(properties)), unknown
 
 
-def read_images(document: Any, path: str, servers: Iterable[Server] = ()) -> Images:
+def read_images(document: object, path: str, servers: Iterable[Server] = ()) -> Images:
     """Return the images of ``GET /v2/images``, and of the ``volumes`` of Cinder beside them.
 
     :param servers: of which the root volumes are wanted
@@ -66,17 +66,18 @@ def read_images(document: Any, path: str, servers: Iterable[Server] = ()) -> Ima
     return Images(by_id, of_servers, missing, missing)
 
 
-def read_image(document: Any, path: str, name: str = 'image') -> Image:
+def read_image(document: object, path: str, name: str = 'image') -> Image:
     """Return an image: the answer to ``GET /v2/images/{id}``."""
-    place = RecordPlace(path, name, document)
     if not isinstance(document, Mapping) or 'disk_format' not in document:
-        raise place.error('is no answer of GET /v2/images/ID: it has no disk_format')
+        reason = 'is no answer of GET /v2/images/ID: it has no disk_format'
+        raise RecordPlace(path, name, {}).error(reason)
     fields = {name: document[name] for name in _FIELDS & document.keys()}
     values = {name: value for name, value in document.items() if name not in _FIELDS}
-    return replace(convert(place._replace(fields=fields), Image), properties=_texts(values))
+    place = RecordPlace(path, name, fields)
+    return replace(convert(place, Image), properties=_texts(values))
 
 
-def _places(document: Any, path: str, key: str) -> list[RecordPlace]:
+def _places(document: object, path: str, key: str) -> list[RecordPlace]:
     records = document.get(key) if isinstance(document, Mapping) else document
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
         raise RecordPlace(path, key, {}).error(f'not a list of {key}')

@@ -6,9 +6,9 @@ document is something else or has a record twice. The API answers some fields to
 alone.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from msgspec import UNSET
@@ -61,7 +61,7 @@ class _ServerGroupRecord(ListRecord, frozen=True):
 
 
 def servers(
-    document: Any, path: str, flavors: Mapping[str, Flavor] = MappingProxyType({})
+    document: object, path: str, flavors: Mapping[str, Flavor] = MappingProxyType({})
 ) -> dict[str, Server]:
     """Return the servers by UUID; each says what the list has of it.
 
@@ -70,7 +70,7 @@ def servers(
     return {server.uuid: server for _, server in _servers(document, path, flavors)}
 
 
-def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> list[Server]:
+def server_details(document: object, path: str, flavors: Mapping[str, Flavor]) -> list[Server]:
     """Return the servers with their flavors: ``GET /servers/detail``. Deleted ones may lack them.
 
     Servers in a cell that does not answer are left out: the API does not have theirs.
@@ -96,7 +96,7 @@ def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> l
 
 
 def _servers(
-    document: Any, path: str, flavors: Mapping[str, Flavor]
+    document: object, path: str, flavors: Mapping[str, Flavor]
 ) -> Iterator[tuple[RecordPlace, Server]]:
     seen: dict[tuple[str, str], str] = {}
     for place in places(document, path, Server):
@@ -111,7 +111,7 @@ def _servers(
         yield place, server
 
 
-def _embedded(place: RecordPlace, flavors: Mapping[str, Flavor]) -> Any:
+def _embedded(place: RecordPlace, flavors: Mapping[str, Flavor]) -> object:
     """Return the flavor inside a server: ``None`` if it is one, but not known."""
     flavor = place.value('flavor')
     if flavor is None or isinstance(flavor, str):
@@ -126,7 +126,7 @@ def _embedded(place: RecordPlace, flavors: Mapping[str, Flavor]) -> Any:
     return flavors.get(str(inside.value('id')))
 
 
-def _image(place: RecordPlace) -> Any:
+def _image(place: RecordPlace) -> object:
     image = place.value('image')
     if not image:
         # The API has '' for a server that was booted from a volume.
@@ -139,7 +139,9 @@ def _image(place: RecordPlace) -> Any:
     return convert(RecordPlace(place.path, f'{place.name}.image', image), ServerImage)
 
 
-def scheduled(document: Any, path: str, images: Callable[[Server], Images]) -> ServerRequest:
+def read_scheduled_server(
+    document: Sequence[Mapping[str, object]], path: str, images: Callable[[Server], Images]
+) -> ServerRequest:
     """Return the server of a list of one, of the newest microversion, as Nova would schedule it.
 
     :param images: returns the image of the server
@@ -149,19 +151,19 @@ def scheduled(document: Any, path: str, images: Callable[[Server], Images]) -> S
     if not server.flavor:
         raise RecordPlace(path, 'server', raw).error('its flavor with extra specs is not known')
     image, unknown = images(server).find(server)
-    hints = raw.get('scheduler_hints') or raw.get('OS-SCH-HNT:scheduler_hints') or ()
+    hints = raw.get('scheduler_hints') or raw.get('OS-SCH-HNT:scheduler_hints')
     return ServerRequest(
         server.flavor,
         image,
         server.pinned_zone or None,
         server.project_id,
         from_volume=server.boots_from_volume,
-        hints=frozenset(hints),
+        hints=frozenset(hints if isinstance(hints, Mapping) else ()),
         unknown=unknown,
     )
 
 
-def server_groups(document: Any, path: str) -> list[ServerGroup]:
+def server_groups(document: object, path: str) -> list[ServerGroup]:
     """Return the server groups: ``GET /os-server-groups``."""
     groups = []
     for place, record in decoded(document, path, _ServerGroupRecord):
@@ -176,27 +178,27 @@ def server_groups(document: Any, path: str) -> list[ServerGroup]:
     return groups
 
 
-def migrations(document: Any, path: str) -> list[ServerMigration]:
+def migrations(document: object, path: str) -> list[ServerMigration]:
     """Return the migrations: the output of ``openstack server migration list -f json``."""
     return [migration for _, migration in decoded(document, path, ServerMigration)]
 
 
-def aggregates(document: Any, path: str) -> list[HostAggregate]:
+def aggregates(document: object, path: str) -> list[HostAggregate]:
     """Return the host aggregates: ``GET /os-aggregates``, from compute API 2.41 on."""
     return [aggregate for _, aggregate in decoded(document, path, HostAggregate)]
 
 
-def projects(document: Any, path: str) -> dict[str, str]:
+def projects(document: object, path: str) -> dict[str, str]:
     """Return the names of projects by ID: ``GET /v3/projects``, or ``openstack project list``."""
     return {project.id: project.name for _, project in decoded(document, path, Project)}
 
 
-def users(document: Any, path: str) -> dict[str, str]:
+def users(document: object, path: str) -> dict[str, str]:
     """Return the names of users by ID: ``GET /v3/users``, or ``openstack user list``."""
     return {user.id: user.name for _, user in decoded(document, path, User)}
 
 
-def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
+def quotas(document: object, path: str) -> dict[str, dict[str, int]]:
     """Return the quotas of projects by ID: of ``CPUS`` and ``MEMORY_MB``; -1 means no limit."""
     result = {}
     for place, quota in decoded(document, path, Quota):
@@ -206,7 +208,7 @@ def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
     return result
 
 
-def flavors(document: Any, path: str) -> list[Flavor]:
+def flavors(document: object, path: str) -> list[Flavor]:
     """Return the flavors: ``GET /flavors/detail`` (2.61 on), ``openstack flavor list --long``."""
     result = list(decoded(document, path, Flavor))
     for place, flavor in result:
@@ -217,7 +219,7 @@ def flavors(document: Any, path: str) -> list[Flavor]:
     return [flavor for _, flavor in result]
 
 
-def flavors_by_id(document: Any, path: str) -> dict[str, Flavor]:
+def flavors_by_id(document: object, path: str) -> dict[str, Flavor]:
     """Return the flavors of a list by their IDs."""
     by_id = {}
     for index, flavor in enumerate(flavors(document, path)):

@@ -69,7 +69,7 @@ class RecordPlace(NamedTuple):
         return next((value for value in values if value is not None), None)
 
 
-def decoded(document: Any, path: str, kind: type[R]) -> Iterator[tuple[RecordPlace, R]]:
+def decoded(document: object, path: str, kind: type[R]) -> Iterator[tuple[RecordPlace, R]]:
     """Return the records of a list, or of the object that the API puts around it.
 
     :raises errors.BadFile: if it is something else, one page of several, or has a record twice
@@ -81,7 +81,7 @@ def decoded(document: Any, path: str, kind: type[R]) -> Iterator[tuple[RecordPla
         yield place, record
 
 
-def places(document: Any, path: str, kind: type[ListRecord]) -> Iterator[RecordPlace]:
+def places(document: object, path: str, kind: type[ListRecord]) -> Iterator[RecordPlace]:
     """Return the records of a list, or of the object that the API puts around it, as they are."""
     records, key = document, kind.key
     source = f'. "{kind.source}" makes one' if kind.source else ''
@@ -103,12 +103,12 @@ def places(document: Any, path: str, kind: type[ListRecord]) -> Iterator[RecordP
         yield place
 
 
-def is_of_sdk(fields: Mapping[str, Any]) -> bool:
+def is_of_sdk(fields: Mapping[str, object]) -> bool:
     """Return whether OpenStack's SDK has written a record: it has a null for each silence."""
     return 'location' in fields
 
 
-def _said(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+def _said(fields: Mapping[str, object]) -> Mapping[str, object]:
     """Return what the service has said of a record."""
     if not is_of_sdk(fields):
         return fields
@@ -156,7 +156,7 @@ def check_unique(place: RecordPlace, record: ListRecord, seen: dict[tuple[str, s
                 raise place.error(f'{value} appears twice, first as {first}')
 
 
-def convert(place: RecordPlace, kind: type[R], **values: Any) -> R:
+def convert(place: RecordPlace, kind: type[R], **values: object) -> R:
     """Return a record as a struct.
 
     :param values: of fields that are parsed otherwise
@@ -175,10 +175,10 @@ def convert(place: RecordPlace, kind: type[R], **values: Any) -> R:
         raise BadList(place.path, located(str(reason), place.name)) from None
 
 
-def _spelled(place: RecordPlace, kind: type[ListRecord]) -> dict[str, Any]:
+def _spelled(place: RecordPlace, kind: type[ListRecord]) -> dict[str, object]:
     """Return the values of a record by the names of the struct's fields."""
     names, nullable = _fields(kind)
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for spelled, value in place.fields.items():
         name = names.get(_normal(str(spelled)))
         if name is None:
@@ -191,14 +191,14 @@ def _spelled(place: RecordPlace, kind: type[ListRecord]) -> dict[str, Any]:
             raise place.error(f'has two values of {name}, one of them as {spelled!r}')
         fields[name] = value
     for name in kind.lower:
-        if isinstance(fields.get(name), str):
-            fields[name] = fields[name].lower()
+        if isinstance(value := fields.get(name), str):
+            fields[name] = value.lower()
     for name in fields.keys() & kind.texts:
         fields[name] = _texts(fields[name])
     return fields
 
 
-def _texts(value: Any) -> Any:
+def _texts(value: object) -> object:
     """Return a mapping of texts; YAML has numbers, and OpenStackClient prints one text."""
     if isinstance(value, str) and _PAIRS.fullmatch(value):
         return dict(_PAIR.findall(value))

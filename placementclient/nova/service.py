@@ -108,7 +108,7 @@ class ServiceList:
     key: str
     service: _CatalogService = _NOVA
 
-    def __call__(self, client: Client) -> list[Any]:
+    def __call__(self, client: Client) -> list[object]:
         """Return the records of all pages, as the service has them."""
         return _pages(client, self.path, self.key, self.service)
 
@@ -155,18 +155,18 @@ def ports_of(server_uuid: str) -> ServiceList:
     return ServiceList(f'/ports?device_id={quote(server_uuid)}', 'ports', _NEUTRON)
 
 
-def image(client: Client, uuid: str) -> Any:
+def image(client: Client, uuid: str) -> object:
     """Return an image: ``GET /v2/images/{uuid}``."""
     return _page(client, f'/images/{quote(uuid)}', _GLANCE)
 
 
-def images_of(client: Client, servers: Iterable[Server]) -> list[Any]:
+def images_of(client: Client, servers: Iterable[Server]) -> list[object]:
     """Return the images of servers that Glance has: ``GET /v2/images/{uuid}`` of each."""
     uuids = {server.image.id for server in servers if server.image and server.image.id}
     return _existing(client, [f'/images/{quote(uuid)}' for uuid in sorted(uuids)], _GLANCE)
 
 
-def volumes_of(client: Client, servers: Iterable[Server]) -> list[Any]:
+def volumes_of(client: Client, servers: Iterable[Server]) -> list[object]:
     """Return the volumes of servers that boot from one: ``GET /v3/…/volumes/{uuid}`` of each.
 
     Many are one list, with the volumes of all others.
@@ -245,11 +245,11 @@ def has_nova(client: Client) -> bool:
         return client.session.get_endpoint(**endpoint_filter) is not None
 
 
-def server_groups(client: Client) -> list[Any]:
+def server_groups(client: Client) -> list[object]:
     """Return the server groups of all projects: ``GET /os-server-groups``."""
     # From 2.64 on they have rules.
     rules = _NOVA._replace(microversion='2.64')
-    records: list[Any] = []
+    records: list[object] = []
     # The only list without a link to its next page.
     reading = PagedList(client.list_limit, client.list_timeout)
     while True:
@@ -262,9 +262,9 @@ def server_groups(client: Client) -> list[Any]:
         records += page
 
 
-def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
+def quotas(client: Client, project_ids: Iterable[str]) -> list[object]:
     """Return the quotas of some projects that exist: ``GET /os-quota-sets/{project}`` of each."""
-    records: list[Any] = []
+    records: list[object] = []
     unknown: ServiceRefusal | None = None
     # IDs in Placement may be any text, and must not lead to another URL.
     for project_id in filter(_ID.fullmatch, project_ids):

@@ -5,26 +5,37 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from placementclient.basis import errors
 from placementclient.nova import configuration
 from placementclient.nova.settings import BOOLEANS
+
+if TYPE_CHECKING:
+    from keystoneauth1.loading import Opt
+    from keystoneauth1.plugin import BaseAuthPlugin
+    from keystoneauth1.session import Session
 
 SECTION = 'placement'
 #: The order in which Nova looks for an endpoint.
 _INTERFACES = 'internal,public'
 
 
+class EndpointSelection(TypedDict):
+    """The conditions on an endpoint in the catalog, as keystoneauth's sessions take them."""
+
+    service_type: str
+    service_name: str | None
+    interface: list[str]
+    region_name: str | None
+
+
 class ServiceUser(NamedTuple):
-    """The authentication of a service, and its way to find Placement.
+    """The authentication of a service, and the conditions by which it finds Placement."""
 
-    :param selection: of the endpoint, as keystoneauth's sessions take it
-    """
-
-    session: Any
+    session: Session
     endpoint_override: str | None
-    selection: Mapping[str, Any]
+    selection: EndpointSelection
 
 
 def service_user(text: str, path: str) -> ServiceUser:
@@ -59,7 +70,7 @@ def service_user(text: str, path: str) -> ServiceUser:
     )
 
 
-def _auth(values: Mapping[str, str], section: str, path: str) -> Any:
+def _auth(values: Mapping[str, str], section: str, path: str) -> BaseAuthPlugin:
     """Return the authentication plugin of a section."""
     from keystoneauth1 import exceptions, loading
 
@@ -67,13 +78,13 @@ def _auth(values: Mapping[str, str], section: str, path: str) -> Any:
     if kind is None:
         raise errors.BadFile(path, f'[{section}] has no auth_type, such as password')
 
-    def value(option: Any) -> str | None:
+    def find_value(option: Opt) -> str | None:
         names = [option.name, *(other.name for other in option.deprecated)]
         spelled = (name.replace('-', '_') for name in (option.dest, *names))
         return next((values[name] for name in spelled if name in values), None)
 
     try:
-        return loading.get_plugin_loader(kind).load_from_options_getter(value)
+        return loading.get_plugin_loader(kind).load_from_options_getter(find_value)
     except exceptions.NoMatchingPlugin:
         raise errors.BadFile(path, f'[{section}] auth_type: keystoneauth has no {kind!r}') from None
     except exceptions.MissingRequiredOptions as failure:
@@ -87,7 +98,7 @@ def _auth(values: Mapping[str, str], section: str, path: str) -> Any:
         ) from None
 
 
-def _session(placement: Mapping[str, str], auth: Any, path: str) -> Any:
+def _session(placement: Mapping[str, str], auth: BaseAuthPlugin, path: str) -> Session:
     from keystoneauth1 import loading
 
     timeout = placement.get('timeout')

@@ -291,7 +291,7 @@ class ExplainCandidate(DocumentCommand):
         document = service.server(self.client, uuid, is_whole=True)
         if not document:
             raise BadArgument(f'Nova has no server {uuid}')
-        server = records.scheduled(
+        server = records.read_scheduled_server(
             document,
             COMPUTE_SERVICE,
             lambda server: server_options.read_images(self, self.args.images, [server]),
