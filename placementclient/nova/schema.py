@@ -149,8 +149,9 @@ def check_unique(place: RecordPlace, record: ListRecord, seen: dict[tuple[str, s
 
     :param seen: the places of those before it
     """
+    values = msgspec.structs.asdict(record)
     for name in record.unique:
-        if (value := getattr(record, name)) is not None:
+        if (value := values[name]) is not None:
             value = value if name == 'name' else str(value).lower()
             if (first := seen.setdefault((name, value), place.name)) != place.name:
                 raise place.error(f'{value} appears twice, first as {first}')
