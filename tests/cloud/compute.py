@@ -9,10 +9,12 @@ from typing import Any
 from keystoneauth1.exceptions.http import HttpError, NotFound
 from keystoneauth1.session import Session
 
-from tests.cloud import accounts
+from tests.cloud import accounts, control
 
 #: How long Nova may take for one thing with a server, in seconds.
 TIMEOUT = 240
+#: The seconds between two looks into a database.
+PAUSE = 0.05
 
 
 class Compute:
@@ -20,6 +22,7 @@ class Compute:
 
     def __init__(self, session: Session | None = None) -> None:
         self.session = session or accounts.session(project='demo')
+        self._images: dict[str, str] = {}
 
     def call(self, method: str, path: str, body: object = None, *, service: str = 'compute') -> Any:
         """Send a request; the body of the answer."""
@@ -67,6 +70,11 @@ class Compute:
 
     def make_image(self, name: str, properties: Mapping[str, str] = {}) -> str:
         """Return the ID of an image of a few bytes."""
+        if name not in self._images:
+            self._images[name] = self._make_image(name, properties)
+        return self._images[name]
+
+    def _make_image(self, name: str, properties: Mapping[str, str]) -> str:
         images = self.call('GET', f'/v2/images?name={name}', service='image')['images']
         if images:
             return str(images[0]['id'])
@@ -162,15 +170,23 @@ class Compute:
     def wait(self, uuid: str, *states: str) -> dict[str, Any]:
         """Wait until a server is in one of some states, and nothing is done with it."""
         server: dict[str, Any] = {}
+        seen: object = None
 
         def is_reached() -> bool:
+            nonlocal seen
+            records = _records(uuid)
+            is_busy = any(task for _, task, *_ in records)
+            # Nova has no news of a server whose record has not changed.
+            if is_busy or records == seen:
+                return False
+            seen = records
             server.update(self.server(uuid))
             task = server['OS-EXT-STS:task_state']
             if server['status'] == 'ERROR' and 'ERROR' not in states:
                 raise AssertionError(f'server {server["name"]}: {server.get("fault")}')
             return server['status'] in states and task is None
 
-        until(is_reached, f'{uuid} is not {states}')
+        until(is_reached, f'{uuid} is not {states}', pause=PAUSE)
         return server
 
     def delete(self, *uuids: str) -> None:
@@ -178,6 +194,7 @@ class Compute:
         for uuid in uuids:
             self.discard(f'/servers/{uuid}')
         gone = set(uuids)
+        until(lambda: not any(map(_records, uuids)), f'{gone} stay', pause=PAUSE)
         until(lambda: not gone & {server['id'] for server in self.servers()}, f'{gone} stay')
 
     def host(self, uuid: str) -> str:
@@ -216,11 +233,26 @@ class Compute:
         return list(self.call('GET', f'/os-migrations?{parameters}')['migrations'])
 
 
-def until(is_reached: Callable[[], object], failure: str, seconds: float = TIMEOUT) -> None:
-    """Wait until something is true, or fail."""
+def _records(server: str) -> list[tuple[object, ...]]:
+    """Return the records of a server in the databases of Nova."""
+    found = 'SELECT vm_state, task_state, host, updated_at FROM {}.instances'
+    found += ' WHERE uuid = %s AND deleted = 0'
+    requests = "SELECT 'building', 'scheduling' FROM nova_api.build_requests"
+    requests += ' WHERE instance_uuid = %s'
+    statements = (found.format('nova'), found.format('nova_cell0'), requests)
+    return [row for statement in statements for row in control.rows(statement, server)]
+
+
+def until(
+    is_reached: Callable[[], object], failure: str, seconds: float = TIMEOUT, pause: float = 0.2
+) -> None:
+    """Wait until something is true, or fail.
+
+    :param pause: the first seconds between two questions: to ask Nova costs as much as the things
+        that are waited for
+    """
     began = time.monotonic()
     while not is_reached():
         passed = time.monotonic() - began
         assert passed < seconds, f'{failure} after {seconds} s'
-        # To ask costs as much as the things that are waited for.
-        time.sleep(min(1, max(0.2, passed / 10)))
+        time.sleep(min(1, max(pause, passed / 10)))

@@ -2,17 +2,14 @@
 """The cloud, its accounts and the programs; see ``python -m tests.cloud``."""
 
 import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from tests import programs
 from tests.cloud import layout, processes
 from tests.cloud.compute import Compute
-from tests.programs import Result, isolate, words
+from tests.programs import isolate, words
 
 _began = time.monotonic()
 _left_out: list[str] = []
@@ -88,36 +85,3 @@ def placement(monkeypatch, capsys):
         return programs.run(capsys, words(argv))
 
     return run
-
-
-def started(name, *argv, environment, answers=''):
-    """Run ``placement`` or ``openstack`` as a process, with no other variables of a cloud.
-
-    :param answers: what is typed
-    :returns: waits for its end
-    """
-    path = Path(sys.executable).with_name(name)
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
-    process = subprocess.Popen(
-        [str(path), *argv],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**inherited, **environment},
-    )
-
-    def result():
-        try:
-            texts = process.communicate(answers, timeout=120)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-        return Result(process.returncode, *texts)
-
-    return result
-
-
-def program(name, *argv, environment, answers=''):
-    """Run ``placement`` or ``openstack`` to its end, as :func:`started`."""
-    return started(name, *argv, environment=environment, answers=answers)()

@@ -4,11 +4,15 @@
 import base64
 import os
 import shutil
+import signal
 import subprocess
+import threading
 import urllib.request
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import pymysql
 
 from tests.cloud import accounts, layout, processes, settings
 
@@ -29,6 +33,7 @@ def up():
     """Start what does not run yet; the first time, make the databases and the accounts."""
     layout.state().mkdir(parents=True, exist_ok=True)
     settings.write()
+    _forker()
     _rabbitmq()
     _mariadb()
     with ThreadPoolExecutor() as pool:
@@ -66,20 +71,25 @@ def serve(*services):
     """Start services that are WSGI applications, and wait until they answer."""
     for service in services:
         program = service.removesuffix(layout.SHORT)
-        command = [layout.program('python'), str(INSIDE / 'serve.py'), MODULES[program]]
-        variable = f'OS_{program.upper()}_CONFIG_DIR'
-        folder = str(settings.path(service))
-        processes.start(service, [*command, str(layout.ports()[service])], {variable: folder})
+        command = [str(INSIDE / 'serve.py'), MODULES[program], str(layout.ports()[service])]
+        environment = {f'OS_{program.upper()}_CONFIG_DIR': str(settings.path(service))}
+        if program == 'nova':
+            processes.fork(service, command, environment)
+        else:
+            processes.start(service, [layout.program('python'), *command], environment)
     for service in services:
         _answers(service)
 
 
-def restart_scheduler(settings_of_nova):
-    """Start the scheduler of Nova and its API again, with other settings."""
+def restart_nova(settings_of_nova, *services):
+    """Start the API of Nova (``nova``) or ``nova-scheduler`` again, with other settings."""
     settings.save('nova/nova.conf', settings_of_nova)
-    processes.stop('nova', 'nova-scheduler')
-    _daemon('nova-scheduler', 'nova-scheduler')
-    serve('nova')
+    processes.stop(*services, how=signal.SIGKILL)
+    for service in services:
+        if service == 'nova':
+            serve(service)
+        else:
+            _daemon(service, service)
 
 
 def neutron():
@@ -94,8 +104,21 @@ def compute(host):
 
 
 def _daemon(name, program, *arguments):
-    common = f'--config-file={settings.path("nova/nova.conf")}'
-    processes.start(name, [layout.program(program), common, *arguments])
+    processes.fork(name, [*_nova_program(program), *arguments])
+
+
+def _nova_program(name):
+    """Return the module of a program of Nova, and its first argument."""
+    module = name.replace('nova-', 'nova.cmd.')
+    return [module, f'--config-file={settings.path("nova/nova.conf")}']
+
+
+def _forker():
+    """Start the process that forks the programs of Nova."""
+    if not processes.pid('forker'):
+        processes.forker().unlink(missing_ok=True)
+    command = [layout.program('python'), str(INSIDE / 'forker.py'), str(processes.forker())]
+    processes.start('forker', command)
 
 
 def _answers(service):
@@ -134,8 +157,14 @@ def run(program, *arguments, check=True):
 
 
 def nova_manage(*arguments, check=True):
-    config = f'--config-file={settings.path("nova/nova.conf")}'
-    return run('nova-manage', config, *arguments, check=check)
+    """Run ``nova-manage``; return its exit status and what it printed."""
+    log = processes.log('nova-manage')
+    began = log.stat().st_size if log.exists() else 0
+    status = processes.run_forked([*_nova_program('nova-manage'), *arguments], log)
+    printed = log.read_bytes()[began:].decode()
+    if check and status:
+        raise processes.NotStarted(f'nova-manage {" ".join(arguments)}:\n{printed[-3000:]}')
+    return subprocess.CompletedProcess(arguments, status, printed)
 
 
 def _mariadb():
@@ -178,6 +207,19 @@ def sql(*statements):
         ''.join(statements),
     ]
     return subprocess.run(client, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+_connections = threading.local()
+
+
+def rows(statement, *values):
+    """Return what a statement finds, at once: it costs a tenth of a request to Nova."""
+    if not hasattr(_connections, 'mariadb'):
+        socket = f'{layout.state()}/mariadb/socket'
+        _connections.mariadb = pymysql.connect(unix_socket=socket, user='root', autocommit=True)
+    with _connections.mariadb.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchall()
 
 
 def _rabbitmq():

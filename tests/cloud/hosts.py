@@ -11,7 +11,7 @@ from typing import Any
 from keystoneauth1.exceptions.http import BadRequest, Conflict
 
 from tests.cloud import control, layout, processes, settings
-from tests.cloud.compute import Compute, until
+from tests.cloud.compute import PAUSE, Compute, until
 
 Driver = Mapping[str, Any]
 #: All hosts, with nothing but what every host has.
@@ -66,19 +66,32 @@ def settle(
     :param pci: the options of the section ``[pci]`` by host
     """
     # A test may have added hosts.
-    added = {service['host'] for service in compute.services()} - set(layout.HOSTS)
+    services = _services(compute)
+    added = services.keys() - set(layout.HOSTS)
     processes.stop(*added, how=signal.SIGKILL)
-    _empty(compute)
+    _empty(compute, services)
     for host in added:
         _forget(compute, host)
     desired = {host: (driver, pci.get(host, {})) for host, driver in drivers.items()}
-    stale = [host for host, wish in desired.items() if _note(host) != _state(compute, host, wish)]
+    stale = [
+        host
+        for host, wish in desired.items()
+        if _note(host) != _state(compute, host, wish, services.get(host, {}))
+    ]
     for host in stale:
         _forget(compute, host)
         configure(host, *desired[host])
-    launch(compute, *stale)
+    if stale:
+        launch(compute, *stale)
+        services = _services(compute)
     for host in stale:
-        _path(host, 'settled.json').write_text(_state(compute, host, desired[host]))
+        state = _state(compute, host, desired[host], services[host])
+        _path(host, 'settled.json').write_text(state)
+
+
+def _services(compute: Compute) -> dict[str, dict[str, Any]]:
+    """Return the nova-compute services by host."""
+    return {service['host']: service for service in compute.services()}
 
 
 def configure(host: str, driver: Driver, pci: Mapping[str, object] = {}) -> None:
@@ -98,9 +111,8 @@ def _note(host: str) -> str | None:
     return None
 
 
-def _state(compute: Compute, host: str, wish: object) -> str:
+def _state(compute: Compute, host: str, wish: object, service: Mapping[str, Any]) -> str:
     files = [settings.path(f'nova/{host}.conf'), _path(host, 'driver.json')]
-    service = compute.service(host) or {}
     state = {
         'wish': wish,
         'process': processes.pid(host),
@@ -135,11 +147,11 @@ def _contents(compute: Compute, provider: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _empty(compute: Compute) -> None:
+def _empty(compute: Compute, services: Mapping[str, Mapping[str, Any]]) -> None:
     """Delete servers, aggregates and ports, and every allocation that stays."""
-    for host in {service['host'] for service in compute.services()}:
+    for host, service in services.items():
         # Nova deletes the servers of a dead host by itself, once it knows.
-        if not processes.pid(host):
+        if not processes.pid(host) and not service['forced_down']:
             compute.update_service(host, forced_down=True)
     compute.delete(*[server['id'] for server in compute.servers()])
     for aggregate in compute.call('GET', '/os-aggregates')['aggregates']:
@@ -176,6 +188,13 @@ def kill(compute: Compute, host: str) -> None:
     compute.update_service(host, forced_down=True)
 
 
+def _reports(host: str) -> tuple[int, int]:
+    """Return the ID of the newest service of a host, and how often that has reported."""
+    found = 'SELECT id, report_count FROM nova.services WHERE host = %s AND deleted = 0'
+    service, count = max(control.rows(found, host), default=(0, 0))
+    return (service, count) if count else (0, 0)
+
+
 def revive(compute: Compute, host: str) -> None:
     """Start the nova-compute of a host, and wait until the scheduler may use it."""
     control.compute(host)
@@ -199,15 +218,12 @@ def restart(compute: Compute, *hosts: str) -> None:
 def launch(compute: Compute, *hosts: str) -> None:
     """Start the nova-compute of hosts, and wait until they have reported their trees."""
 
-    def reported(host: str) -> object:
-        return (compute.service(host) or {}).get('updated_at')
-
-    before = {host: reported(host) for host in hosts}
+    before = {host: _reports(host) for host in hosts}
     for host in hosts:
         control.compute(host)
     for host in hosts:
         # The first report comes after the tree.
         until(
-            lambda host=host: reported(host) not in (None, before[host]), f'{host} does not report'
+            lambda host=host: _reports(host) > before[host], f'{host} does not report', pause=PAUSE
         )
     until(lambda: set(hosts) <= compute.mapped_hosts(), f'{hosts} are not up')

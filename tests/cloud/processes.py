@@ -2,13 +2,15 @@
 """Processes that outlive the program that starts them, each with a file of its process ID."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TextIO
 
 from tests.cloud import layout
 
@@ -63,12 +65,6 @@ def start(name: str, command: Sequence[str], environment: Mapping[str, str] = {}
     """Start a process in the background, if it does not run."""
     if pid(name):
         return
-    variables = {
-        'PATH': f'{layout.environment()}/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-        'HOME': str(_made('home')),
-        'LANG': 'C.UTF-8',
-        **environment,
-    }
     with open(log(name), 'ab') as out:
         process = subprocess.Popen(
             command,
@@ -76,10 +72,63 @@ def start(name: str, command: Sequence[str], environment: Mapping[str, str] = {}
             stdout=out,
             stderr=out,
             cwd=layout.state(),
-            env=variables,
+            env=_variables(environment),
             start_new_session=True,
         )
-    _file(name).write_text(f'{process.pid} {_started(process.pid)}')
+    _note(name, process.pid)
+
+
+def _variables(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        'PATH': f'{layout.environment()}/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+        'HOME': str(_made('home')),
+        'LANG': 'C.UTF-8',
+        **environment,
+    }
+
+
+def _note(name: str, number: int) -> None:
+    _file(name).write_text(f'{number} {_started(number)}')
+
+
+def fork(name: str, arguments: Sequence[str], environment: Mapping[str, str] = {}) -> None:
+    """Start a program of Nova in the background, if it does not run; see ``inside/forker.py``."""
+    if not pid(name):
+        with _forked(arguments, environment, log(name)) as answer:
+            _note(name, int(answer.readline()))
+
+
+def run_forked(arguments: Sequence[str], output: Path) -> int:
+    """Run a program of Nova to its end, and return its exit status.
+
+    :param output: the file to which its output is added
+    """
+    with _forked(arguments, {}, output) as answer:
+        answer.readline()
+        return int(answer.readline())
+
+
+@contextlib.contextmanager
+def _forked(
+    arguments: Sequence[str], environment: Mapping[str, str], output: Path
+) -> Iterator[TextIO]:
+    """Ask the forker for a process, and return its answer."""
+    request = {
+        'arguments': arguments,
+        'environment': _variables(environment),
+        'folder': str(layout.state()),
+        'log': str(output),
+    }
+    wait('the forker', forker().exists, 'forker')
+    with socket.socket(socket.AF_UNIX) as connection, connection.makefile('rw') as stream:
+        connection.connect(str(forker()))
+        print(json.dumps(request), file=stream, flush=True)
+        yield stream
+
+
+def forker() -> Path:
+    """Return the path of the socket of the process that forks programs of Nova."""
+    return layout.state() / 'forker'
 
 
 def stop(*names: str, how: signal.Signals = signal.SIGTERM) -> None:

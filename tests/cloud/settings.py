@@ -11,6 +11,8 @@ Settings = Mapping[str, Mapping[str, object]]
 #: How long the tokens of ``keystone-short`` live, in seconds: keystoneauth renews a token that has
 #: less than 120 s left at every request.
 SHORT_TOKEN = 135
+#: How long Placement trusts a token that it has asked Keystone about, in seconds.
+CACHED = 3
 #: The IDs of a virtual function.
 FUNCTION = {'vendor_id': '8086', 'product_id': '1565'}
 
@@ -72,8 +74,8 @@ def placement(keystone='keystone'):
         'DEFAULT': _default(),
         'api': {'auth_strategy': 'keystone'},
         'placement_database': {'connection': database('placement')},
-        # A token that was revoked is refused at once.
-        'keystone_authtoken': {**_middleware('placement', keystone), 'token_cache_time': -1},
+        # A token that was revoked is refused soon.
+        'keystone_authtoken': {**_middleware('placement', keystone), 'token_cache_time': CACHED},
     }
 
 

@@ -47,7 +47,7 @@ def test_usage_below_zero_in_nova_ends_no_audit(compute, placement):
 def test_no_fault_is_found_while_servers_come_and_go(compute, placement):
     hosts.settle(compute)
     over, results = threading.Event(), []
-    end = time.monotonic() + float(os.environ.get(SECONDS, '20'))
+    end = time.monotonic() + float(os.environ.get(SECONDS, '12'))
     with ThreadPoolExecutor() as pool:
         workers = [pool.submit(_come_and_go, host, over) for host in (FIRST, FIRST, SECOND)]
         try:

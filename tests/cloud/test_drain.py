@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from tests.cloud import control, hosts, layout, processes, settings
+from tests.cloud import control, hosts, layout, processes, programs, settings
 from tests.cloud.compute import until
-from tests.cloud.conftest import program, variables
+from tests.cloud.conftest import variables
 from tests.programs import Result
 
 FIRST, SECOND = layout.HOSTS[:2]
@@ -42,7 +42,7 @@ def _typed(command):
         done = subprocess.run([path, *arguments], capture_output=True, text=True, env=OPENSTACK)
         return Result(done.returncode, done.stdout, done.stderr)
     # "openstack server set --state" asks first.
-    return program(name, *arguments, environment=OPENSTACK, answers='y\n')
+    return programs.run(name, *arguments, environment=OPENSTACK, answers='y\n')
 
 
 @pytest.fixture
@@ -87,11 +87,11 @@ def soft_deleted(compute):
     uuid = compute.boot('soft-deleted', host=FIRST)
     usual = settings.nova()
     keeping = {**usual['DEFAULT'], 'reclaim_instance_interval': 3600}
-    control.restart_scheduler({**usual, 'DEFAULT': keeping})
+    control.restart_nova({**usual, 'DEFAULT': keeping}, 'nova')
     compute.call('DELETE', f'/servers/{uuid}')
     until(lambda: uuid not in {server['id'] for server in compute.servers()}, f'{uuid} stays')
     yield uuid
-    control.restart_scheduler(usual)
+    control.restart_nova(usual, 'nova')
 
 
 def test_a_soft_deleted_server_is_restored_first(compute, placement, soft_deleted):

@@ -94,9 +94,9 @@ def usual():
     """The scheduler without the options that only its nova.conf shows."""
     ours = settings.nova()
     scheduler = {name: value for name, value in ours['scheduler'].items() if name not in FILTERS}
-    control.restart_scheduler({**ours, 'scheduler': scheduler})
+    control.restart_nova({**ours, 'scheduler': scheduler}, 'nova-scheduler')
     yield
-    control.restart_scheduler(ours)
+    control.restart_nova(ours, 'nova-scheduler')
 
 
 def _sent(compute, server):

@@ -141,9 +141,9 @@ def functions(compute):
     hosts.settle(compute, {FIRST: hosts.DEVICES}, {FIRST: {**hosts.PCI, 'report_in_placement': 1}})
     usual = settings.nova()
     looking = {**usual['filter_scheduler'], 'pci_in_placement': 'true'}
-    control.restart_scheduler({**usual, 'filter_scheduler': looking})
+    control.restart_nova({**usual, 'filter_scheduler': looking}, 'nova', 'nova-scheduler')
     yield
-    control.restart_scheduler(usual)
+    control.restart_nova(usual, 'nova', 'nova-scheduler')
 
 
 @pytest.mark.usefixtures('functions')
