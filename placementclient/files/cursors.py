@@ -162,14 +162,19 @@ class Cursor:
         where = f'{self.name}: ' if self.name else ''
         return errors.BadFile(self.path, where + reason, self.line, self.column)
 
-    def keys(self, names: Collection[str], needed: Collection[str] = ()) -> dict[str, Cursor]:
-        """Return the values of a mapping with fixed keys."""
+    def read_members(
+        self, names: Collection[str], needed: Collection[str] = ()
+    ) -> dict[str, Cursor]:
+        """Return the values of a mapping by key; a key of another name is an error.
+
+        :param needed: the keys that must not be missing
+        """
         return self.fields(dict.fromkeys(names, lambda cursor: cursor), needed)
 
     def fields(
         self, readers: Mapping[str, Callable[[Cursor], object]], needed: Collection[str] = ()
     ) -> dict[str, Any]:
-        """Return the values of a mapping with fixed keys, each parsed by the reader of its key."""
+        """Return the values of a mapping with fixed keys, each read by the reader of its key."""
         faults, result, inside = Faults(), {}, self.mapping()
         missing = [key for key in needed if key not in inside]
         for key in [key for key in inside if key not in readers]:

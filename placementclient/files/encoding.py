@@ -14,6 +14,7 @@ _ORDERED = msgspec.json.Encoder(order='deterministic')
 
 
 def encode_json(value: object) -> bytes:
+    """Return a value as JSON; equal values give equal bytes."""
     return _ORDERED.encode(value)
 
 

@@ -251,7 +251,7 @@ class Evidence:
     def find_serving(self, root_uuid: str) -> Set[str]:
         """Return the UUIDs of the providers of a host, and of the pools that serve it."""
         if root_uuid not in self._providers:
-            states = self._topology.serving(root_uuid)
+            states = self._topology.serving_providers(root_uuid)
             self._providers[root_uuid] = frozenset(state.uuid for state in states)
         return self._providers[root_uuid]
 

@@ -79,9 +79,12 @@ def make_counter(topology: Topology, request: CandidateRequest) -> Callable[[str
     counts: dict[object, tuple[int, bool]] = {}
 
     def in_tree(root: str) -> TreeCandidates:
-        kind = topology.kind(root, parts.trees)
+        kind = topology.tree_kind(root, parts.trees)
         if kind not in counts:
-            states, bins = topology.serving(root), topology.host(root, parts.trees)
+            states, bins = (
+                topology.serving_providers(root),
+                topology.host_providers(root, parts.trees),
+            )
             counts[kind] = _count_in_tree(parts, states, bins)
         return TreeCandidates(topology.trees[root][0].name, *counts[kind])
 
@@ -105,7 +108,7 @@ def _count_in_tree(
         return 0, True
     if request.subtrees:
         search = PartSearch(request, bins, options, grants)
-        return sum(1 for _ in search.places()), search.left >= 0
+        return sum(1 for _ in search.find_places()), search.left >= 0
     # The ways to serve the common group one by one, each with those of the groups.
     common = [number for number, part in enumerate(request.parts) if not part.group]
     whole = request._replace(
@@ -113,7 +116,7 @@ def _count_in_tree(
     )
     search = PartSearch(whole, bins, [options[number] for number in common], grants)
     count, total = _make_group_counter(request), 0
-    for _ in search.places():
+    for _ in search.find_places():
         left = Counter(_find_slots(request, options, states, search.taken))
         total += count(0, frozenset(left.items()))
     return total, search.left >= 0

@@ -33,7 +33,7 @@ class PartSearch:
         # The part with the least choice first.
         self._order = sorted(range(len(suitable)), key=lambda part: len(suitable[part]))
 
-    def places(self) -> Iterator[tuple[int, ...]]:
+    def find_places(self) -> Iterator[tuple[int, ...]]:
         """Yield the ways to serve all parts, each as the number of the provider of each part."""
         chosen = self._chosen
         if len(chosen) == len(self._order):
@@ -51,7 +51,7 @@ class PartSearch:
                 for name, amount in part.resources:
                     self.taken[place, name] = self.taken.get((place, name), 0) + amount
                 chosen[number] = place
-                yield from self.places()
+                yield from self.find_places()
                 del chosen[number]
                 for name, amount in part.resources:
                     self.taken[place, name] -= amount
@@ -106,16 +106,16 @@ class OptionSearch(PartSearch):
         self._shared = dict(request.shared)
         self._are_twins_skipped = False
 
-    def first(self) -> HostOption | None:
+    def find_first(self) -> HostOption | None:
         """Return the option that uses the providers with the least free amounts, or None."""
         # Providers that differ in nothing lead to the same option, or to none.
         self._are_twins_skipped = True
-        return next(self.every(), None)
+        return next(self.find_all(), None)
 
-    def every(self) -> Iterator[HostOption]:
+    def find_all(self) -> Iterator[HostOption]:
         """Return all options, without duplicates."""
         if not self._request.is_lax:
-            yield from map(self._make_option, self.places())
+            yield from map(self._make_option, self.find_places())
             return
         option, totals = self._shape.sum_least_amounts(self._request), self._shape.totals
         needed = self._request.totals.items()

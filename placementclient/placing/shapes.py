@@ -55,7 +55,7 @@ class Shape:
                 self.totals[name] = self.width
                 self.width += 1
 
-    def sums(self, room: Sequence[int], headroom: Pools) -> list[int]:
+    def list_room(self, room: Sequence[int], headroom: Pools) -> list[int]:
         """Return the free amounts of each provider, followed by the sum of each class.
 
         :param headroom: the most that sharing providers may come to have free
@@ -103,7 +103,7 @@ class Shape:
             if provider.parent is not None and number not in parents and provider.pool is None
         }
 
-    def suitable(self, request: Request) -> list[list[int]] | None:
+    def find_suitable(self, request: Request) -> list[list[int]] | None:
         """Return the providers that can serve each part, whatever is free now.
 
         :return: ``None`` if the host is out for this request

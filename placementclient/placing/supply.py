@@ -130,15 +130,15 @@ class Supply:
         topology, trees = self._topology, self._request.trees
         by_kind: dict[object, Site | None] = {}
         for root in roots:
-            kind = topology.kind(root, trees)
+            kind = topology.tree_kind(root, trees)
             if kind not in by_kind:
                 by_kind[kind] = self._make_site(root)
             if (site := by_kind[kind]) is not None:
                 yield topology.trees[root][0].name, site
 
     def _make_site(self, root_uuid: str) -> Site | None:
-        states = self._topology.serving(root_uuid)
-        bins = self._topology.host(root_uuid, self._request.trees)
+        states = self._topology.serving_providers(root_uuid)
+        bins = self._topology.host_providers(root_uuid, self._request.trees)
         suitable = find_serving_providers(
             self._request, bins, lambda number, name, _: name in states[number].inventories
         )
@@ -200,7 +200,7 @@ class Supply:
         suitable = find_serving_providers(self._request, bins, grants) or ()
         search, seen = _DistinctSearch(self._request, bins, suitable, grants), set[Choice]()
         search.left = MAX_STEPS
-        for _ in search.places():
+        for _ in search.find_places():
             taken = sorted((place, name, n) for (place, name), n in search.taken.items() if n)
             option = tuple(((bins[at].pool or at, name), n) for at, name, n in taken)
             if option not in seen:

@@ -81,7 +81,7 @@ class Topology:
             kinds[root] = numbers.setdefault(key, len(numbers))
         return kinds
 
-    def kind(self, root_uuid: str, trees: Collection[str]) -> object:
+    def tree_kind(self, root_uuid: str, trees: Collection[str]) -> object:
         """Return a key that is equal for trees with the same candidates."""
         return root_uuid if trees else self.kinds[root_uuid]
 
@@ -93,17 +93,17 @@ class Topology:
             if any(resource_class in state.inventories for state in states)
         }
 
-    def serving(self, root_uuid: str) -> list[ProviderState]:
+    def serving_providers(self, root_uuid: str) -> list[ProviderState]:
         """Return the providers that can serve a tree: its own, root first, then sharing ones."""
         return [*self.trees[root_uuid], *self.sharing_providers(root_uuid)]
 
-    def host(self, root_uuid: str, trees: Iterable[str] = ()) -> Sequence[HostProvider]:
+    def host_providers(self, root_uuid: str, trees: Iterable[str] = ()) -> Sequence[HostProvider]:
         """Return the providers that can serve a tree, for requests that name some trees."""
         named: dict[str, set[str]] = {}
         for uuid in trees:
             if state := self.snapshot.providers.get(uuid):
                 named.setdefault(state.provider.root_uuid, set()).add(uuid)
-        states = self.serving(root_uuid)
+        states = self.serving_providers(root_uuid)
         if root_uuid not in self._hosts:
             places = {state.uuid: place for place, state in enumerate(states)}
             ancestors = self.snapshot.ancestors

@@ -87,7 +87,7 @@ def _identity(item: Cursor) -> Cursor:
     identification = _known(item, 'identification').get('identification')
     if identification is None:
         raise item.error('identification is missing')
-    identity = identification.keys(('uuid', 'name'))
+    identity = identification.read_members(('uuid', 'name'))
     if len(identity) != 1:
         raise identification.error('has to have either a uuid or a name')
     (reference,) = identity.values()

@@ -118,7 +118,7 @@ def add_options(
         return
     search = problem.search_options(kind, group.shape, group.room)
     options: dict[object, HostOption] = {}
-    for option in search.every():
+    for option in search.find_all():
         options.setdefault((option.local, option.shared), option)
         if len(options) > MAX_OPTIONS:
             break
@@ -159,7 +159,7 @@ def _has_room(
     if fit.is_fixed:
         return all(room[at] >= amount for at, amount in fit.fixed.items())
     search = problem.search_options(kind, shape, room)
-    return search.first() is not None or search.left < 0
+    return search.find_first() is not None or search.left < 0
 
 
 def sort_twins(host: TargetHost, shape: Shape) -> TargetHost:

@@ -209,7 +209,7 @@ def group_by_kind(
 
 def _calculate_fit(request: Request, shape: Shape) -> Fit | None:
     """Return the facts about a request on hosts of a shape; ``None`` if none can serve it."""
-    suitable = shape.suitable(request)
+    suitable = shape.find_suitable(request)
     if suitable is None:
         return None
     sums, root = shape.sum_least_amounts(request), shape.bins[0]
@@ -222,7 +222,7 @@ def _calculate_fit(request: Request, shape: Shape) -> Fit | None:
             for at in {shape.rooms[places[0], name], shape.totals[name]}:
                 fixed[at] = fixed.get(at, 0) + amount
     if all(single):
-        only = OptionSearch(request, shape, suitable, [_UNLIMITED] * shape.width, {}).first()
+        only = OptionSearch(request, shape, suitable, [_UNLIMITED] * shape.width, {}).find_first()
         if only is None:
             return None
     named = frozenset().union(*request.root_required, *request.root_member_of)
@@ -257,7 +257,7 @@ def build_problem(
             numbers[bins] = ShapeNumber(len(shapes))
             shapes.append(Shape(bins))
         host = _build_host(cloud, uuid, is_new=is_new)
-        room = tuple(shapes[numbers[bins]].sums(host.room, pools))
+        room = tuple(shapes[numbers[bins]].list_room(host.room, pools))
         hosts.append(host._replace(shape=numbers[bins], room=room))
     return Problem(cloud.requests, servers, shapes, hosts, pools, cloud.knowledge.limits)
 
@@ -269,7 +269,7 @@ def _build_host(cloud: DrainCloud, root_uuid: str, *, is_new: bool) -> TargetHos
     groups = {} if is_new else cloud.knowledge.groups
     consumers = cloud.snapshot.consumers_in(root_uuid) if groups else ()
     members = Counter(name for consumer in consumers for name in groups.get(consumer.uuid, ()))
-    serving = tuple(state.uuid for state in cloud.topology.serving(root_uuid))
+    serving = tuple(state.uuid for state in cloud.topology.serving_providers(root_uuid))
     return TargetHost(root_uuid, ShapeNumber(0), serving, room, members)
 
 
@@ -294,7 +294,7 @@ def _find_free_shared(
     ]
     serving = defaultdict[str, set[str]](set)
     for root in targets if freed else ():
-        for state in cloud.topology.serving(root):
+        for state in cloud.topology.serving_providers(root):
             for name in state.inventories:
                 serving[name].add(state.uuid)
     for (uuid, name), amount in freed:
@@ -314,7 +314,7 @@ def _build_view(
     trees = {tree for request in requests for tree in request.trees}
 
     def list_providers(root_uuid: str, is_new: bool) -> Iterable[HostProvider]:
-        root, *others = cloud.topology.host(root_uuid, trees)
+        root, *others = cloud.topology.host_providers(root_uuid, trees)
         if places := cloud.knowledge.list_places(cloud.snapshot.providers[root_uuid].name):
             root = root._replace(aggregates=root.aggregates | places)
         if is_new:

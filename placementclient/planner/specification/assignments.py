@@ -97,7 +97,9 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
             row = Cursor(cells, path, '', reader.line_num)
             if header is None:
                 header = [cell.strip() for cell in cells]
-                Cursor(dict.fromkeys(header), path, '', reader.line_num).keys(_ALLOWED, COLUMNS[:4])
+                Cursor(dict.fromkeys(header), path, '', reader.line_num).read_members(
+                    _ALLOWED, COLUMNS[:4]
+                )
             elif len(cells) != len(header):
                 fields = counted(len(cells), 'field')
                 faults.errors.append(row.error(f'{fields}, the header has {len(header)}'))
@@ -114,7 +116,7 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
 def _read_document(document: Cursor, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
     for item in document.items():
         with faults.collect():
-            inside = item.keys(_ALLOWED, _NEEDED)
+            inside = item.read_members(_ALLOWED, _NEEDED)
             yield {name: at for name, at in inside.items() if at.value not in (None, '')}
 
 

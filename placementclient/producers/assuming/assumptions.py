@@ -74,7 +74,7 @@ def _assumption(at: Cursor, sources: NamedFiles) -> Assumption:
             overlay.carry_out, at=at, **at.fields({'plan': lambda name: sources.plan(name.text())})
         ),
     }
-    inside = at.keys((*_EDIT, *readers, 'like', 'name'))
+    inside = at.read_members((*_EDIT, *readers, 'like', 'name'))
     return next((read for key, read in readers.items() if key in inside), _edit)(at, sources)
 
 
@@ -175,7 +175,7 @@ _SERVERS: Mapping[str, Callable[[Cursor], Any]] = {
 
 
 def _new_servers(at: Cursor, sources: NamedFiles) -> Assumption:
-    inside = at.keys(['servers'])['servers']
+    inside = at.read_members(['servers'])['servers']
     fields = inside.fields(_SERVERS, ['count'])
     count, hosts = fields.pop('count'), fields.pop('on', ())
     if ('flavor' in fields) == ('resources' in fields):

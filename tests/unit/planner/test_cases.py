@@ -234,7 +234,7 @@ def test_every_cause_has_a_case():
 def test_every_case_says_what_it_is_about():
     for path in CASES:
         document = cursors.parse_document(path.read_text(), path.name)
-        document.keys(
+        document.read_members(
             ('about', 'cloud', 'consumers', 'spec', 'assignments', 'options', 'expect'),
             ('about', 'cloud', 'spec', 'expect'),
         )
