@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of consumers: allocations that should be elsewhere, unknown owners and types."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from placementclient.insight.audit.cloud import AuditedConsumer, Cloud, MissingFields, make_finding
@@ -36,14 +36,17 @@ def find_orphans(cloud: Cloud) -> Iterator[Finding]:
         raise MissingFields(_NO_UUIDS)
 
 
-def find_left_by_shelving(cloud: Cloud) -> Iterator[Finding]:
-    """Yield the servers that are shelved and on no host, and still have allocations on a host."""
-    yield from _make_findings(cloud, 'left-by-shelving')
+def make_check(kind: str) -> Callable[[Cloud], Iterator[Finding]]:
+    """Return the check for consumers with needless allocations of a kind.
 
+    :param kind: the ID of the check
+    """
 
-def find_left_by_migration(cloud: Cloud) -> Iterator[Finding]:
-    """Yield the migrations that are over and whose consumers still have allocations on a host."""
-    yield from _make_findings(cloud, 'left-by-migration')
+    def find_consumers(cloud: Cloud) -> Iterator[Finding]:
+        for audited in cloud.faulty_consumers[kind]:
+            yield _make_finding(audited, kind)
+
+    return find_consumers
 
 
 def find_servers_in_migration(cloud: Cloud) -> Iterator[Finding]:
@@ -51,16 +54,6 @@ def find_servers_in_migration(cloud: Cloud) -> Iterator[Finding]:
     for audited in cloud.faulty_consumers['in-migration']:
         reason = f'it ends with the migration: {_LOOK.format(audited.consumer.uuid)}'
         yield make_unsafe_finding(audited, reason)
-
-
-def find_left_by_evacuation(cloud: Cloud) -> Iterator[Finding]:
-    """Yield the servers that still have allocations on the host that they were evacuated from."""
-    yield from _make_findings(cloud, 'left-by-evacuation')
-
-
-def find_doubled_servers(cloud: Cloud) -> Iterator[Finding]:
-    """Yield the servers with allocations on several hosts that no migration explains."""
-    yield from _make_findings(cloud, 'doubled')
 
 
 def find_consumers_on_several_trees(cloud: Cloud) -> Iterator[Finding]:
@@ -105,12 +98,6 @@ def find_untyped_consumers(cloud: Cloud) -> Iterator[Finding]:
         for consumer in untyped:
             roots = cloud.find_roots(consumer)
             yield make_finding(consumer.uuid, {'type': None, **counts}, roots, None, _UNTYPED)
-
-
-def _make_findings(cloud: Cloud, kind: str) -> Iterator[Finding]:
-    """Yield a finding for each consumer with a fault of a kind, which is the ID of a check."""
-    for audited in cloud.faulty_consumers[kind]:
-        yield _make_finding(audited, kind)
 
 
 def _make_finding(audited: AuditedConsumer, kind: str) -> Finding:

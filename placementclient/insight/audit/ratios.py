@@ -105,6 +105,7 @@ def _compare_hosts(
 def _group_hosts(
     cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]
 ) -> Iterator[_Group]:
+    """Yield the hosts of each aggregate that have a class, if they are several."""
     for aggregate, members in sorted(cloud.topology.members.items()):
         hosts = defaultdict[str, dict[str, list[_Ratio]]](dict)
         for member in members:

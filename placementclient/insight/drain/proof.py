@@ -34,7 +34,7 @@ MOST_PAIRS = 2_000_000
 
 
 def pack(problem: Problem, effort: float = EFFORT) -> Packing:
-    """Place as many servers as possible; the bound of the packing says how many that may be.
+    """Return a packing of as many servers as can be found, with a proved upper bound.
 
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
@@ -91,7 +91,7 @@ def _calculate_bound(
 
 
 def _count_fitting(free: int, sizes: Iterable[tuple[int, int]]) -> int:
-    """Return how many servers fit into a free amount.
+    """Return the number of servers that fit into a free amount, the smallest first.
 
     :param sizes: sizes, the smallest first, with the number of servers
     """

@@ -101,7 +101,7 @@ class Room:
         return fewest.get(self.number, 0)
 
     def _find_stairs(self, number: HostNumber, residents: Iterable[Resident]) -> list[int]:
-        """Return how many servers have to leave a host before one new server fits, two and so on.
+        """Return the least servers that leave a host before one new server fits, two, and so on.
 
         The list ends where no number is enough. The numbers are lower bounds: where the servers go
         does not count.
