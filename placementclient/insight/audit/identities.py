@@ -3,6 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
 
 from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.insight.owners import is_foreign
@@ -28,6 +29,20 @@ _FOREIGN = (
 _BY_SERVERS = 'only the hosts of its servers show that {} is the same host. If that is true'
 
 States = list[ProviderState]
+
+
+class NodeRoots(NamedTuple):
+    """A compute node of Nova, and the roots in Placement that may be its host.
+
+    :param live: the root with its UUID
+    :param dead: those that no compute node uses, and whose names are similar
+    :param by_servers: those that no compute node uses, and whose servers are all on this node
+    """
+
+    node: Hypervisor
+    live: ProviderState | None
+    dead: States
+    by_servers: States
 
 
 def find_twins(cloud: Cloud) -> Iterator[Finding]:
@@ -80,13 +95,8 @@ def explain_foreign_owner(cloud: Cloud, root: ProviderState, host: str) -> str:
     return _FOREIGN.format(host, root.reference)
 
 
-def match_nodes(
-    cloud: Cloud,
-) -> Iterator[tuple[Hypervisor, ProviderState | None, States, States]]:
-    """Return the compute nodes that are up, without Ironic's, each with the roots of its host.
-
-    These are the root with its UUID, the dead ones by their names, and those that no nova-compute
-    has and whose servers are all on this node.
+def match_nodes(cloud: Cloud) -> Iterator[NodeRoots]:
+    """Yield the compute nodes that are up, without those of Ironic, each with its possible roots.
 
     :raises MissingFields: if no hypervisor has a UUID
     """
@@ -105,7 +115,8 @@ def match_nodes(
             if own.get(root.uuid) != (node.node, node.host) and _is_named(root, node.node, names)
         ]
         by_servers = [root for root in by_node[node.node] if root not in dead]
-        yield node, cloud.snapshot.providers.get(str(node.uuid)), dead, by_servers
+        live = cloud.snapshot.providers.get(str(node.uuid))
+        yield NodeRoots(node, live, dead, by_servers)
 
 
 def _find_live_nodes(cloud: Cloud) -> list[Hypervisor]:
