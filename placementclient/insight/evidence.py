@@ -269,7 +269,7 @@ class Evidence:
         return {
             name: held
             for name, held in amounts.items()
-            if present[_comparable_class(name)] < needed[_comparable_class(name)]
+            if present[_find_comparable_class(name)] < needed[_find_comparable_class(name)]
         }
 
     def _find_newest_migration(self, server_uuid: str) -> ServerMigration | None:
@@ -310,7 +310,7 @@ def is_nova_class(resource_class: str) -> bool:
     return resource_class in _CLASSES or resource_class.startswith(_CLASS_PREFIXES)
 
 
-def _comparable_class(name: str) -> str:
+def _find_comparable_class(name: str) -> str:
     """Return ``VCPU`` for dedicated CPUs, and another class as it is."""
     return 'VCPU' if name == 'PCPU' else name
 
@@ -319,7 +319,7 @@ def _join_cpus(amounts: Resources) -> Counter[str]:
     """Return amounts with shared and dedicated CPUs as one class."""
     joined = Counter[str]()
     for name, amount in amounts.items():
-        joined[_comparable_class(name)] += amount
+        joined[_find_comparable_class(name)] += amount
     return joined
 
 

@@ -42,13 +42,13 @@ class ProviderSelector:
         :raises errors.NoSuchProvider: likewise, in options
         """
         selected = list(states)
-        for field, is_met in self._conditions():
+        for field, is_met in self._list_conditions():
             selected = [state for state in selected if is_met(state)]
             if not selected:
-                raise self._unmet(field, states)
+                raise self._make_error(field, states)
         return selected
 
-    def _conditions(self) -> Iterator[tuple[str, Callable[[ProviderState], bool]]]:
+    def _list_conditions(self) -> Iterator[tuple[str, Callable[[ProviderState], bool]]]:
         """Yield the name of each field that is given, and the function that tests a provider."""
         if match := self.match:
             # A provider whose name looks like a pattern is found by its name.
@@ -62,7 +62,7 @@ class ProviderSelector:
         if groups := split_alternatives(self.member_of):
             yield 'member_of', lambda state: has_each(state.aggregates, groups)
 
-    def _unmet(self, field: str, states: Collection[ProviderState]) -> errors.PlacementError:
+    def _make_error(self, field: str, states: Collection[ProviderState]) -> errors.PlacementError:
         """Return the error for the first condition that no provider meets."""
         in_file = self.at.descend(field).error
         error = errors.NoSuchProvider if self.at is _NOWHERE else in_file

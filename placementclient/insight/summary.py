@@ -53,17 +53,17 @@ def count_burned(snapshot: Snapshot) -> Counter[str]:
     )
 
 
-def trait_presences(snapshot: Snapshot) -> dict[str, Presence]:
+def find_trait_presences(snapshot: Snapshot) -> dict[str, Presence]:
     """Return the number of providers and of hosts with each trait, by its name."""
-    return _presences(snapshot, lambda state: state.traits)
+    return _find_presences(snapshot, lambda state: state.traits)
 
 
-def class_presences(snapshot: Snapshot) -> dict[str, Presence]:
+def find_class_presences(snapshot: Snapshot) -> dict[str, Presence]:
     """Return the number of providers and of hosts with inventory of each class, by its name."""
-    return _presences(snapshot, lambda state: state.inventories)
+    return _find_presences(snapshot, lambda state: state.inventories)
 
 
-def _presences(
+def _find_presences(
     snapshot: Snapshot, names_of: Callable[[ProviderState], Iterable[str]]
 ) -> dict[str, Presence]:
     """Return the number of providers and of hosts with each name, by the name."""

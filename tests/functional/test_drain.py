@@ -141,7 +141,7 @@ def test_moves_make_room_that_the_service_grants_to_new_servers(client):
         servers = [ServerMove(str(uuid.uuid4()), '', {}, {}) for _ in range(new.number)]
         packing = pack(build_problem(cloud, {kind: servers}, others))
         assert packing.is_complete
-        for move in packing.moves():
+        for move in packing.list_moves():
             server = Consumer(move.server, move.after, 'project', 'user', None, 'INSTANCE')
             allocation.set(client, server)
 

@@ -60,7 +60,9 @@ class ListTrait(base.Lister):
         from placementclient.commands.framework import cloud_options
         from placementclient.insight import summary
 
-        present = summary.trait_presences(cloud_options.read_snapshot(self, self.args.snapshot))
+        present = summary.find_trait_presences(
+            cloud_options.read_snapshot(self, self.args.snapshot)
+        )
         nowhere = summary.Presence(0, 0, '')
         names = present if traits is None else traits
         rows = [(name, *present.get(name, nowhere)) for name in names]

@@ -40,7 +40,7 @@ class Check:
     :param find: yields the findings; it may raise :class:`MissingFields`
     :param needs: the options of the lists of other services that the check cannot do without
     :param also: the options of the lists that the check uses if they are given
-    :param compares_moments: whether the check compares answers from different moments
+    :param is_comparison: whether the check compares answers from different moments
     """
 
     id: str
@@ -48,12 +48,12 @@ class Check:
     find: Callable[[Cloud], Iterable[Finding]]
     needs: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
-    compares_moments: bool = False
+    is_comparison: bool = False
 
 
 CHECKS = (
     Check('over-capacity', _ERROR, inventories.find_usage_above_capacity),
-    Check('unlisted-usage', _ERROR, inventories.find_unlisted_usage, compares_moments=True),
+    Check('unlisted-usage', _ERROR, inventories.find_unlisted_usage, is_comparison=True),
     Check('broken-units', _ERROR, inventories.find_broken_units),
     Check('reserved-above-total', _ERROR, inventories.find_reserved_above_total),
     Check('ratio-without-room', _ERROR, inventories.find_ratios_without_room),
@@ -113,7 +113,7 @@ class Audit(NamedTuple):
     @property
     def has_suspects(self) -> bool:
         """Return True if a check that compares answers of different moments has a finding."""
-        compared = {check.id for check in CHECKS if _compares_moments(check)}
+        compared = {check.id for check in CHECKS if _is_comparison(check)}
         return any(f.kind in compared for f in self.findings)
 
 
@@ -157,9 +157,9 @@ def _select_findings(
             yield finding
 
 
-def _compares_moments(check: Check) -> bool:
+def _is_comparison(check: Check) -> bool:
     """Return True if a check compares answers that were read at different moments."""
-    return bool(check.needs or check.also or check.compares_moments)
+    return bool(check.needs or check.also or check.is_comparison)
 
 
 def _confirm_findings(
@@ -174,7 +174,7 @@ def _confirm_findings(
     if missing := tuple(name for name in needs if not cloud.answers.has(name)):
         return [], missing
     findings, lacking = _run_check(check, cloud)
-    if earlier is None or not _compares_moments(check):
+    if earlier is None or not _is_comparison(check):
         return findings, lacking
     suspects = {finding.subject for finding in _run_check(check, earlier)[0]}
     return [finding for finding in findings if finding.subject in suspects], lacking

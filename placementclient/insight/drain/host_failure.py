@@ -65,7 +65,7 @@ def check_failures(
         failures, in seconds
     """
     residents = cloud.find_residents(hosts)
-    order = _largest_first(cloud, residents)
+    order = _sort_by_size(cloud, residents)
     possible = comb(len(order), number)
     if number > 1:
         few = max(n for n in range(number, len(order) + 1) if comb(n, number) <= MOST)
@@ -108,7 +108,7 @@ def _count_homeless(
     return homeless
 
 
-def _largest_first(cloud: DrainCloud, residents: Mapping[str, Sequence[ServerMove]]) -> list[str]:
+def _sort_by_size(cloud: DrainCloud, residents: Mapping[str, Sequence[ServerMove]]) -> list[str]:
     """Sort hosts by the share of the cloud's free amounts that their servers need."""
     free = {line.resource_class: line.free for line in totals.sum_by_class(cloud.snapshot)}
     sizes = {}

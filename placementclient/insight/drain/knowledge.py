@@ -72,7 +72,8 @@ def read_knowledge(
     groups, affine = _read_groups(snapshot, server_groups)
     is_owned = owners.is_owner_required(snapshot)
     reader = _RequestReader(snapshot, scheduling, known, is_owned, zones, groups, affine)
-    reader.read(here)
+    for server in here:
+        reader.read_server(server)
     knowledge = Knowledge(
         reader.requests,
         reader.least,
@@ -131,12 +132,7 @@ class _RequestReader:
     _filtered: int = 0
     _imageless: list[Server] = field(default_factory=list)
 
-    def read(self, servers: Iterable[Server]) -> None:
-        """Read the requests of servers."""
-        for server in servers:
-            self._read_server(server)
-
-    def _read_server(self, server: Server) -> None:
+    def read_server(self, server: Server) -> None:
         """Read the request of a server, and the one without its uncertain parts."""
         image, missing = self.images.find(server)
         asked = self._build_request(server, image)

@@ -60,7 +60,7 @@ class Packing:
         """True if every server of the problem has a place."""
         return self.count == self.total
 
-    def moves(self) -> Iterator[ServerMove]:
+    def list_moves(self) -> Iterator[ServerMove]:
         """Yield the move of each server that has a place."""
         return self.problem.list_moves(self.problem.servers, self.places)
 
@@ -107,7 +107,7 @@ class Packing:
         return {name: counts[name] / sums[name] if sums[name] else 1.0 for name in classes}
 
     @contextmanager
-    def hosts_changing(self, hosts: Iterable[HostNumber]) -> Iterator[None]:
+    def take_out(self, hosts: Iterable[HostNumber]) -> Iterator[None]:
         """Take hosts out of the ranking while the block changes their room."""
         numbers = list(hosts)
         for number in numbers:
@@ -135,11 +135,9 @@ class Packing:
 
         :param excluded: the UUIDs of hosts that receive none
         """
-        with self.hosts_changing(self.problem.find_numbers(excluded)):
+        with self.take_out(self.problem.find_numbers(excluded)):
             places = self.fill(counts)
-            with self.hosts_changing(
-                {place.host for placed in places.values() for place in placed}
-            ):
+            with self.take_out({place.host for placed in places.values() for place in placed}):
                 for kind, placed in places.items():
                     for number, option in placed:
                         self.place(kind, number, option, -1)
@@ -163,7 +161,7 @@ class Packing:
             _, (_, _, at), first = heads[scan]
             # Earlier servers may have used up the shared inventory.
             option = self.find_option(kind, at) if first.shared else first
-            with self.hosts_changing([at]):
+            with self.take_out([at]):
                 while option is not None and len(placed) < number:
                     self.place(kind, at, option)
                     placed.append(Placed(at, option))

@@ -63,7 +63,7 @@ def decide_drain(
     kinds = group_by_kind(servers, cloud.number_strict_request)
     strict = pack(build_problem(cloud, kinds, emptied), effort)
     if strict.is_complete:
-        moves = schedule_waves([*offloaded, *strict.moves()], Ledger(cloud.snapshot), pace)
+        moves = schedule_waves([*offloaded, *strict.list_moves()], Ledger(cloud.snapshot), pace)
         verdict = DrainVerdict.UNDETERMINED if moves is None else DrainVerdict.YES
         if moves is not None and unsettled:
             verdict = DrainVerdict.DEPENDS

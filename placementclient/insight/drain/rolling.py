@@ -154,7 +154,7 @@ class _RollingSearch:
             ]
             pools = dict(packing.pools)
             problem = replace(self._problem, servers=servers, hosts=hosts, pools=pools)
-            moves = list(pack(problem, effort).moves())
+            moves = list(pack(problem, effort).list_moves())
         moved = {move.server for move in moves}
         return moves, [server.server for server in waiting if server.server not in moved]
 
@@ -166,7 +166,7 @@ class _RollingSearch:
         moves = [*(server for uuid in batch for server in self._offloaded[uuid]), *moves]
         planned = schedule_waves(moves, self._ledger, self._pace, first)
         ends = {uuid for move in planned or () for uuid in (move.source, move.target) if uuid}
-        with self._packing.hosts_changing(self._problem.find_numbers(ends)):
+        with self._packing.take_out(self._problem.find_numbers(ends)):
             for move in planned or ():
                 self._apply_move(move)
         return planned

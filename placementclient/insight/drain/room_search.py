@@ -233,7 +233,7 @@ class RoomSearch:
                 first = planned[-1].wave + 1 if planned else 1
                 planned += schedule_waves(group, ledger, pace, first) or ()
             if len(planned) == len(moves) and all(
-                _admit(ledger, allocations) for allocations, n in new for _ in range(n)
+                _add_if_admitted(ledger, allocations) for allocations, n in new for _ in range(n)
             ):
                 return planned
         return None
@@ -287,7 +287,7 @@ class RoomSearch:
         return None
 
 
-def _admit(ledger: Ledger, allocations: Allocations) -> bool:
+def _add_if_admitted(ledger: Ledger, allocations: Allocations) -> bool:
     """Add allocations to a ledger if Placement would accept them; return True if so."""
     is_admitted = ledger.admits(allocations)
     if is_admitted:

@@ -16,14 +16,14 @@ HOSTS = cloud(
 
 
 def test_trait_presences_name_the_only_host_of_a_trait():
-    assert summary.trait_presences(HOSTS) == {
+    assert summary.find_trait_presences(HOSTS) == {
         'HW_A': Presence(2, 2, ''),
         'HW_B': Presence(3, 1, 'compute1'),
     }
 
 
 def test_class_presences_count_providers_and_hosts_of_each_class():
-    assert summary.class_presences(HOSTS) == {
+    assert summary.find_class_presences(HOSTS) == {
         'VCPU': Presence(2, 2, ''),
         'VGPU': Presence(2, 1, 'compute1'),
     }
