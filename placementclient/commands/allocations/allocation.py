@@ -68,7 +68,7 @@ class ShowAllocation(base.Lister):
         shown = api.allocation.show(self.client, self.args.consumer)
         if not (shown.value.allocations or is_uuid(self.args.consumer)):
             self.log_hint(f'{self.args.consumer} is not a whole UUID, and consumers have no names')
-        return _make_table(self, shown)
+        return _make_allocation_table(self, shown)
 
 
 class SetAllocation(base.Lister):
@@ -115,7 +115,7 @@ class SetAllocation(base.Lister):
             api.allocation.set(self.client, consumer, mappings=mappings, replaces_owner=True)
 
         attempts.retried(self.client, write, expected)
-        return _make_table(self, api.allocation.show(self.client, self.args.consumer))
+        return _make_allocation_table(self, api.allocation.show(self.client, self.args.consumer))
 
 
 class UnsetAllocation(base.Lister):
@@ -140,7 +140,7 @@ class UnsetAllocation(base.Lister):
 
         def read() -> tuple[Consumer, Consumer]:
             consumer = api.allocation.show(self.client, self.args.consumer).value
-            return consumer, _remove_part(consumer, providers, classes)
+            return consumer, _remove_allocations(consumer, providers, classes)
 
         def write() -> None:
             consumer, after = read()
@@ -160,7 +160,7 @@ class UnsetAllocation(base.Lister):
             return after.allocations == consumer.allocations
 
         attempts.confirmed(self.client, write, is_done, generation)
-        return _make_table(self, api.allocation.show(self.client, self.args.consumer))
+        return _make_allocation_table(self, api.allocation.show(self.client, self.args.consumer))
 
 
 class DeleteAllocation(base.PlacementCommand):
@@ -211,10 +211,7 @@ class SubmitReshape(base.PlacementCommand):
 def _send_file(
     command: base.PlacementCommand, send: Callable[[Client, Mapping[str, object]], object]
 ) -> None:
-    """Send the body of a request that is in the file of ``--file``.
-
-    :param send: the function of the API that sends the body
-    """
+    """Send the body of a request that is in the file of ``--file``."""
     from placementclient.files import disk
 
     try:
@@ -225,7 +222,7 @@ def _send_file(
     attempts.retried(command.client, lambda: send(command.client, body), body)
 
 
-def _make_table(command: base.Lister, shown: Read[Consumer]) -> columns.Output:
+def _make_allocation_table(command: base.Lister, shown: Read[Consumer]) -> columns.Output:
     """Return the table of the allocations of a consumer, with the columns of ``--long`` and ``-c``.
 
     :param shown: the answer of Placement
@@ -242,10 +239,7 @@ def _make_table(command: base.Lister, shown: Read[Consumer]) -> columns.Output:
 
 
 def _parse_allocations(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:
-    """Return the amounts of ``['rp=compute1,VCPU=2']``, by provider UUID and resource class.
-
-    :raises errors.BadArgument: if an argument has another form
-    """
+    """Return the amounts of ``['rp=compute1,VCPU=2']``, by provider UUID and resource class."""
     allocations: dict[str, dict[str, int]] = {}
     for argument in arguments:
         parts = [part.partition('=') for part in argument.split(',')]
@@ -267,12 +261,7 @@ def _parse_allocations(client: Client, arguments: Iterable[str]) -> dict[str, di
 
 
 def _parse_mappings(client: Client, arguments: Iterable[str]) -> dict[str, list[str]]:
-    """Return the provider UUIDs of ``['_NET=nic1']`` by request group.
-
-    ``=nic1`` is for the group without a name.
-
-    :raises errors.BadArgument: if an argument has another form
-    """
+    """Return the provider UUIDs of ``['_NET=nic1']`` by request group."""
     mappings: dict[str, list[str]] = {}
     for argument in arguments:
         group, equals, provider = argument.partition('=')
@@ -282,7 +271,7 @@ def _parse_mappings(client: Client, arguments: Iterable[str]) -> dict[str, list[
     return mappings
 
 
-def _remove_part(consumer: Consumer, providers: set[str], classes: set[str]) -> Consumer:
+def _remove_allocations(consumer: Consumer, providers: set[str], classes: set[str]) -> Consumer:
     """Return a consumer without its allocations of some classes on some providers.
 
     :param providers: their UUIDs; empty: all

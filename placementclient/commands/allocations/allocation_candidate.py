@@ -38,6 +38,7 @@ class _StoreInGroup(argparse.Action):
         values: str | Sequence[object] | None,
         option_string: str | None = None,
     ) -> None:
+        """Begin a group, or add the value of an option to the last one."""
         # The check of the microversion reads it.
         setattr(namespace, self.dest, values)
         groups = _get_groups(namespace)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations of one consumer that move to another provider, or whose amounts change."""
+"""Change the allocations of one consumer: move, resize, or transfer to another consumer."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from msgspec.structs import replace
 from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
-from placementclient.client.microversion import GUARDS_CONSUMERS
-from placementclient.commands.allocations.allocation_transfer import show_providers
+from placementclient.client.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE
 from placementclient.commands.framework import base, change_command, filter_options, option
 from placementclient.commands.framework.change_command import ChangeCommand
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.consumers import Consumer
-from placementclient.model.providers import Provider
+from placementclient.model.providers import Provider, normalized
 from placementclient.model.snapshots import ProviderState
 from placementclient.render import columns
 
@@ -71,12 +70,12 @@ class MoveAllocation(ChangeCommand):
         return _edit_consumer(
             self,
             'resource provider allocation move',
-            lambda c, is_sent: c if self._is_moved(c, is_sent) else self._move(c),
+            lambda c, is_sent: c if self._is_moved(c, is_sent) else self._move_allocations(c),
             f'holds that on {self.args.target} already',
         )
 
     def _is_moved(self, consumer: Consumer, is_sent: bool) -> bool:
-        """Return whether the move was made already, as far as the allocations show."""
+        """Return whether the allocations show that the move was made already."""
         source, target = self._source, self._target
         classes = set(self.args.resource_class)
         on_source = set(consumer.allocations.get(source, ()))
@@ -91,8 +90,8 @@ class MoveAllocation(ChangeCommand):
         others = (resources for uuid, resources in consumer.allocations.items() if uuid != target)
         return bool(moved) and moved <= offered and moved.isdisjoint(itertools.chain(*others))
 
-    def _move(self, consumer: Consumer) -> Consumer:
-        """Return the consumer after the move; refuse if it does not hold that on the source."""
+    def _move_allocations(self, consumer: Consumer) -> Consumer:
+        """Return the consumer as it is after the move."""
         source, target = self._source, self._target
         classes = set(self.args.resource_class)
         on_source = dict(consumer.allocations.get(source, {}))
@@ -147,13 +146,13 @@ class ResizeAllocation(ChangeCommand):
         return _edit_consumer(
             self,
             'resource provider allocation resize',
-            self._resize,
+            self._set_amounts,
             'holds these amounts already',
             self._check_room,
         )
 
-    def _resize(self, consumer: Consumer, is_sent: bool) -> Consumer:
-        """Return the consumer with the amounts; refuse a class that it does not hold, or 0."""
+    def _set_amounts(self, consumer: Consumer, is_sent: bool) -> Consumer:
+        """Return the consumer with the amounts of the options."""
         allocations = {uuid: dict(part) for uuid, part in consumer.allocations.items()}
         for name, amount in self._amounts.items():
             allocations[self._find_holder(consumer, name, amount)][name] = amount
@@ -165,7 +164,7 @@ class ResizeAllocation(ChangeCommand):
         raise errors.PlacementError(f'{wrong}: read it again')
 
     def _find_holder(self, consumer: Consumer, name: str, amount: int) -> str:
-        """Return the UUID of the one provider on which a consumer holds a class."""
+        """Return the UUID of the provider on which a consumer holds a class."""
         command = f'{self.program} resource provider allocation'
         holding = [
             uuid
@@ -192,6 +191,7 @@ class ResizeAllocation(ChangeCommand):
         return holding[0]
 
     def _check_room(self, before: Consumer, after: Consumer) -> None:
+        """Refuse amounts for which a provider has no room."""
         from placementclient.producers.consumer_edit import changed_providers, check_room
         from placementclient.reading.facets import read_facets
 
@@ -203,6 +203,71 @@ class ResizeAllocation(ChangeCommand):
             check_room(facets.state, before, after)
 
 
+class TransferAllocation(base.Lister):
+    """Transfer all allocations of a consumer to another consumer, in one request.
+
+    Nova does so between a server and its migration. The other consumer takes over project, user and
+    type. A consumer with allocations is refused, unless you give --replace.
+    """
+
+    examples = (
+        '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 --to-consumer 8d8f9a0e-2f43-4c57-8f0e-6d2b6c5c2a11',
+    )
+    first_version = GUARDS_CONSUMERS
+    column_names = columns.RELOCATED.names
+    #: Whether this run has sent a write, which has then made the transfer.
+    _is_sent = False
+    options = (
+        option.CONSUMER,
+        Option(
+            '--to-consumer <uuid>',
+            type=normalized,
+            required=True,
+            help='UUID of the consumer that gets the allocations, such as a migration',
+        ),
+        Option('--consumer-type', since='1.38', help='Its type, such as MIGRATION'),
+        Flag('--replace', help='First delete the allocations of the other consumer'),
+    )
+
+    def execute(self) -> columns.Output:
+        if self.args.consumer == self.args.to_consumer:
+            raise errors.UsageError('--to-consumer is the consumer itself')
+        attempts.retried(self.client, self._transfer_allocations)
+        return _list_allocations(self, self.args.to_consumer)
+
+    def _transfer_allocations(self) -> None:
+        """Write both consumers in one request, unless an earlier attempt has done so."""
+        source = api.allocation.show(self.client, self.args.consumer).value
+        target = api.allocation.show(self.client, self.args.to_consumer).value
+        if not source.allocations:
+            if not target.allocations:
+                raise errors.PlacementError(f'Consumer {source.uuid} holds nothing')
+            if not self._is_sent:
+                self.log.warning(
+                    f'Consumer {source.uuid} holds nothing any more, {target.uuid} does: nothing '
+                    'was done'
+                )
+            return
+        self._is_sent = True
+        if target.allocations and not self.args.replace:
+            raise errors.PlacementError(
+                f'Consumer {target.uuid} holds something already: --replace would free it'
+            )
+        kind = self.args.consumer_type or (target if target.allocations else source).type
+        target = replace(source, uuid=target.uuid, generation=target.generation, type=kind)
+        version = self.client.microversion
+        if kind is None:
+            # Types stay as they are stored, or unset.
+            version = min(version, KEEPS_CONSUMER_TYPE)
+        # The body needs a type for the source too, although Placement deletes its record.
+        source = replace(source, allocations={}, type=source.type or kind)
+        body = {
+            consumer.uuid: api.allocation.body_of(consumer, version)
+            for consumer in (source, target)
+        }
+        api.allocation.replace(self.client, body, version=version)
+
+
 def _edit_consumer(
     command: ChangeCommand,
     name: str,
@@ -210,17 +275,18 @@ def _edit_consumer(
     done: str,
     check: Callable[[Consumer, Consumer], None] = lambda before, after: None,
 ) -> columns.Output:
-    """Edit the allocations of the argument ``<consumer>``, or show or write the change.
+    """Edit the allocations of the argument ``<consumer>``, or show the change or write a plan.
 
-    :param name: that of the command, for the plan
-    :param edit: returns the consumer after the edit, as it is if it had that before; its second
-        argument is whether this run has sent a write, which has then made the edit
-    :param done: says what the consumer has if the edit was made before this run
-    :param check: refuses an edit before it is sent
+    :param name: the name of the command, for the plan
+    :param edit: returns the consumer after the edit; its second argument is whether this run has
+        sent a write
+    :param done: a clause that describes a consumer for which the edit was made before this run
+    :param check: raises an error if the consumer may not change so, before it is written
+    :return: the table of the allocations, or of the changes
     """
     client, uuid, is_sent = command.client, command.args.consumer, False
 
-    def edited(consumer: Consumer) -> Consumer:
+    def edit_allocated(consumer: Consumer) -> Consumer:
         if not consumer.allocations:
             raise errors.PlacementError(f'Consumer {consumer.uuid} holds nothing')
         return edit(consumer, is_sent)
@@ -228,7 +294,7 @@ def _edit_consumer(
     def attempt() -> None:
         nonlocal is_sent
         before = api.allocation.show(client, uuid).value
-        after = edited(before)
+        after = edit_allocated(before)
         if after != before:
             check(before, after)
             is_sent = True
@@ -239,6 +305,13 @@ def _edit_consumer(
     if command.has_change_table():
         from placementclient.producers.consumer_edit import ConsumerEdit
 
-        return command.plan_and_apply(ConsumerEdit(client, name, uuid, edited))
+        return command.plan_and_apply(ConsumerEdit(client, name, uuid, edit_allocated))
     attempts.retried(client, attempt, getattr(command.args, 'generation', None))
-    return show_providers(command, uuid)
+    return _list_allocations(command, uuid)
+
+
+def _list_allocations(command: base.Lister, consumer: str) -> columns.Output:
+    """Return the table of the allocations of a consumer, with the names of the providers."""
+    shown = api.allocation.show(command.client, consumer)
+    names = api.resource_provider.names(command.client, shown.value.allocations)
+    return columns.relocated(shown, names, command.version)

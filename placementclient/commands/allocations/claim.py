@@ -22,7 +22,7 @@ from placementclient.render import columns
 
 
 class Unclaimed(PlacementError):
-    """The service accepted no candidate, or the consumer has allocations of another run."""
+    """Placement granted no candidate, or the consumer has allocations already."""
 
 
 class ClaimAllocation(base.Lister):
@@ -57,7 +57,7 @@ class ClaimAllocation(base.Lister):
         candidates, summaries = api.allocation_candidate.list(self.client, request)
         pending = iter(candidates)
         try:
-            claimed = self._claim(pending)
+            claimed = self._claim_candidate(pending)
             # They were read before.
             for uuid, resources in claimed.allocations.items():
                 summaries[uuid] = summaries[uuid].with_used(resources)
@@ -73,17 +73,18 @@ class ClaimAllocation(base.Lister):
                 place = provider.parent_provider_uuid, provider.root_provider_uuid
                 summaries[uuid] = ProviderSummary({}, (), *place)
         # An alternate on the same host is of no use if the host fails.
-        alternates = _skip_known_trees(claimed, pending, summaries)
+        alternates = _find_alternates(claimed, pending, summaries)
         shown = [claimed, *itertools.islice(alternates, max(self.args.alternates, 0))]
         uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
         names = api.resource_provider.names(self.client, uuids)
         return columns.claimed(shown, summaries, names, self.client.microversion)
 
-    def _claim(self, candidates: Iterator[Candidate]) -> Candidate:
+    def _claim_candidate(self, candidates: Iterator[Candidate]) -> Candidate:
+        """Allocate the first candidate that Placement grants, and return it."""
         refusals: list[errors.Conflict] = []
         for candidate in candidates:
             try:
-                self._write(candidate)
+                self._write_candidate(candidate)
             except errors.Conflict as refusal:
                 names = api.resource_provider.names(self.client, candidate.allocations)
                 refusals.append(refusal.with_names(names))
@@ -99,8 +100,8 @@ class ClaimAllocation(base.Lister):
         unclaimed.exit_status = ExitStatus.INFEASIBLE
         raise unclaimed
 
-    def _write(self, candidate: Candidate) -> None:
-        """Allocate a candidate, unless the consumer holds something meanwhile."""
+    def _write_candidate(self, candidate: Candidate) -> None:
+        """Allocate a candidate."""
         is_sent = False
 
         def attempt() -> None:
@@ -118,7 +119,7 @@ class ClaimAllocation(base.Lister):
                 user_id=self.args.user_id,
                 type=self.args.consumer_type,
             )
-            # It holds nothing, and so is nobody's.
+            # Without allocations, the consumer has no owner that could differ.
             api.allocation.set(
                 self.client, claimed, mappings=candidate.mappings, replaces_owner=True
             )
@@ -126,7 +127,7 @@ class ClaimAllocation(base.Lister):
         attempts.retried(self.client, attempt)
 
     def _is_claimed(self, consumer: Consumer, request: CandidateRequest) -> bool:
-        """Return whether a consumer holds the requested amounts, for the same owner."""
+        """Return whether a consumer holds the requested amounts, and has the project and user."""
         parts = (request.common, *request.groups.values())
         requested = sum_parts(part.resources for part in parts)
         owner = (self.args.project_id, self.args.user_id)
@@ -136,10 +137,10 @@ class ClaimAllocation(base.Lister):
         )
 
 
-def _skip_known_trees(
+def _find_alternates(
     claimed: Candidate, candidates: Iterable[Candidate], summaries: Mapping[str, ProviderSummary]
 ) -> Iterator[Candidate]:
-    """Yield the first candidate of each tree."""
+    """Yield the first candidate of each tree that has no part in the claim."""
     taken = claimed.roots(summaries)
     for candidate in candidates:
         trees = candidate.roots(summaries)

@@ -34,9 +34,9 @@ _NESTED = Microversion(1, 29)
 
 
 _SERVER_OPTIONS = (
-    *server_options.CLOUD,
-    *server_options.SERVER,
-    *server_options.ONE,
+    *server_options.CLOUD_OPTIONS,
+    *server_options.SERVER_OPTIONS,
+    *server_options.SINGLE_SERVER_OPTIONS,
     service_lists.PROJECTS,
     server_group.OPTION,
 )
@@ -147,7 +147,7 @@ class ExplainCandidate(DocumentCommand):
 
     @property
     def _is_server(self) -> bool:
-        """Whether the request is that of Nova for a server."""
+        """Return whether the request is that of Nova for a server."""
         return bool(self.args.flavor or self.args.server)
 
     def _check_combination(self) -> None:
@@ -184,10 +184,7 @@ class ExplainCandidate(DocumentCommand):
         return _Answer(question, explanation, fallback)
 
     def _ask_placement(self, request: CandidateRequest, unknown: Unknown) -> Explanation:
-        """Return the explanation of a request, for which Placement is asked.
-
-        :param unknown: the classes and traits that Placement does not know
-        """
+        """Return the explanation of a request, for which Placement is asked."""
         from placementclient.insight.candidates.explanation import explain
         from placementclient.producers import inquiry
 
@@ -347,10 +344,7 @@ class ExplainCandidate(DocumentCommand):
         return Text(data, [wording.with_names(line, names) for line in named])
 
     def _read_group_hosts(self, group_uuid: str | None) -> GroupHosts | None:
-        """Return the hosts that the server group allows; None without a group, or if unknown.
-
-        :param group_uuid: the group of the server, unless ``--hint group`` names another one
-        """
+        """Return the hosts that the server group allows; None without a group, or if unknown."""
         from placementclient.nova import service
 
         hints = dict(hint.split('=', 1) for hint in self.args.hint or () if '=' in hint)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from placementclient.model.network import Port
     from placementclient.model.servers import Flavor, Server
 
-#: The age of a list, in seconds, from which on it says nothing of the servers of today.
-_OLD = 600
+#: The age of a file, in seconds, from which on it may have servers that no longer exist.
+_MOST_AGE = 600
 
 
 class HealAllocation(ChangeCommand):
@@ -95,9 +95,10 @@ class HealAllocation(ChangeCommand):
         return self.plan_and_apply(healing)
 
     def _read_shared_names(self) -> tuple[set[str] | None, list[Finding]]:
-        """Return the names that several hosts of Nova have, and a note if Nova does not say it.
+        """Return the names that several hosts of Nova share, or a finding that they are unknown.
 
-        Neither, if the servers are from files and Nova does not answer.
+        The names are None if Nova does not answer. There is no finding if the servers are from
+        files.
         """
         from placementclient.model.findings import Finding
         from placementclient.model.services import names_of_several_hosts
@@ -118,7 +119,7 @@ class HealAllocation(ChangeCommand):
             return None, []
 
     def _read_ports(self) -> list[Port]:
-        """Return the ports that ask for something; none without --ports."""
+        """Return the ports that request resources; none without ``--ports``."""
         ports: list[Port] = service_lists.read_records(self, 'ports', self.args.ports) or []
         for port in ports:
             if {group.id for group in port.allocated_groups} - port.providers.keys():
@@ -130,6 +131,7 @@ class HealAllocation(ChangeCommand):
         return ports
 
     def _read_flavors(self) -> dict[str, Flavor]:
+        """Return the flavors of ``--flavors`` by ID."""
         from placementclient.files import disk
         from placementclient.nova import records
 
@@ -137,16 +139,16 @@ class HealAllocation(ChangeCommand):
         return records.flavors_by_id(disk.read_document(path), path) if path else {}
 
     def _is_current(self, flavors: dict[str, Flavor], server: Server) -> bool:
-        """Return whether Nova still has a server, and as it was listed."""
+        """Return whether Nova still has a server, with the same flavor, host, state and owner."""
         from placementclient.nova import records, service
 
         document = service.server(self.client, server.uuid)
         live = records.server_details(document, COMPUTE_SERVICE, flavors)
-        return list(map(_select_deciding_facts, live)) == [_select_deciding_facts(server)]
+        return list(map(_select_facts, live)) == [_select_facts(server)]
 
 
 def _check_flavors(servers: list[Server]) -> None:
-    """Refuse servers of which no flavor is known: it has the amounts."""
+    """Refuse servers without flavors, from which the amounts are computed."""
     if servers and not any(server.flavor for server in servers):
         raise errors.BadArgument(
             '--amounts needs the flavors of the servers: list the servers at compute API 2.47 '
@@ -154,25 +156,27 @@ def _check_flavors(servers: list[Server]) -> None:
         )
 
 
-def _select_deciding_facts(server: Server) -> tuple[object, ...]:
-    """Return what decides the allocations of a server, which lists of any version have."""
+def _select_facts(server: Server) -> tuple[object, ...]:
+    """Return the facts of a server that decide its allocations, to compare them."""
     flavor = server.flavor and replace(server.flavor, name='', id=None, is_public=True)
     owner = server.project_id, server.user_id
     return owner, server.node, server.task, server.state, flavor, server.boots_from_volume
 
 
 def _is_old(path: str) -> bool:
-    """Return whether a file was written so long ago that servers may be gone since."""
-    return os.path.isfile(path) and time.time() - os.path.getmtime(path) > _OLD
+    """Return whether a file is so old that its servers may have been deleted since."""
+    return os.path.isfile(path) and time.time() - os.path.getmtime(path) > _MOST_AGE
 
 
 def _join_servers(lists: list[list[Server]]) -> list[Server]:
+    """Return the servers of several lists, each once."""
     from placementclient.model.servers import join_servers
 
     return list(join_servers({s.uuid: s for s in servers} for servers in lists).values())
 
 
 def _choose_servers(servers: list[Server], chosen: list[str]) -> list[Server]:
+    """Return the servers with the chosen UUIDs, or all if none is chosen."""
     by_uuid = {server.uuid: server for server in servers}
     for uuid in chosen:
         if uuid not in by_uuid:

@@ -26,10 +26,7 @@ from placementclient.commands.framework.placement_command import (
 )
 
 if TYPE_CHECKING:
-    from cliff.formatters.table import TableFormatter
-
     from placementclient.client.http import Client
-    from placementclient.commands.framework.table_width import FittedFormatter
     from placementclient.model.freshness import Read
     from placementclient.render.columns import Output as Output
 
@@ -41,7 +38,7 @@ LINES = 'placementclient.formatter.lines'
 WOULD_CHANGE = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
 
 #: The function that converts a cell, by the name of the format.
-_CELLS = {'table': shown, 'csv': spreadsheet_cell, 'shell': flat, 'value': flat}
+_CELL_CONVERTERS = {'table': shown, 'csv': spreadsheet_cell, 'shell': flat, 'value': flat}
 
 
 class NameCommand(PlacementCommand):
@@ -80,6 +77,7 @@ class Lister(PlacementCommand, command.Lister):
         return 'text' if self.formatter_namespace == LINES and is_seen else 'table'
 
     def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the options, with ``--wide``."""
         parser = super()._new_parser(prog_name)
         parser.add_argument_group(OUTPUT).add_argument(
             '--wide',
@@ -89,6 +87,7 @@ class Lister(PlacementCommand, command.Lister):
         return parser
 
     def check_options(self) -> None:
+        """Refuse wrong options; print a table where lines of text are impossible."""
         if self.args.formatter == 'text' and (self.args.wide or not self.can_print_text()):
             self.args.formatter = 'table'
         super().check_options()
@@ -119,18 +118,14 @@ class Lister(PlacementCommand, command.Lister):
             if self.empty_message:
                 self.log.warning(self.empty_message)
             return 0
-        _prepare_formatter(self, names, self._fit_to_terminal)
-        with self.report_print_errors():
-            status: int = super().produce_output(parsed_args, names, listed)
-        return status
-
-    def _fit_to_terminal(self, formatter: TableFormatter) -> TableFormatter | FittedFormatter:
-        """Return a formatter that hides columns of a wide table, unless ``--wide`` is given."""
         if self.args.wide:
             from placementclient.commands.framework.table_width import UNLIMITED
 
             self.args.max_width = UNLIMITED
-        return _fit_table(self, formatter, hides=not self.args.columns)
+        _prepare_formatter(self, names, can_hide=not self.args.columns)
+        with self.report_print_errors():
+            status: int = super().produce_output(parsed_args, names, listed)
+        return status
 
     def add_modified_date(self, output: Output, read: Read[T]) -> Output:
         """Return a table with the column ``last_modified`` added if ``--long`` is given.
@@ -163,7 +158,7 @@ class ShowOne(PlacementCommand, command.ShowOne):
         self, parsed_args: argparse.Namespace, names: Sequence[str], values: Sequence[object]
     ) -> int:
         """Print the fields; return the exit status."""
-        _prepare_formatter(self, names, lambda formatter: _fit_table(self, formatter, hides=False))
+        _prepare_formatter(self, names, can_hide=False)
         with self.report_print_errors():
             status: int = super().produce_output(parsed_args, names, values)
         return status
@@ -179,30 +174,11 @@ class ShowOne(PlacementCommand, command.ShowOne):
         return (*names, 'last_modified'), (*values, read.last_modified)
 
 
-def _fit_table(
-    command: Lister | ShowOne, formatter: TableFormatter, *, hides: bool
-) -> TableFormatter | FittedFormatter:
-    """Return a formatter that makes a table as wide as the terminal, unless options set a width.
-
-    :param hides: whether it may hide columns
-    """
-    if command.args.max_width > 0 or command.args.fit_width:
-        return formatter
-    from placementclient.commands.framework.table_width import FittedFormatter
-
-    width = shutil.get_terminal_size().columns
-    return FittedFormatter(formatter, width, command.log.warning, hides=hides)
-
-
-def _prepare_formatter(
-    command: Lister | ShowOne,
-    names: Sequence[str],
-    fit: Callable[[TableFormatter], TableFormatter | FittedFormatter],
-) -> None:
+def _prepare_formatter(command: Lister | ShowOne, names: Sequence[str], *, can_hide: bool) -> None:
     """Give a command a formatter that prints safe text to people, and exact data to programs.
 
     :param names: the names of the columns
-    :param fit: adapts the formatter of a table to the width of the terminal
+    :param can_hide: whether columns may be hidden that have no room on the terminal
     """
     if not command.column_names:
         command.check_columns(names)
@@ -213,9 +189,13 @@ def _prepare_formatter(
     is_seen = stdout.isatty() or getattr(stdout, 'is_for_terminal', False)
     if name == 'table':
         formatter.ALIGNMENTS = {**formatter.ALIGNMENTS, RightAligned: 'r'}
-        if is_seen:
-            formatter = fit(formatter)
-    cell = _show_number if name == 'value' and is_seen else _CELLS.get(name)
+        has_width = command.args.max_width > 0 or command.args.fit_width
+        if is_seen and not has_width:
+            from placementclient.commands.framework.table_width import FittedFormatter
+
+            width = shutil.get_terminal_size().columns
+            formatter = FittedFormatter(formatter, width, command.log.warning, hides=can_hide)
+    cell = _show_number if name == 'value' and is_seen else _CELL_CONVERTERS.get(name)
     # Texts have colours; the cells of tables and of values are printable already.
     on_screen = is_seen and name not in ('table', 'text', 'value')
     formatter = PrintableFormatter(formatter, cell, on_screen=on_screen)

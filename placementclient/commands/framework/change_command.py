@@ -33,7 +33,8 @@ PLAN = Option(
 )
 PLAN_FILE = Option('plan', help='The file of the plan')
 NOTHING = 'Nothing to change: the plan has no trees'
-_SHOWN = 40
+#: The number of rows that are shown before the question.
+_MOST_ROWS = 40
 #: The columns of a change, planned or made.
 COLUMNS = ('object', 'change', 'before', 'after', 'state', 'reason')
 OPTIONS = option.group_options('changes', option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
@@ -135,9 +136,9 @@ class ChangeCommand(base.Lister):
         from placementclient.render import changes
 
         parts = _list_rows(plan)
-        shown = '\n'.join(changes.planned_lines(parts[:_SHOWN], line_width()))
-        if len(parts) > _SHOWN:
-            shown += f'\nand {counted(len(parts) - _SHOWN, "more row")}: --dry-run prints all'
+        shown = '\n'.join(changes.planned_lines(parts[:_MOST_ROWS], line_width()))
+        if len(parts) > _MOST_ROWS:
+            shown += f'\nand {counted(len(parts) - _MOST_ROWS, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{summarize(plan.changes)}. Go on?')
 
     def apply_plan(self, plan: Plan, producer: Producer) -> Sequence[TreeResult]:

@@ -50,7 +50,9 @@ def read_selected_trees(
     if command.args.snapshot:
         snapshot = read_snapshot(command, command.args.snapshot)
         return snapshot.only(selection_options.select_trees(command, snapshot))
-    return _capture(command, selection_options.select_trees(command), workers, is_steady=is_steady)
+    return _capture_trees(
+        command, selection_options.select_trees(command), workers, is_steady=is_steady
+    )
 
 
 def read_snapshot(
@@ -65,7 +67,7 @@ def read_snapshot(
     from placementclient.files import disk
 
     if path in (None, LIVE):
-        return _capture(command, is_steady=is_steady)
+        return _capture_trees(command, is_steady=is_steady)
     snapshot = disk.read_snapshot(path)
     if is_steady:
         refuse_unsteady(snapshot, path)
@@ -91,13 +93,14 @@ def refuse_unsteady(
         )
 
 
-def _capture(
+def _capture_trees(
     command: base.PlacementCommand,
     trees: Sequence[str] = (),
     workers: int = option.WORKERS,
     *,
     is_steady: bool = False,
 ) -> Snapshot:
+    """Return a snapshot of trees of Placement, and show the progress."""
     from placementclient.reading import capture
 
     with progress.show_progress(command) as show:
@@ -145,17 +148,17 @@ def apply_assumptions(
     from placementclient.files import disk
     from placementclient.producers.assuming import assumptions
 
-    how = server_options.read_scheduling_options(command)
+    scheduling = server_options.read_scheduling_options(command)
     entries: list[Assumption] = []
     for path in paths:
         sources = assumptions.NamedFiles(
             functools.partial(_read_plan, path),
             functools.partial(_read_flavors, command, path),
-            how,
+            scheduling,
         )
         entries += assumptions.parse(disk.read_text(path), path, sources)
     result = assumptions.assumed(snapshot, entries)
-    places = Places(command, how.sources.aggregates, how.parts['project'])
+    places = Places(command, scheduling.sources.aggregates, scheduling.parts['project'])
     for line in (*(f'assuming: {path}' for path in paths), *map(places.name, result.notes)):
         (warn or command.log.warning)(line)
     return result

@@ -30,11 +30,11 @@ def read_uuids(option: Option, values: list[str]) -> frozenset[str]:
     """
     uuids = set[str]()
     for value in values:
-        uuids.update([normalized(value)] if is_uuid(value) else _read_file(option, value))
+        uuids.update([normalized(value)] if is_uuid(value) else _read_uuids(option, value))
     return frozenset(uuids)
 
 
-def _read_file(option: Option, path: str) -> Iterator[str]:
+def _read_uuids(option: Option, path: str) -> Iterator[str]:
     """Yield the UUIDs of a file: one on each line, or a JSON list of UUIDs or of records."""
     from placementclient.files import disk
 

@@ -120,6 +120,25 @@ def group_options(heading: str, *options: Option) -> tuple[Option, ...]:
     return options
 
 
+def list_ignored_options(
+    options: Sequence[Option], parsed_args: argparse.Namespace, version: Microversion
+) -> Iterator[str]:
+    """Yield a sentence on options that are given and that the microversion ignores.
+
+    osc-placement prints the same.
+    """
+    conditional = [option for option in options if option.required_since]
+    given = [option.required_since for option in conditional if option.is_set(parsed_args)]
+    for since in dict.fromkeys(given):
+        if since and version < since:
+            flags = [option.flags[-1] for option in conditional if option.required_since == since]
+            verb = 'options do not' if flags[1:] else 'option does not'
+            yield (
+                f'{" and ".join(flags)} {verb} affect allocation for '
+                f'--os-placement-api-version less than {since}'
+            )
+
+
 class Flag(Option):
     """An option without a value."""
 
@@ -149,7 +168,7 @@ WORKERS = 4
 MOST_WORKERS = 1000
 
 
-def workers_option(what: str) -> Option:
+def make_workers_option(what: str) -> Option:
     """Return the option ``--workers``.
 
     :param what: the work in the help, such as ``'trees to read'``

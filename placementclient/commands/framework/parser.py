@@ -11,8 +11,14 @@ from placementclient.basis.printable import excerpt, printable
 from placementclient.basis.wording import naming_program
 from placementclient.cli.help_formatter import HelpFormatter, summarize_usage
 
+#: The exit statuses of all commands.
+COMMON_STATUSES = (
+    (ExitStatus.DONE, 'done'),
+    (ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
+    (ExitStatus.USAGE, 'wrong usage'),
+)
 #: How many characters of the words that a command refuses are shown.
-_SHOWN = 1000
+_MOST_CHARACTERS = 1000
 
 
 def lay_out_help(parser: argparse.ArgumentParser, examples: Sequence[str]) -> None:
@@ -28,7 +34,13 @@ def lay_out_help(parser: argparse.ArgumentParser, examples: Sequence[str]) -> No
     parser.formatter_class = HelpFormatter
 
 
-def catch_mistakes(
+def format_statuses(statuses: Sequence[tuple[ExitStatus, str]]) -> str:
+    """Return the part of the help about exit statuses: those of all commands, and others."""
+    lines = (f'  {int(status)}  {text}\n' for status, text in (*COMMON_STATUSES, *statuses))
+    return f'Exit status:\n\n{"".join(lines)}'
+
+
+def add_suggestions(
     parser: argparse.ArgumentParser, program: argparse.ArgumentParser | None
 ) -> None:
     """Let the errors of a parser suggest an option with a similar name.
@@ -40,7 +52,7 @@ def catch_mistakes(
     refuse, parsers = parser.error, [parser]
     if program is not None:
         parser.allow_abbrev = False
-        refuse, parsers = functools.partial(_refuse, parser), [parser, program]
+        refuse, parsers = functools.partial(_exit_with_usage, parser), [parser, program]
 
     def refuse_with_suggestion(message: str) -> NoReturn:
         from placementclient.cli import command_help
@@ -48,12 +60,12 @@ def catch_mistakes(
         # The message repeats unknown words as they were typed: maybe a name of another user.
         suggestion = printable(command_help.suggest_options(message, parsers))
         suggestion = naming_program(suggestion, 'openstack' if program is None else 'placement')
-        refuse(f'{excerpt(message, _SHOWN)}{suggestion}')
+        refuse(f'{excerpt(message, _MOST_CHARACTERS)}{suggestion}')
 
     vars(parser)['error'] = refuse_with_suggestion
 
 
-def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
+def _exit_with_usage(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     """Exit with the status of wrong usage, after the message and a line of usage."""
     from placementclient.cli import command_help
 

@@ -7,7 +7,6 @@ import abc
 import argparse
 import contextlib
 import functools
-import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,11 +24,16 @@ from placementclient.basis.errors import (
     UsageError,
 )
 from placementclient.basis.printable import print_any_text, printable
-from placementclient.basis.wording import naming_program, without_credentials
+from placementclient.basis.wording import without_credentials
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
-from placementclient.commands.framework.option import Option
-from placementclient.commands.framework.parser import catch_mistakes, lay_out_help
+from placementclient.commands.framework.log_filters import make_printable, name_program
+from placementclient.commands.framework.option import Option, list_ignored_options
+from placementclient.commands.framework.parser import (
+    add_suggestions,
+    format_statuses,
+    lay_out_help,
+)
 from placementclient.commands.framework.signals import handle_signals
 
 if TYPE_CHECKING:
@@ -38,20 +42,11 @@ if TYPE_CHECKING:
     from placementclient.client.endpoints import Endpoint
     from placementclient.client.http import Client, SentChange
 
+#: The highest microversion that decides on options and columns, unless the operator chooses one:
+#: 1.38 requires an option and changes tables. Requests are sent at the highest version anyway.
+DEFAULT_HIGHEST = Microversion(1, 37)
 #: A line of OpenStackClient's help: cliff would read all metadata to make it.
 _ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
-
-#: Where the operator leaves the microversion to the client, commands ask for and print what they
-#: did up to this one, whatever the service knows: 1.38 made an option required and changed tables.
-#: An operator asks for it by its number. Requests are sent at the highest version all the same.
-DEFAULT_HIGHEST = Microversion(1, 37)
-
-
-COMMON_STATUSES = (
-    (ExitStatus.DONE, 'done'),
-    (ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
-    (ExitStatus.USAGE, 'wrong usage'),
-)
 #: The exit statuses after which a command prints the request ID, for the logs of Placement.
 _FAILED = (ExitStatus.ERROR, ExitStatus.PARTIAL, ExitStatus.INTERRUPTED)
 
@@ -78,18 +73,25 @@ class PlacementCommand(command.Command):
     statuses: ClassVar[Sequence[tuple[ExitStatus, str]]] = ()
     #: OpenStackClient does not authenticate for a command that says False.
     auth_required = True
+    #: The exit status of a run that raises nothing.
+    exit_status: int = ExitStatus.DONE
+    #: The last sentence after the output, without its full stop; empty: that of the exit status.
+    ending = ''
+    #: Sentences after the last one, such as the next command.
+    next_steps: Sequence[str] = ()
     args: argparse.Namespace
 
     def __init__(
         self, app: App, app_args: argparse.Namespace | None, cmd_name: str | None = None
     ) -> None:
         super().__init__(app, app_args, cmd_name)
-        self.log.addFilter(_make_printable)
+        self.log.addFilter(make_printable)
         self._suggestions: dict[str | None, str] = {}
         self._provider_uuid: str | None = None
 
     @property
     def _is_own_program(self) -> bool:
+        """Return whether ``placement`` runs the command, not ``openstack``."""
         return hasattr(self.app, 'parsers')
 
     @property
@@ -99,24 +101,12 @@ class PlacementCommand(command.Command):
 
     def get_epilog(self) -> str:
         """Return the end of the help: the exit statuses, and in OpenStackClient the package."""
-        lines = (
-            f'  {int(status)}  {text}\n' for status, text in (*COMMON_STATUSES, *self.statuses)
-        )
-        return f'Exit status:\n\n{"".join(lines)}{"" if self._is_own_program else _ORIGIN}'
-
-    #: How the command ends where nothing is raised.
-    exit_status: int = ExitStatus.DONE
-    #: How it ended, in a sentence without its full stop, for people: the last line after its
-    #: output. Empty: the text of its exit status, if that is one of :attr:`statuses`.
-    ending = ''
-    #: The next commands, in sentences, after that line.
-    next_steps: Sequence[str] = ()
+        origin = '' if self._is_own_program else _ORIGIN
+        return f'{format_statuses(self.statuses)}{origin}'
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command, which a batch creates only once."""
-        parsers: dict[str, argparse.ArgumentParser] = (
-            self.app.parsers if self._is_own_program else {}
-        )
+        parsers: dict[str, argparse.ArgumentParser] = getattr(self.app, 'parsers', {})
         if prog_name not in parsers:
             parsers[prog_name] = self._new_parser(prog_name)
         self._parser = parsers[prog_name]
@@ -126,7 +116,7 @@ class PlacementCommand(command.Command):
         """Return a parser of the options, with the help and the errors of this package."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         lay_out_help(parser, self.examples)
-        catch_mistakes(parser, self.app.parser if self._is_own_program else None)
+        add_suggestions(parser, self.app.parser if self._is_own_program else None)
         vars(parser)['print_help'] = functools.partial(self._print_help, parser)
         for option in self.options:
             option.add_to(parser)
@@ -145,7 +135,7 @@ class PlacementCommand(command.Command):
         self.args = parsed_args
         self._check_option_values()
         print_any_text(self.app.stdout, self.app.stderr)
-        with handle_signals(), self._log_as_program():
+        with handle_signals(), name_program(self.log, self.program):
             try:
                 status = self._run()
             except KeyboardInterrupt:
@@ -154,31 +144,6 @@ class PlacementCommand(command.Command):
             if self.app.options.debug:
                 self._log_request_id()
             return status
-
-    @contextlib.contextmanager
-    def _log_as_program(self) -> Iterator[None]:
-        """Name the running program in the commands of messages, which begin with ``placement``."""
-
-        def name_program(record: logging.LogRecord) -> bool:
-            record.msg = naming_program(str(record.msg), self.program)
-            return True
-
-        self.log.addFilter(name_program)
-        try:
-            yield
-        finally:
-            self.log.removeFilter(name_program)
-
-    def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Call :meth:`execute`, which needs no arguments."""
-        return self.execute()
-
-    @abc.abstractmethod
-    def execute(self) -> object:
-        """Run the command after its options were checked.
-
-        :return: the names of the columns and the values, of a command that prints them
-        """
 
     def _run(self) -> int:
         """Check the options, run the command, and return its exit status."""
@@ -203,63 +168,90 @@ class PlacementCommand(command.Command):
             return ExitStatus.ERROR
         return status
 
-    def _log_ending(self, status: int) -> None:
-        """Log the written file, the meaning of the exit status, and the next steps."""
-        path = getattr(self.args, 'output', None)
-        if path not in (None, '-'):
-            self.log_hint(f'wrote {path}')
-        sentence = self.ending or dict(self.statuses).get(ExitStatus(status), '')
-        if sentence:
-            self.log.warning(f'{sentence} (exit {int(status)})' if status else sentence)
-        self.warn(self.next_steps)
-        client, change = self.used_client, self._last_change
-        has_error = client is not None and client.has_error_answer
-        is_logged = has_error or (change is not None and not change.is_done)
-        if is_logged and sentence and status in _FAILED and not self.app.options.debug:
-            self._log_request_id()
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Call :meth:`execute`, which needs no arguments."""
+        return self.execute()
 
-    def _log_request_id(self) -> None:
-        """Log the ID that all requests of this run have in the log of Placement."""
-        if self.used_client is not None:
-            request_id = self.used_client.global_request_id
-            self.log.warning(f"In Placement's log, search for {request_id}")
+    @abc.abstractmethod
+    def execute(self) -> object:
+        """Run the command after its options were checked.
 
-    def _report_change(self, failure: PlacementError) -> None:
-        """Log the result of the last write before an error, unless the error itself names it."""
-        change = self._last_change
-        if change is None or (isinstance(failure, errors.NoAnswer) and failure.may_be_done):
-            return
-        # A run of many changes reports itself what was done.
-        if not change.is_done or isinstance(failure, errors.NoAnswer | errors.HTTPError):
-            self.log.error(f'Before this error: {change}')
-
-    @contextlib.contextmanager
-    def report_print_errors(self, done: str = '') -> Iterator[None]:
-        """Raise a readable error if stdout cannot be written, such as to a full disk.
-
-        :param done: a clause for the error: what the command has changed before
-        :raises PlacementError: instead of an OSError, but not of a closed pipe
+        :return: the names of the columns and the values, of a command that prints them
         """
-        try:
-            yield
-        except BrokenPipeError:
-            raise
-        except OSError as full:
-            with contextlib.suppress(OSError, ValueError):
-                # Python flushes the stream again at its end, and would print the error once more.
-                null = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(null, self.app.stdout.fileno())
-                os.close(null)
-            clauses = (
-                f'Cannot write to stdout: {full.strerror or full}',
-                done or self._last_change,
-            )
-            raise PlacementError('; '.join(str(c) for c in clauses if c)) from full
 
-    def log_interruption(self) -> None:
-        """Log that a signal has stopped the command, and the result of the last write."""
-        change = self._last_change
-        self.log.error(f'Interrupted: {change}' if change else 'Interrupted')
+    def check_options(self) -> None:
+        """Refuse options that the microversion does not have, before the first request."""
+        if not self.auth_required:
+            return
+        self.client.require('', self.find_first_version())
+        missing = []
+        is_chosen = self.client.version_is_chosen
+        for option in self.options:
+            since = option.since if is_chosen else option.effective_since
+            if option.is_set(self.args):
+                self.client.require(option.flags[-1], since, option.until)
+                if option.replacement:
+                    self.deprecated_option_warning(option.flags[-1], option.replacement)
+            elif option.required_since and self.version >= option.required_since:
+                missing.append(option.flags[-1])
+        if missing:
+            self.refuse(f'the following arguments are required: {", ".join(missing)}')
+        if is_chosen:
+            version = self.client.assumed_microversion
+            self.warn(list_ignored_options(self.options, self.args, version))
+
+    def _check_option_values(self) -> None:
+        """Exit for wrong usage if an option lacks its value.
+
+        In Python 3.11, argparse makes an empty list of ``--x=--``.
+        """
+        for dest, value in vars(self.args).items():
+            is_list = isinstance(value, list) and value != self._parser.get_default(dest)
+            if is_list and (not value or [] in value):
+                self.refuse(f'argument --{dest.replace("_", "-")}: expected one argument')
+
+    def find_first_version(self) -> Microversion:
+        """Return the lowest microversion with which the command works."""
+        return self.first_version or (self.endpoint.since if self.endpoint else LOWEST)
+
+    def list_column_names(self) -> Sequence[str]:
+        """Return the names of the columns, which options may change in a subclass."""
+        return self.column_names
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse a column of ``-c`` that the table does not have."""
+        # Commands of endpoints only warn if other columns exist, as those of osc-placement do:
+        # their columns depend on the microversion.
+        normalized = set(map(_normalize_column, names))
+        unknown = [name for name in self.args.columns if _normalize_column(name) not in normalized]
+        if not unknown:
+            return
+        message = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
+        if self.endpoint is None or len(unknown) == len(self.args.columns):
+            raise BadArgument(message)
+        self.log.warning(message)
+
+    def refuse(self, message: str) -> NoReturn:
+        """Exit with the status of wrong usage, after the message and a line of usage."""
+        self._parser.error(message)
+
+    def confirm(self, question: str) -> None:
+        """Ask before a change; raise an error without a terminal, or if the answer is not yes."""
+        if not self.app.stdin.isatty():
+            raise UsageError(f'{question} This is not a terminal: use --yes to confirm')
+        print(f'{printable(question)} [y/N] ', end='', file=self.app.stderr, flush=True)
+        if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
+            raise PlacementError('Nothing was done')
+
+    @functools.cached_property
+    def client(self) -> Client:
+        """The client of Placement for this run."""
+        if not self.auth_required:
+            # OpenStackClient has not authenticated, as the command can do without.
+            self.auth_required = True
+            self.app.prepare_to_run_command(self)
+        client: Client = self.app.client_manager.placement
+        return client
 
     @property
     def used_client(self) -> Client | None:
@@ -271,15 +263,35 @@ class PlacementCommand(command.Command):
         """The last write that the client has sent, with its result; None if there is none."""
         return self.used_client.last_change if self.used_client else None
 
-    def _check_option_values(self) -> None:
-        """Exit for wrong usage if an option lacks its value.
+    @property
+    def provider_uuid(self) -> str:
+        """The UUID of the argument ``<provider>``."""
+        # Not a cached_property: with Python 3.11, commands of a batch would wait for each other.
+        if self._provider_uuid is None:
+            self._provider_uuid = api.resource_provider.find(self.client, self.args.provider)
+        return self._provider_uuid
 
-        In Python 3.11, argparse makes an empty list of ``--x=--``.
+    @property
+    def version(self) -> Microversion:
+        """The microversion that decides on columns and required options.
+
+        Without a choice of the operator it is at most :data:`DEFAULT_HIGHEST`.
         """
-        for dest, value in vars(self.args).items():
-            is_list = isinstance(value, list) and value != self._parser.get_default(dest)
-            if is_list and (not value or [] in value):
-                self.refuse(f'argument --{dest.replace("_", "-")}: expected one argument')
+        version = self.client.assumed_microversion
+        return version if self.client.version_is_chosen else min(version, DEFAULT_HIGHEST)
+
+    def warn(self, sentences: Iterable[str]) -> None:
+        """Log several warnings."""
+        for sentence in sentences:
+            self.log.warning(sentence)
+
+    def log_hint(self, sentence: str) -> None:
+        """Print a sentence on stderr after a success; in ``openstack`` only on a terminal.
+
+        Scripts for osc-placement may take any text on stderr for a failure.
+        """
+        if self._is_own_program or self.app.stderr.isatty():
+            self.log.warning(sentence)
 
     def log_failure(self, failure: PlacementError) -> None:
         """Log an error, with the names of providers and suggestions."""
@@ -314,127 +326,65 @@ class PlacementCommand(command.Command):
             self._suggestions[key] = names.suggestion(self.used_client, failure)
         return self._suggestions[key]
 
-    def warn(self, sentences: Iterable[str]) -> None:
-        """Log several warnings."""
-        for sentence in sentences:
-            self.log.warning(sentence)
+    def log_interruption(self) -> None:
+        """Log that a signal has stopped the command, and the result of the last write."""
+        change = self._last_change
+        self.log.error(f'Interrupted: {change}' if change else 'Interrupted')
 
-    def refuse(self, message: str) -> NoReturn:
-        """Exit with the status of wrong usage, after the message and a line of usage."""
-        self._parser.error(message)
-
-    def log_hint(self, sentence: str) -> None:
-        """Print a sentence on stderr after a success; in ``openstack`` only on a terminal.
-
-        Scripts for osc-placement may take any text on stderr for a failure.
-        """
-        if self._is_own_program or self.app.stderr.isatty():
-            self.log.warning(sentence)
-
-    def confirm(self, question: str) -> None:
-        """Ask before a change that is hard to undo.
-
-        :raises PlacementError: if the answer is not yes
-        :raises UsageError: if there is no terminal to ask on
-        """
-        if not self.app.stdin.isatty():
-            raise UsageError(f'{question} This is not a terminal: use --yes to confirm')
-        print(f'{printable(question)} [y/N] ', end='', file=self.app.stderr, flush=True)
-        if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
-            raise PlacementError('Nothing was done')
-
-    @functools.cached_property
-    def client(self) -> Client:
-        """The client of Placement for this run."""
-        if not self.auth_required:
-            # OpenStackClient has not authenticated, as the command can do without.
-            self.auth_required = True
-            self.app.prepare_to_run_command(self)
-        client: Client = self.app.client_manager.placement
-        return client
-
-    @property
-    def provider_uuid(self) -> str:
-        """The UUID of the argument ``<provider>``."""
-        # Not a cached_property: with Python 3.11, commands of a batch would wait for each other.
-        if self._provider_uuid is None:
-            self._provider_uuid = api.resource_provider.find(self.client, self.args.provider)
-        return self._provider_uuid
-
-    @property
-    def version(self) -> Microversion:
-        """The microversion that decides on columns and required options.
-
-        Without a choice of the operator it is at most :data:`DEFAULT_HIGHEST`.
-        """
-        version = self.client.assumed_microversion
-        return version if self.client.version_is_chosen else min(version, DEFAULT_HIGHEST)
-
-    def find_first_version(self) -> Microversion:
-        """Return the lowest microversion with which the command works."""
-        return self.first_version or (self.endpoint.since if self.endpoint else LOWEST)
-
-    def check_options(self) -> None:
-        """Refuse options that the microversion does not have, before the first request."""
-        if not self.auth_required:
+    def _report_change(self, failure: PlacementError) -> None:
+        """Log the result of the last write before an error, unless the error itself names it."""
+        change = self._last_change
+        if change is None or (isinstance(failure, errors.NoAnswer) and failure.may_be_done):
             return
-        self.client.require('', self.find_first_version())
-        missing = []
-        is_chosen = self.client.version_is_chosen
-        for option in self.options:
-            since = option.since if is_chosen else option.effective_since
-            if option.is_set(self.args):
-                self.client.require(option.flags[-1], since, option.until)
-                if option.replacement:
-                    self.deprecated_option_warning(option.flags[-1], option.replacement)
-            elif option.required_since and self.version >= option.required_since:
-                missing.append(option.flags[-1])
-        if missing:
-            self.refuse(f'the following arguments are required: {", ".join(missing)}')
-        if is_chosen:
-            self._warn_of_no_effect()
+        # A run of many changes reports itself what was done.
+        if not change.is_done or isinstance(failure, errors.NoAnswer | errors.HTTPError):
+            self.log.error(f'Before this error: {change}')
 
-    def list_column_names(self) -> Sequence[str]:
-        """Return the names of the columns that the given options lead to.
+    def _log_ending(self, status: int) -> None:
+        """Log the written file, the meaning of the exit status, and the next steps."""
+        path = getattr(self.args, 'output', None)
+        if path not in (None, '-'):
+            self.log_hint(f'wrote {path}')
+        sentence = self.ending or dict(self.statuses).get(ExitStatus(status), '')
+        if sentence:
+            self.log.warning(f'{sentence} (exit {int(status)})' if status else sentence)
+        self.warn(self.next_steps)
+        client, change = self.used_client, self._last_change
+        has_error = client is not None and client.has_error_answer
+        is_logged = has_error or (change is not None and not change.is_done)
+        if is_logged and sentence and status in _FAILED and not self.app.options.debug:
+            self._log_request_id()
 
-        They are :attr:`column_names`, unless a subclass overrides this.
+    def _log_request_id(self) -> None:
+        """Log the ID that all requests of this run have in the log of Placement."""
+        if self.used_client is not None:
+            request_id = self.used_client.global_request_id
+            self.log.warning(f"In Placement's log, search for {request_id}")
+
+    @contextlib.contextmanager
+    def report_print_errors(self, done: str = '') -> Iterator[None]:
+        """Raise a readable error if stdout cannot be written, such as to a full disk.
+
+        :param done: a clause for the error: what the command has changed before
+        :raises PlacementError: instead of an OSError, but not of a closed pipe
         """
-        return self.column_names
-
-    def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse a column of ``-c`` that the table does not have."""
-        # Commands of endpoints only warn if other columns exist, as those of osc-placement do:
-        # their columns depend on the microversion.
-        normalized = set(map(_normalize_column, names))
-        unknown = [name for name in self.args.columns if _normalize_column(name) not in normalized]
-        if not unknown:
-            return
-        message = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
-        if self.endpoint is None or len(unknown) == len(self.args.columns):
-            raise BadArgument(message)
-        self.log.warning(message)
-
-    def _warn_of_no_effect(self) -> None:
-        """Warn of options that the chosen microversion ignores, as osc-placement does.
-
-        If the operator has not chosen one, an older service refuses the option.
-        """
-        version = self.client.assumed_microversion
-        conditional = [option for option in self.options if option.required_since]
-        for since in dict.fromkeys(o.required_since for o in conditional if o.is_set(self.args)):
-            if since and version < since:
-                flags = [o.flags[-1] for o in conditional if o.required_since == since]
-                verb = 'options do not' if flags[1:] else 'option does not'
-                self.log.warning(
-                    f'{" and ".join(flags)} {verb} affect allocation for '
-                    f'--os-placement-api-version less than {since}'
-                )
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as full:
+            _discard_output(self.app.stdout)
+            change = done or str(self._last_change or '')
+            clauses = f'Cannot write to stdout: {full.strerror or full}', change
+            raise PlacementError('; '.join(filter(None, clauses))) from full
 
 
-def _make_printable(record: logging.LogRecord) -> bool:
-    """Escape the control characters of a log record; a filter of logging returns True."""
-    record.msg, record.args = printable(record.getMessage()), None
-    return True
+def _discard_output(stdout: TextIO) -> None:
+    """Let the rest of the output go nowhere: Python would print the error again at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stdout.fileno())
+        os.close(null)
 
 
 def _normalize_column(column: str) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _ID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
 
 #: The heading of the options for lists of other services.
-LISTS = 'lists of other services'
+LISTS_HEADING = 'lists of other services'
 FLAVORS = Option(
     '--flavors <file>',
     help='Show how many servers of each flavor still fit: the answer of GET /flavors/detail or of '
@@ -50,9 +50,9 @@ IMAGES = Option(
     help='The properties of images: the answer of GET /v2/images, perhaps with the volumes of GET '
     '/v3/volumes/detail beside them, or glance: ask Glance, and Cinder for root volumes',
 )
-CLOUD = group_options(LISTS, NOVA_CONF, AGGREGATES, PROFILES)
-SERVER = (
-    *group_options(LISTS, IMAGES),
+CLOUD_OPTIONS = group_options(LISTS_HEADING, NOVA_CONF, AGGREGATES, PROFILES)
+SERVER_OPTIONS = (
+    *group_options(LISTS_HEADING, IMAGES),
     *group_options(
         'server',
         Option(
@@ -65,7 +65,7 @@ SERVER = (
         Option('--project <id>', help='The project of the server, by its ID'),
     ),
 )
-ONE = group_options(
+SINGLE_SERVER_OPTIONS = group_options(
     'server',
     Option(
         '--ports <file>|neutron',
@@ -98,7 +98,11 @@ def read_scheduling_options(
 
     args = vars(command.args)
     # A command may have another option of the same name, such as a list of all ports.
-    values = {o.dest: args[o.dest] for o in (*SERVER, *ONE) if o in command.options}
+    values = {
+        o.dest: args[o.dest]
+        for o in (*SERVER_OPTIONS, *SINGLE_SERVER_OPTIONS)
+        if o in command.options
+    }
     unknown: list[str] = []
 
     def read(name: str, given: str | None, word: str = '') -> Any:
@@ -118,7 +122,9 @@ def read_scheduling_options(
     is_chosen = values.get('host') or ':' in (values.get('zone') or '')
     sources = Sources(
         aggregates=read('aggregates', args.get('aggregates'), NOVA),
-        profiles=read('device_profiles', args.get('device_profiles'), CYBORG * has_profile),
+        profiles=read(
+            'device_profiles', args.get('device_profiles'), CYBORG if has_profile else ''
+        ),
         segments=read('segments', values.get('segments')),
         hypervisors=read('hypervisors', values.get('hypervisors') if is_chosen else None),
     )

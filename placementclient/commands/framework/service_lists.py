@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar('T')
 
 
-def migrations_option(purpose: str) -> Option:
+def make_migrations_option(purpose: str) -> Option:
     """Return the option ``--migrations``.
 
     :param purpose: a clause for the help
@@ -74,10 +74,10 @@ class ListSource(NamedTuple, Generic[T]):
         :param places: the word for the service, or paths
         :param client: asks the service; by default that of the command
         """
-        lists = [self._read(command, place, client) for place in places]
+        lists = [self._read_place(command, place, client) for place in places]
         return self.join(lists) if self.join else lists[0]
 
-    def _read(self, command: PlacementCommand, place: str, client: Client | None) -> T:
+    def _read_place(self, command: PlacementCommand, place: str, client: Client | None) -> T:
         """Return the records of the service or of one file."""
         from placementclient.files import disk
 

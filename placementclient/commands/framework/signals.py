@@ -16,7 +16,7 @@ def handle_signals() -> Iterator[None]:
     # gets signals. A handler that the process has set itself stays.
     usual: dict[signal.Signals, Callable[[int, FrameType | None], object] | int | None] = {}
 
-    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    def raise_interrupt(number: int, frame: FrameType | None) -> NoReturn:
         for interruption in usual:
             signal.signal(interruption, signal.SIG_DFL)
         raise KeyboardInterrupt
@@ -24,7 +24,7 @@ def handle_signals() -> Iterator[None]:
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
-                usual[number] = signal.signal(number, interrupt)
+                usual[number] = signal.signal(number, raise_interrupt)
     try:
         yield
     finally:

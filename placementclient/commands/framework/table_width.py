@@ -70,7 +70,7 @@ class _Column:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the table has rows and none of them has a value here."""
+        """Return whether the table has rows and none of them has a value here."""
         return bool(self.cells) and all(cell in ('', None) for cell in self.cells)
 
     def is_within(self, other: _Column) -> bool:
@@ -168,10 +168,7 @@ class FittedFormatter:
         return widths
 
     def _wrap_cell(self, column: _Column, cell: object, width: int) -> object:
-        """Return the text of a cell with line ends between its words, cut after a few lines.
-
-        Cells that are not texts are returned as they are.
-        """
+        """Return the text of a cell with line ends between its words, cut after a few lines."""
         if not isinstance(cell, str) or len(cell) <= width:
             return cell
         lines = list(_wrap_words(cell, width))

@@ -87,7 +87,7 @@ class AuditProvider(ChangeCommand):
     options = (
         *cloud_options.OPTIONS,
         *audit_lists.LISTS,
-        *server_options.CLOUD,
+        *server_options.CLOUD_OPTIONS,
         server_options.IMAGES,
         *selection_options.TREES,
         consumer_options.GONE,
@@ -120,9 +120,11 @@ class AuditProvider(ChangeCommand):
 
     @property
     def _is_fixing(self) -> bool:
+        """Return whether the command repairs findings, or plans or shows the repairs."""
         return bool(self.args.fix or self.args.plan or self.args.dry_run)
 
     def check_options(self) -> None:
+        """Refuse wrong options; print the description of a check as text."""
         if self.args.assume and self._is_fixing:
             raise errors.UsageError(
                 '--assume changes nothing: leave out --fix, --dry-run and --plan'
@@ -142,31 +144,35 @@ class AuditProvider(ChangeCommand):
         by_id = {check.id: check for check in checks.CHECKS}
         self._check_ids(by_id)
         if self.args.explain:
-            return self._explain(by_id[self.args.explain])
+            return self._explain_check(by_id[self.args.explain])
         chosen = set(self.args.id or by_id).difference(self.args.ignore)
         ignored = by_id.keys() - chosen
 
-        def roots(cloud: Cloud) -> set[str]:
+        def find_roots(cloud: Cloud) -> set[str]:
             return set(
                 cloud.snapshot.root_uuids(selection_options.select_trees(self, cloud.snapshot))
             )
 
-        def judge(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
-            return checks.audit(cloud, earlier, roots(cloud), ignored, self.args.subject)
+        def audit_cloud(cloud: Cloud, earlier: Cloud | None = None) -> Audit:
+            return checks.audit(cloud, earlier, find_roots(cloud), ignored, self.args.subject)
 
         if not self.args.dry_run:
             self.args.lines = functools.partial(tables.paragraphs, program=self.program)
-        told = self._read_word()
+        facts = self._read_operator_facts()
         is_steady = self._is_fixing
-        cloud, audit, lists = audit_lists.examine(self, judge, chosen, told, is_steady=is_steady)
-        self.empty_message = tables.nothing(len(chosen) - len(audit.left_out), cloud, roots(cloud))
-        self._name_gaps(cloud, audit, lists, len(chosen))
+        cloud, audit, lists = audit_lists.read_and_audit(
+            self, audit_cloud, chosen, facts, is_steady=is_steady
+        )
+        self.empty_message = tables.nothing(
+            len(chosen) - len(audit.left_out), cloud, find_roots(cloud)
+        )
+        self._warn_of_gaps(cloud, audit, lists, len(chosen))
         findings = audit.findings
         self._check_subjects(cloud, findings)
         done, proof = None, None
         if self._is_fixing:
-            proof = self._make_proof(cloud, told)
-            findings, unproved = self._prove(proof, cloud, findings)
+            proof = self._make_proof(cloud, facts)
+            findings, unproved = self._prove_findings(proof, cloud, findings)
             safe = {n: finding.repair for n, finding in enumerate(findings) if finding.repair}
             repairing = repair.Repairing(
                 self.client, cloud.snapshot, safe, is_current=not self.args.snapshot
@@ -175,20 +181,21 @@ class AuditProvider(ChangeCommand):
                 self.empty_message = ChangeCommand.empty_message
                 repairing.note(findings, unproved)
                 return self.plan_and_apply(repairing)
-            done = self._fix(repairing) | unproved
+            done = self._fix_findings(repairing) | unproved
         is_unasked = bool(
             lists.refused or cloud.hosts_of_cells_down or (proof and proof.is_unasked)
         )
         self._set_status(findings, done, is_unasked=is_unasked)
-        self._name_next_steps(lists.absent, (done or {}).values())
+        self._set_next_steps(lists.absent, (done or {}).values())
         return tables.rows(findings, make_invocation(self, cloud.servers), done)
 
     def _set_status(
         self, findings: Sequence[Finding], done: Mapping[int, str] | None, *, is_unasked: bool
     ) -> None:
-        """Set the exit status: 0 if nothing is wrong, or all was fixed.
+        """Set the exit status: 0 if the audit finds nothing wrong, or has fixed everything.
 
-        :param is_unasked: whether a service did not say what was asked
+        :param done: the results of the repairs, by the number of the finding; None: none was made
+        :param is_unasked: whether an answer of a service is missing
         """
         from placementclient.producers import repair
 
@@ -205,7 +212,8 @@ class AuditProvider(ChangeCommand):
         elif is_wrong:
             self.exit_status = errors.ExitStatus.DIFFERS
 
-    def _name_next_steps(self, absent: Collection[str], results: Iterable[str]) -> None:
+    def _set_next_steps(self, absent: Collection[str], results: Iterable[str]) -> None:
+        """Set the last sentences: which lists are missing, and whether to run the audit again."""
         from placementclient.insight.evidence import CHANGED
 
         if 'servers' in absent:
@@ -213,8 +221,8 @@ class AuditProvider(ChangeCommand):
         if any(CHANGED in result for result in results):
             self.next_steps = (*self.next_steps, _RUN_AGAIN)
 
-    def _read_word(self) -> audit_lists.Told:
-        """Return what the operator says of consumers, and whether there is a Nova to ask."""
+    def _read_operator_facts(self) -> audit_lists.OperatorFacts:
+        """Return what the operator tells about consumers and ratios, by options and files."""
         from placementclient.nova import service
 
         gone = consumer_options.read_uuids(consumer_options.GONE, self.args.gone)
@@ -222,10 +230,10 @@ class AuditProvider(ChangeCommand):
         if both := sorted(gone & ignored):
             raise errors.UsageError(f'--gone and --ignore-consumer both name {both[0]}')
         is_nova_asked = self._is_fixing and service.has_nova(self.client)
-        return audit_lists.Told(gone, ignored, is_nova_asked, self._read_ratios())
+        return audit_lists.OperatorFacts(gone, ignored, is_nova_asked, self._read_ratios())
 
     def _read_ratios(self) -> dict[str, dict[str, ConfiguredRatio]]:
-        """Return the ratios of the files of ``--compute-conf``, by host and class."""
+        """Return the allocation ratios in the files of ``--compute-conf``, by host and class."""
         from placementclient.files import disk
         from placementclient.nova import ratios
 
@@ -239,8 +247,8 @@ class AuditProvider(ChangeCommand):
             files[host] = path
         return {host: ratios.ratios(disk.read_text(path), path) for host, path in files.items()}
 
-    def _make_proof(self, cloud: Cloud, told: audit_lists.Told) -> Proof:
-        """Return the proof of what may be freed; refuse consumers that are not gone."""
+    def _make_proof(self, cloud: Cloud, facts: audit_lists.OperatorFacts) -> Proof:
+        """Return the evidence by which allocations may be freed."""
         from placementclient.producers.proof import Proof
 
         proof = Proof(
@@ -248,15 +256,18 @@ class AuditProvider(ChangeCommand):
             cloud.topology,
             cloud.answers.servers or {},
             cloud.records,
-            is_nova_asked=told.is_nova_asked,
+            is_nova_asked=facts.is_nova_asked,
         )
-        proof.check_gone(sorted(told.gone))
+        proof.check_gone(sorted(facts.gone))
         return proof
 
-    def _prove(
+    def _prove_findings(
         self, proof: Proof, cloud: Cloud, findings: Sequence[Finding]
     ) -> tuple[list[Finding], dict[int, str]]:
-        """Ask for each consumer that may be freed; say before for which hosts."""
+        """Ask Nova for the record of each consumer that a repair would free.
+
+        :return: the findings, without unproved repairs, and the reasons of these by number
+        """
         from placementclient.producers import repair
         from placementclient.render import findings as tables
 
@@ -265,31 +276,35 @@ class AuditProvider(ChangeCommand):
             return repair.prove(proof, findings, show)
 
     def _check_ids(self, ids: Collection[str]) -> None:
+        """Refuse an ID of ``--id``, ``--ignore`` or ``--explain`` that no check has."""
         for id in (*self.args.ignore, *self.args.id, *filter(None, [self.args.explain])):
             if id not in ids:
                 near = suggestion(id, ids) or f'. Choose from {", ".join(ids)}'
                 raise errors.UsageError(f'There is no check {id!r}{near}')
 
-    def _explain(self, check: Check) -> base.Output:
+    def _explain_check(self, check: Check) -> base.Output:
+        """Return the description of a check."""
         from placementclient.render import audit_checks
 
         self.args.lines = lambda names, rows, width: audit_checks.lines(check, width, self.program)
         return audit_checks.rows([check], self.program)
 
-    def _name_gaps(self, cloud: Cloud, audit: Audit, lists: audit_lists.Lists, number: int) -> None:
-        """Say what of so many checks was not made, and why; with it, the remarks of the audit."""
+    def _warn_of_gaps(
+        self, cloud: Cloud, audit: Audit, lists: audit_lists.ServiceLists, number: int
+    ) -> None:
+        """Warn of missing lists, of the checks that need them, and of what the audit remarks."""
         from placementclient.render import findings as tables
 
         self.warn(tables.failures(lists.failures))
         self.warn(lists.faults)
-        self._name_left_out(audit)
+        self._log_left_out_checks(audit)
         self.warn(tables.remarks(audit))
         self.warn(tables.cells_down(cloud.hosts_of_cells_down))
         if refused := sum(not lists.refused.isdisjoint(n) for n in audit.left_out.values()):
             self.log.warning(f'Incomplete: {refused} of {number} checks not made')
 
-    def _name_left_out(self, audit: Audit) -> None:
-        """Say how many checks not made, and with -v which; refuse with --id."""
+    def _log_left_out_checks(self, audit: Audit) -> None:
+        """Log how many checks lack a list, and with ``-v`` which."""
         from placementclient.render import findings
 
         groups = findings.left_out(audit)
@@ -305,7 +320,7 @@ class AuditProvider(ChangeCommand):
             self.log.info(f'  {group}')
 
     def _check_subjects(self, cloud: Cloud, findings: Sequence[Finding]) -> None:
-        """Refuse a subject that nothing has; with --fix a fix may have deleted it."""
+        """Refuse a ``--subject`` that does not exist; warn with ``--fix``, which may delete it."""
         subjects = cloud.list_subjects() if self.args.subject else set()
         for subject in self.args.subject:
             if subject not in subjects and all(f.subject != subject for f in findings):
@@ -318,8 +333,8 @@ class AuditProvider(ChangeCommand):
                     raise errors.BadArgument(message)
                 self.log.warning(message)
 
-    def _fix(self, repairing: Repairing) -> dict[int, str]:
-        """Make or plan the safe repairs; return the results by the number of the finding."""
+    def _fix_findings(self, repairing: Repairing) -> dict[int, str]:
+        """Apply or plan the safe repairs; return the results by the number of the finding."""
         try:
             plan = repairing.plan()
         except errors.PlacementError as failure:
@@ -339,7 +354,10 @@ class AuditProvider(ChangeCommand):
 
 
 def make_invocation(command: base.PlacementCommand, servers: Mapping[str, Server]) -> Invocation:
-    """Return the options of the running audit that commands which fix something need too."""
+    """Return the options of the audit that the commands in its table need, too.
+
+    :param servers: the servers of the audit, by UUID
+    """
     from placementclient.render.repairs import Invocation
 
     named = ('snapshot', *ALWAYS, 'hypervisors', 'gone', 'ignore_consumer')

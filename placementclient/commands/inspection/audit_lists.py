@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: The options for the lists.
 LISTS = group_options(
-    server_options.LISTS,
+    server_options.LISTS_HEADING,
     service_lists.SERVERS,
     *(
         Option(
@@ -54,18 +54,18 @@ _NO_CATALOG = (
     'can be asked'
 )
 _NAMES = tuple(option.dest for option in LISTS)
-#: Every audit needs these, to know the right allocations of each server.
+#: The lists of every audit, which tell the right allocations of each server.
 ALWAYS = ('servers', 'migrations')
 
 
-class Lists(NamedTuple):
-    """The lists that the audit has.
+class ServiceLists(NamedTuple):
+    """The lists of Nova and other services for an audit, each by the name of its option.
 
-    :param records: by the name of the option
-    :param failures: why a list of a service is not there, by the name of the option
-    :param faults: what is wrong in files
-    :param refused: the names of those that were asked for, or given, and cannot be used
-    :param absent: the names of those whose service the catalog does not have
+    :param records: the records of each list
+    :param failures: the reason why a service has not answered
+    :param faults: the errors in files, as sentences
+    :param refused: the names of the lists that were requested and cannot be used
+    :param absent: the names of the lists whose service is not in the catalog
     """
 
     records: dict[str, Any]
@@ -75,11 +75,13 @@ class Lists(NamedTuple):
     absent: set[str]
 
 
-class Told(NamedTuple):
-    """The word of the operator about consumers and hosts.
+class OperatorFacts(NamedTuple):
+    """What the operator tells the audit about consumers and hosts.
 
-    :param is_nova_asked: whether Nova will be asked for each consumer
-    :param ratios: those of the files of nova-computes, by host and class
+    :param gone: the UUIDs of consumers that no longer exist
+    :param ignored: the UUIDs of consumers that are not servers of Nova
+    :param is_nova_asked: whether the command asks Nova for each consumer before it frees it
+    :param ratios: the allocation ratios in the files of nova-compute, by host and class
     """
 
     gone: Collection[str] = ()
@@ -88,30 +90,34 @@ class Told(NamedTuple):
     ratios: Mapping[str, Mapping[str, ConfiguredRatio]] = MappingProxyType({})
 
 
-def _is_live(command: base.PlacementCommand, lists: Lists) -> bool:
-    """Return whether Nova itself has listed the servers."""
+def _has_live_servers(command: base.PlacementCommand, lists: ServiceLists) -> bool:
+    """Return whether the list of servers is from Nova, not from a file."""
     places = service_lists.list_places(command.args.servers)
     return NOVA in places or ('servers' in lists.records and not places)
 
 
 class _ListReader:
-    """A reading of lists; it asks a silent service once, and repeats one list of one that fails."""
+    """Reads lists. After a timeout it asks a service no more, after an error without retries."""
 
     def __init__(self, command: base.PlacementCommand) -> None:
-        self.lists = Lists({}, {}, [], set(), set())
+        self.lists = ServiceLists({}, {}, [], set(), set())
         self._command = command
         self._silent: dict[str, errors.PlacementError] = {}
         self._failing = set[str]()
 
     def read(self, name: str, source: service_lists.ListSource[Any], places: Sequence[str]) -> None:
-        """Read a list; one that cannot be used leaves out its checks."""
+        """Read a list, or note the reason why it cannot be used.
+
+        :param name: the name of the option
+        :param places: the word for the service, or files
+        """
         from placementclient.nova import schema, service
 
         is_file = source.service not in places
         try:
             if not is_file and source.service in self._silent:
                 raise self._silent[source.service]
-            client = None if is_file else self._patient(source.service)
+            client = None if is_file else self._get_client(source.service)
             self.lists.records[name] = source.read(self._command, *places, client=client)
         except service.NoService as absence:
             if getattr(self._command.args, name):
@@ -133,8 +139,8 @@ class _ListReader:
                 # A silent service would cost the timeout for each of its lists.
                 self._silent[source.service] = failure
 
-    def _patient(self, name: str) -> Client:
-        """Return a client; without retries for a service on which a list has spent them."""
+    def _get_client(self, name: str) -> Client:
+        """Return a client for a service, without retries if another list of it has failed."""
         client = self._command.client
         if name in self._failing:
             client = client.renewed()
@@ -142,8 +148,13 @@ class _ListReader:
         return client
 
 
-def _read_lists(command: base.PlacementCommand, needed: Collection[str]) -> Lists:
-    """Read the lists of the options; without options or a snapshot, ask for those needed."""
+def _read_lists(command: base.PlacementCommand, needed: Collection[str]) -> ServiceLists:
+    """Read the lists that the options name.
+
+    Without such options and without a snapshot, the services are asked.
+
+    :param needed: the names of the lists that the checks use
+    """
     options = {name: service_lists.list_places(getattr(command.args, name)) for name in _NAMES}
     # The services tell which cells do not answer: other lists do not.
     default = (*ALWAYS, 'services', *needed)
@@ -151,28 +162,31 @@ def _read_lists(command: base.PlacementCommand, needed: Collection[str]) -> List
         default = ()
     reader, sources = _ListReader(command), service_lists.make_sources()
     for name, option in options.items():
-        if places := option or [sources[name].service] * (name in default):
+        places = option or ([sources[name].service] if name in default else [])
+        if places:
             reader.read(name, sources[name], places)
     return reader.lists
 
 
-def examine(
+def read_and_audit(
     command: base.PlacementCommand,
-    judge: Callable[[Cloud, Cloud | None], Audit],
+    audit_cloud: Callable[[Cloud, Cloud | None], Audit],
     ids: Collection[str] = (),
-    told: Told | None = None,
+    facts: OperatorFacts | None = None,
     *,
     is_steady: bool = False,
-) -> tuple[Cloud, Audit, Lists]:
-    """Read and audit the cloud; read it again if answers from different moments may contradict.
+) -> tuple[Cloud, Audit, ServiceLists]:
+    """Read and audit the cloud; read it a second time if a finding may be a change meanwhile.
 
-    :param judge: audits a cloud, with an earlier reading of it
-    :param ids: of the checks that will be made; none: all
-    :param is_steady: whether a tree that is not steady is refused, as a fix would rest on it
+    :param audit_cloud: audits a cloud; its second argument is the earlier reading, if there is one
+    :param ids: the IDs of the checks; none: all
+    :param is_steady: whether a tree that changes during each reading is an error
     """
-    read = functools.partial(_read, command, ids, told or Told(), is_steady=is_steady)
+    read = functools.partial(
+        _read_cloud, command, ids, facts or OperatorFacts(), is_steady=is_steady
+    )
     cloud, lists = read()
-    audit = judge(cloud, None)
+    audit = audit_cloud(cloud, None)
     places = {
         place for n in _NAMES for place in service_lists.list_places(getattr(command.args, n))
     }
@@ -180,7 +194,7 @@ def examine(
     if audit.has_suspects and is_live and not command.args.snapshot:
         earlier = cloud
         cloud, lists = read(is_reversed=True)
-        audit = judge(cloud, earlier)
+        audit = audit_cloud(cloud, earlier)
     named = [*_name_aggregates(command, cloud, audit.findings)]
     return cloud, audit._replace(findings=named), lists
 
@@ -199,15 +213,18 @@ def _name_aggregates(
             yield finding
 
 
-def _read(
+def _read_cloud(
     command: base.PlacementCommand,
     ids: Collection[str],
-    told: Told,
+    facts: OperatorFacts,
     *,
     is_steady: bool,
     is_reversed: bool = False,
-) -> tuple[Cloud, Lists]:
-    """Read the snapshot and then the lists: a server that is new in the one is in the others."""
+) -> tuple[Cloud, ServiceLists]:
+    """Read the snapshot and then the lists, which have each server of the snapshot.
+
+    :param is_reversed: whether to read the lists first
+    """
     from placementclient.insight.audit.checks import CHECKS
     from placementclient.insight.audit.cloud import Answers, Cloud
     from placementclient.model.servers import Server
@@ -230,16 +247,16 @@ def _read(
     answers = Answers(
         **lists.records,
         scheduling=server_options.read_scheduling_options(command),
-        gone=told.gone,
-        ignored=told.ignored,
-        ratios=_group_by_root(assumption.snapshot, told.ratios),
-        is_nova_asked=told.is_nova_asked or _is_live(command, lists),
+        gone=facts.gone,
+        ignored=facts.ignored,
+        ratios=_group_by_root(assumption.snapshot, facts.ratios),
+        is_nova_asked=facts.is_nova_asked or _has_live_servers(command, lists),
     )
     return Cloud(assumption.snapshot, answers, unsettled), lists
 
 
-def _read_images(command: base.PlacementCommand, lists: Lists, snapshot: Snapshot) -> None:
-    """Read the images of the servers that hold something, where the option names them."""
+def _read_images(command: base.PlacementCommand, lists: ServiceLists, snapshot: Snapshot) -> None:
+    """Add the images of the servers with allocations to the lists, if ``--images`` is given."""
     from placementclient.nova import schema, service
 
     servers = lists.records.get('servers', {})
@@ -260,12 +277,15 @@ def _read_images(command: base.PlacementCommand, lists: Lists, snapshot: Snapsho
 def _group_by_root(
     snapshot: Snapshot, ratios: Mapping[str, Mapping[str, ConfiguredRatio]]
 ) -> dict[str, Mapping[str, ConfiguredRatio]]:
-    """Return the ratios by the UUIDs of the roots; a host may have the name of any in its tree."""
+    """Return allocation ratios by the UUID of the root of each host.
+
+    :param ratios: the ratios by the name of a provider in the tree of the host, and by class
+    """
     return {snapshot.existing(h).provider.root_uuid: named for h, named in ratios.items()}
 
 
 def _find_unsettled(snapshot: Snapshot, servers: Mapping[str, Server]) -> set[str]:
-    """The servers that Nova has changed since the snapshot, or just before: some are new."""
+    """Return the UUIDs of the servers that Nova has changed since the snapshot, or just before."""
     from placementclient.producers import repair
 
     captured = _parse_moment(snapshot.origin.captured_at if snapshot.origin else None)
@@ -279,7 +299,7 @@ def _find_unsettled(snapshot: Snapshot, servers: Mapping[str, Server]) -> set[st
 
 
 def _parse_moment(text: str | None) -> datetime | None:
-    """Return the time of a text in ISO 8601, in UTC; ``None`` if it is none."""
+    """Return a time in UTC from a text in ISO 8601; ``None`` for other texts."""
     try:
         moment = datetime.fromisoformat(text or '')
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

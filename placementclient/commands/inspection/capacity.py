@@ -38,8 +38,8 @@ _RESTRICTIONS = tuple(
 )
 
 
-def _percentage(text: str) -> float:
-    """Return ``90`` for ``'90'`` or ``'90%'``."""
+def _parse_percentage(text: str) -> float:
+    """Return 90 for ``'90'`` or ``'90%'``."""
     with contextlib.suppress(ValueError):
         value = float(text.removesuffix('%'))
         if 0 <= value < math.inf:
@@ -81,8 +81,8 @@ class ShowCapacity(base.Lister):
             help='Show how many servers of this shape still fit',
         ),
         server_options.FLAVORS,
-        *server_options.CLOUD,
-        *server_options.SERVER,
+        *server_options.CLOUD_OPTIONS,
+        *server_options.SERVER_OPTIONS,
         service_lists.PROJECTS,
         *_RESTRICTIONS,
         *cloud_options.OPTIONS,
@@ -93,7 +93,7 @@ class ShowCapacity(base.Lister):
         ),
         Option(
             '--fail-above <percent>',
-            type=_percentage,
+            type=_parse_percentage,
             help='Exit with status 3 if more than this part of a capacity is used; default: never',
         ),
     )
@@ -104,7 +104,7 @@ class ShowCapacity(base.Lister):
         before = cloud_options.read_snapshot(self, self.args.snapshot)
         after = cloud_options.apply_assumptions(self, before).snapshot
         is_of_servers = self.args.fits is not None or self.args.flavors
-        output = (self._show_fits if is_of_servers else self._show_totals)(before, after)
+        output = (self._list_fits if is_of_servers else self._list_totals)(before, after)
         if self.args.by != 'aggregate' or not self.args.aggregates:
             return output
         from placementclient.render import capacity as tables
@@ -112,7 +112,8 @@ class ShowCapacity(base.Lister):
         aggregates = service_lists.read_records(self, 'aggregates', self.args.aggregates)
         return tables.named_aggregates(output, {item.uuid: item.name for item in aggregates})
 
-    def _show_totals(self, before: Snapshot, after: Snapshot) -> base.Output:
+    def _list_totals(self, before: Snapshot, after: Snapshot) -> base.Output:
+        """Return the rows of capacity and use, or with ``--diff`` those that the changes affect."""
         from placementclient.insight.capacity import totals
         from placementclient.render import capacity as tables
 
@@ -128,22 +129,22 @@ class ShowCapacity(base.Lister):
             return tables.changed_lines(totals.GROUPED[by](before), lines, by)
         return tables.lines(lines, by)
 
-    def _show_fits(self, before: Snapshot, after: Snapshot) -> base.Output:
+    def _list_fits(self, before: Snapshot, after: Snapshot) -> base.Output:
+        """Return the rows of how many servers fit, or with ``--diff`` those that change."""
         from placementclient.render import capacity as tables
 
         by = self.args.by
         chosen = server_options.read_flavors(self, self.args.flavors)
-        counted = self._counted(after, chosen, self.log.warning)
+        fits = self._count_fits(after, chosen, self.log.warning)
         if not self.args.diff:
-            return tables.fits(counted, by)
-        # What is to say of the flavors has been said for the cloud as it would be.
-        return tables.changed_fits(self._counted(before, chosen, lambda _: None), counted, by)
+            return tables.fits(fits, by)
+        # The same sentences were logged for the cloud with the assumptions.
+        return tables.changed_fits(self._count_fits(before, chosen, lambda _: None), fits, by)
 
-    def _counted(
+    def _count_fits(
         self, snapshot: Snapshot, chosen: Sequence[Flavor], warn: Callable[[str], None]
     ) -> list[tuple[str | None, Sequence[Fits]]]:
-        """Return how many servers fit, for each flavor by its name, or for the shape."""
-        from placementclient.insight import unknown_names
+        """Return the number of servers that fit, for each flavor by its name, or for the shape."""
         from placementclient.insight.capacity import fits
         from placementclient.placing.topology import Topology
         from placementclient.render import capacity as tables
@@ -152,25 +153,37 @@ class ShowCapacity(base.Lister):
         shape = None if self.args.fits is None else _parse_shape(self.args.fits)
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(self.args.tree) or None
-        request = self._restrict(CandidateRequest(Filter(shape or {})))
-        absent = [*unknown_names.find_absent(unknown_names.Names.from_snapshot(snapshot), request)]
-        if wrong := [unknown_names.describe_absent_name(name) for name in absent if name.is_wrong]:
-            raise errors.BadArgument('; '.join(wrong))
-        for sentence in map(unknown_names.describe_absent_name, absent):
-            warn(Places(self).name(sentence))
+        request = self._restrict_request(CandidateRequest(Filter(shape or {})))
+        self._check_names(snapshot, request, warn)
         if shape is not None:
             return [(None, fits.GROUPED[by](topology, request, trees))]
         lines: list[tuple[str | None, Sequence[Fits]]] = []
         for flavor, nova in server_options.make_flavor_requests(self, snapshot, chosen, warn):
-            items = fits.GROUPED[by](topology, self._restrict(nova.first), trees)
+            items = fits.GROUPED[by](topology, self._restrict_request(nova.first), trees)
             lines.append((flavor.name, items))
             if nova.second is not None:
-                more = fits.count_fallback_fits(topology, self._restrict(nova.second), trees)
+                more = fits.count_fallback_fits(
+                    topology, self._restrict_request(nova.second), trees
+                )
                 for sentence in tables.fallback(flavor, more):
                     warn(sentence)
         return lines
 
-    def _restrict(self, request: CandidateRequest) -> CandidateRequest:
+    def _check_names(
+        self, snapshot: Snapshot, request: CandidateRequest, warn: Callable[[str], None]
+    ) -> None:
+        """Refuse classes and traits of a request that cannot exist; warn of those nobody has."""
+        from placementclient.insight import unknown_names
+
+        absent = [*unknown_names.find_absent(unknown_names.Names.from_snapshot(snapshot), request)]
+        wrong = [unknown_names.describe_absent_name(name) for name in absent if name.is_wrong]
+        if wrong:
+            raise errors.BadArgument('; '.join(wrong))
+        for sentence in map(unknown_names.describe_absent_name, absent):
+            warn(Places(self).name(sentence))
+
+    def _restrict_request(self, request: CandidateRequest) -> CandidateRequest:
+        """Return a request with the traits and aggregates of the options added."""
         from placementclient.commands.framework.filter_options import join_aggregates
 
         client = None if self.args.snapshot else self.client
@@ -189,6 +202,7 @@ class ShowCapacity(base.Lister):
         )
 
     def _check_combination(self) -> None:
+        """Refuse options that exclude each other."""
         if self.args.fits is not None and self.args.flavors:
             raise errors.UsageError('--fits and --flavors contradict each other')
         if self.args.fits is None and not self.args.flavors:
@@ -202,7 +216,7 @@ class ShowCapacity(base.Lister):
 
 
 def _parse_shape(text: str) -> dict[str, int]:
-    """``'VCPU=4,MEMORY_MB=8192'`` as amounts by class."""
+    """Return the amounts of ``'VCPU=4,MEMORY_MB=8192'`` by resource class."""
     shape: dict[str, int] = {}
     for part in text.split(','):
         name, _, amount = part.strip().partition('=')

@@ -50,7 +50,7 @@ class ExportCapacity(base.PlacementCommand):
         server_options.FLAVORS,
         server_options.NOVA_CONF,
         server_options.PROFILES,
-        *server_options.SERVER,
+        *server_options.SERVER_OPTIONS,
         Option(
             '--aggregates <file>|nova',
             help='Add the zone of each host and the projects of each aggregate: a file with the '

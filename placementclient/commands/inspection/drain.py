@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from placementclient.render.drains import DrainAnswer
 
 #: How the command ends, by the answer.
-_ENDS = {
+_EXIT_STATUSES = {
     'yes': ExitStatus.DONE,
     'no': ExitStatus.INFEASIBLE,
     'depends': ExitStatus.UNDECIDED,
@@ -183,7 +183,7 @@ class PlanDrain(base.Lister):
         assumption = cloud_options.read_cloud(self, is_steady=True)
         snapshot = assumption.snapshot
         knowledge = replace(
-            self._knowledge(snapshot, assumption.placed), cells=self._cells(snapshot)
+            self._read_nova_facts(snapshot, assumption.placed), cells=self._read_cells(snapshot)
         )
         cloud = DrainCloud(snapshot, knowledge, self.args.keep_free, self.program)
         names = self.args.host
@@ -193,26 +193,27 @@ class PlanDrain(base.Lister):
             meaning = 'new servers may come to all of'
             self.warn([*drains.describe_parts(snapshot, names, meaning)])
             self.warn([*drains.check_cells(cloud, ())])
-            hosts, answer = [], self._room(cloud, hosts)
+            hosts, answer = [], self._make_room(cloud, hosts)
         else:
             self.warn([*drains.describe_parts(snapshot, names), *drains.check_cells(cloud, hosts)])
             if self.args.lose:
-                return self._lose(cloud, hosts)
-            answer = self._answer(cloud, hosts)
-        self._end(answer.verdict)
+                return self._check_losses(cloud, hosts)
+            answer = self._plan_drain(cloud, hosts)
+        self._set_exit_status(answer.verdict)
         if self.args.output:
             document = drains.document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{json_text(document)}\n')
         self.ending, *self.next_steps = answer.messages
         return drains.list_moves(cloud, answer)
 
-    def _end(self, verdict: DrainVerdict) -> None:
-        """Set the exit status; a "yes" is not certain while a cell may be down."""
-        self.exit_status = _ENDS[verdict]
+    def _set_exit_status(self, verdict: DrainVerdict) -> None:
+        """Set the exit status of a verdict; a yes is an error while a cell of Nova is down."""
+        self.exit_status = _EXIT_STATUSES[verdict]
         if self._notes:
             self.exit_status = self.exit_status or errors.ExitStatus.ERROR
 
     def _check_combination(self) -> None:
+        """Refuse options that exclude each other, and a command without hosts."""
         if self.args.rolling and self.args.lose:
             raise errors.UsageError('--rolling and --lose contradict each other')
         if self.args.batch and not self.args.rolling:
@@ -227,7 +228,7 @@ class PlanDrain(base.Lister):
             )
 
     def _check_flavor(self) -> None:
-        """Refuse options that do not go with --for-flavor, or are for it alone."""
+        """Refuse options that exclude ``--for-flavor`` or need it."""
         args = self.args
         if not args.for_flavor:
             for option, value in (('--count', args.count), ('--flavors', args.flavors)):
@@ -240,7 +241,8 @@ class PlanDrain(base.Lister):
         if args.snapshot and not args.flavors:
             raise errors.UsageError('With --snapshot, --for-flavor needs --flavors FILE')
 
-    def _cells(self, snapshot: Snapshot) -> Mapping[str, str] | None:
+    def _read_cells(self, snapshot: Snapshot) -> Mapping[str, str] | None:
+        """Return the cell of each host by the UUID of its root; None: all are in one cell."""
         if not self.args.cells:
             return None
         from placementclient.files import disk
@@ -250,8 +252,8 @@ class PlanDrain(base.Lister):
         path = self.args.cells
         return map_by_provider(snapshot, cells_of_hosts(disk.read_text(path), path))
 
-    def _knowledge(self, snapshot: Snapshot, placed: Collection[str]) -> Knowledge:
-        """Return the facts of Nova about servers; those that are only assumed are ``placed``."""
+    def _read_nova_facts(self, snapshot: Snapshot, placed: Collection[str]) -> Knowledge:
+        """Return what Nova tells about servers; nothing without ``--requests``."""
         from placementclient.insight.drain.nova_facts import Knowledge
 
         if not self.args.requests:
@@ -268,19 +270,23 @@ class PlanDrain(base.Lister):
             document: object = {**answers, 'servers': service.servers_with_zones(self.client)}
         else:
             document = disk.read_document(source)
-        how = server_options.read_scheduling_options(self)
-        knowledge, remarks = read_knowledge(snapshot, document, source, how, self._images)
+        scheduling = server_options.read_scheduling_options(self)
+        knowledge, remarks = read_knowledge(
+            snapshot, document, source, scheduling, self._read_images
+        )
         self.warn(remarks)
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
 
-    def _images(self, servers: Sequence[Server]) -> Images:
+    def _read_images(self, servers: Sequence[Server]) -> Images:
+        """Return the images of servers; none if neither Nova nor ``--images`` gives them."""
         from placementclient.nova.images import Images
 
         if self.args.requests != NOVA and not self.args.images:
             return Images()
         return server_options.read_images(self, self.args.images, servers)
 
-    def _answer(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
+    def _plan_drain(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
+        """Plan how to empty hosts, together or in batches."""
         from placementclient.insight.drain import enough, moves, plan, rolling
         from placementclient.render import drains
 
@@ -296,7 +302,8 @@ class PlanDrain(base.Lister):
         remedies = enough.find_remedies(cloud, hosts, decision.strict) if is_no else []
         return drains.answer_drain(cloud, hosts, decision, remedies)
 
-    def _room(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
+    def _make_room(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
+        """Plan the moves after which the servers of ``--for-flavor`` fit on hosts."""
         from placementclient.insight.drain import moves, room_plan
         from placementclient.placing.requests import parse_request
         from placementclient.render import rooms
@@ -320,7 +327,8 @@ class PlanDrain(base.Lister):
             return rooms.answer_room(cloud, new, decision)
         raise errors.BadArgument(f'No server of the flavor {name} can be placed')
 
-    def _lose(self, cloud: DrainCloud, hosts: Sequence[str]) -> base.Output:
+    def _check_losses(self, cloud: DrainCloud, hosts: Sequence[str]) -> base.Output:
+        """Return the losses of ``--lose`` hosts after which some servers have no place."""
         from placementclient.insight.drain import host_failure
         from placementclient.render import host_failures
 
@@ -329,5 +337,5 @@ class PlanDrain(base.Lister):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
         checked = host_failure.check_failures(cloud, hosts, number, self.args.solver_timeout)
         self.ending, *self.next_steps = host_failures.describe_failures(cloud.snapshot, checked)
-        self._end(checked.verdict)
+        self._set_exit_status(checked.verdict)
         return host_failures.list_failures(cloud.snapshot, checked)

@@ -31,6 +31,7 @@ class BoundedSession:
         session.timeout = min(session.timeout or collector.longest, collector.longest)
 
     def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the session."""
         return getattr(self._session, name)
 
     def request(

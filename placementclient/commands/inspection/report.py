@@ -67,12 +67,12 @@ class ReportProvider(base.PlacementCommand):
 
         if self.args.output == disk.STANDARD and self.app.stdout.isatty():
             raise errors.UsageError('The report is a page for a browser: give its file with -o')
-        # First of all: reading a cloud takes its time.
+        # A missing template is an error before the cloud is read, which takes long.
         template = page.template()
         plan = storage.read_plan(self.args.plan) if self.args.plan else None
         if plan is not None and plan.recipe is None:
             plan = with_rows(plan)
-        cloud, result, lists = audit_lists.examine(self, checks.audit)
+        cloud, result, lists = audit_lists.read_and_audit(self, checks.audit)
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
         drain = self.args.drain and panel(
@@ -92,14 +92,14 @@ class ReportProvider(base.PlacementCommand):
             assuming=tuple(map(os.path.basename, self.args.assume)),
             drain=drain,
             title=self.args.title,
-            cloud_name='' if self.args.snapshot else self._cloud_name(),
+            cloud_name='' if self.args.snapshot else self._get_cloud_name(),
         )
         disk.write_text(self.args.output, page.page(template, report))
         if lists.refused or cloud.hosts_of_cells_down:
             is_wrong = any(finding.is_wrong for finding in result.findings)
             self.exit_status = ExitStatus.DIFFERS if is_wrong else ExitStatus.ERROR
 
-    def _cloud_name(self) -> str:
+    def _get_cloud_name(self) -> str:
         """Return the name of the cloud in clouds.yaml, and its region; empty if it has none."""
         options = self.app.options
         # OpenStackClient calls the option ``cloud``.
@@ -109,7 +109,7 @@ class ReportProvider(base.PlacementCommand):
 
 
 def _check_plan(plan: Plan, snapshot: Snapshot) -> None:
-    """Refuse a plan for another cloud."""
+    """Refuse a plan with trees that the snapshot does not have."""
     missing = [
         name
         for tree in plan.changes

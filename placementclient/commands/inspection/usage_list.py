@@ -60,9 +60,9 @@ class ListUsage(base.Lister):
         from placementclient.render import usage as tables
 
         by = self.args.by
-        self._check_names()
-        names = self._names(by)
-        projects = self._names('project') if by == 'consumer' else {}
+        self._check_name_lists()
+        names = self._read_names(by)
+        projects = self._read_names('project') if by == 'consumer' else {}
         snapshot = cloud_options.read_snapshot(self, self.args.snapshot)
         if by == 'host':
             names = {root.uuid: root.name for root in snapshot.roots()}
@@ -84,16 +84,16 @@ class ListUsage(base.Lister):
             )
         return tables.lines(lines, snapshot, names, projects, of_consumers=by == 'consumer')
 
-    def _check_names(self) -> None:
-        """Refuse names of what the table does not have."""
+    def _check_name_lists(self) -> None:
+        """Refuse ``--projects``, ``--users`` or ``--servers`` if the table has no such column."""
         by = self.args.by
         for subject, option in _NAMES.items():
             has_column = subject in (by, 'project' if by == 'consumer' else by)
             if getattr(self.args, option) and not has_column:
                 raise errors.UsageError(f'--{option} is for --by {subject}')
 
-    def _names(self, subject: str) -> Mapping[str, str]:
-        """Return the names of projects, users or servers by ID, as far as an option gives them."""
+    def _read_names(self, subject: str) -> Mapping[str, str]:
+        """Return the names of projects, users or servers by ID, from the list of an option."""
         option = _NAMES.get(subject)
         records = option and service_lists.read_records(self, option, getattr(self.args, option))
         if subject == 'consumer' and records:

@@ -26,7 +26,7 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.files import system
 
 #: The exit statuses from good to bad; any other, such as that of a signal, is worse.
-WORSE: tuple[int, ...] = (
+STATUSES_BY_RANK: tuple[int, ...] = (
     ExitStatus.DONE,
     ExitStatus.DIFFERS,
     ExitStatus.UNDECIDED,
@@ -41,7 +41,7 @@ _HEAD = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
 #: How many bytes a line may have: a shell takes no longer argument either.
 LONGEST = 1 << 17
 #: How many characters of a line are shown with its output.
-_SHOWN = 1000
+_MOST_CHARACTERS = 1000
 #: The first word that a line may have before the command.
 _PROGRAMS = ('openstack', 'placement')
 #: Ends of lines for some programs, and control characters. A tab is a space.
@@ -71,7 +71,7 @@ class Batch(base.PlacementCommand):
         Option('file', nargs='?', default='-', help='The commands; - for stdin'),
         Flag('--keep-going', help='Go on after a command that fails'),
         Flag('--json-lines', help='Print line, command, status, stdout and stderr of each as JSON'),
-        option.workers_option('commands of a file that change nothing to run'),
+        option.make_workers_option('commands of a file that change nothing to run'),
     )
 
     def execute(self) -> int:
@@ -113,7 +113,7 @@ class Batch(base.PlacementCommand):
 
     def _print_output(self, command: CommandLine, output: CommandOutput) -> None:
         """Print a line with the number, the exit status and the command, then its output."""
-        text = excerpt(command.text, _SHOWN)
+        text = excerpt(command.text, _MOST_CHARACTERS)
         head = f'# line {command.line}, exit status {output.status}: {text}\n'
         for stream, text in (
             (self.app.stdout, head + _escape_heads(output.stdout)),
@@ -132,17 +132,14 @@ class Batch(base.PlacementCommand):
 def _run_lines(
     runner: BatchRunner, commands: Iterable[CommandLine], ahead: int
 ) -> Generator[tuple[CommandLine, CommandOutput]]:
-    """Run commands in order, and yield each with its output; read-only ones run in parallel.
-
-    :param ahead: the number of read-only commands that may run beside the first one
-    """
+    """Run commands in order, and yield each with its output; read-only ones run in parallel."""
     running: deque[tuple[CommandLine, Future[CommandOutput]]] = deque()
     pool = ThreadPoolExecutor(ahead + 1)
     try:
         for command in commands:
             reads = ahead and not command.refusal and runner.is_read_only(command.words)
             while len(running) > (ahead if reads else 0):
-                yield _wait_for(*running.popleft())
+                yield _await_output(*running.popleft())
             if reads:
                 running.append((command, pool.submit(runner.read, command.words)))
             elif command.refusal:
@@ -150,12 +147,12 @@ def _run_lines(
             else:
                 yield command, runner.run(command.words)
         while running:
-            yield _wait_for(*running.popleft())
+            yield _await_output(*running.popleft())
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _wait_for(
+def _await_output(
     command: CommandLine, running: Future[CommandOutput]
 ) -> tuple[CommandLine, CommandOutput]:
     """Return a command with its output as soon as it has ended."""
@@ -174,7 +171,7 @@ def _escape_heads(printed: str) -> str:
 
 def _rank_status(status: int) -> int:
     """Return a number that is higher the worse an exit status is."""
-    return WORSE.index(status) if status in WORSE else len(WORSE)
+    return STATUSES_BY_RANK.index(status) if status in STATUSES_BY_RANK else len(STATUSES_BY_RANK)
 
 
 @contextlib.contextmanager
@@ -224,10 +221,7 @@ def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
 
 
 def _split_words(content: bytes) -> list[str]:
-    """Return the words of a line as a shell splits them, without the name of the program.
-
-    :raises ValueError: if the line is too long, or has control characters
-    """
+    """Return the words of a line as a shell splits them, without the name of the program."""
     if len(content) > LONGEST:
         raise ValueError(f'the line is longer than {LONGEST >> 10} KiB')
     try:

@@ -43,9 +43,10 @@ class ListAggregate(base.Lister):
 
     def execute(self) -> columns.Output:
         output = columns.UUID.rows(api.aggregate.list(self.client, self.provider_uuid).value)
-        return self.add_names(output, self._names)
+        return self.add_names(output, self._read_names)
 
-    def _names(self) -> dict[str, str]:
+    def _read_names(self) -> dict[str, str]:
+        """Return the names of Nova's aggregates by UUID."""
         from placementclient.producers.names import aggregates_of_nova
 
         return aggregates_of_nova(self.client)

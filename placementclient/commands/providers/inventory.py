@@ -254,9 +254,9 @@ class ReplaceInventories(ChangeCommand):
             raise errors.UsageError(
                 '--generation is for one provider, and --aggregate selects several'
             )
-        return self._set_members(fields)
+        return self._set_aggregate_members(fields)
 
-    def _set_members(self, fields: Mapping[str, Fields]) -> columns.Output:
+    def _set_aggregate_members(self, fields: Mapping[str, Fields]) -> columns.Output:
         """Set the inventories of each provider in the aggregate ``<provider>``; return their table.
 
         :param fields: the fields of each inventory, by resource class
@@ -314,10 +314,7 @@ class ReplaceInventories(ChangeCommand):
 
 
 def _parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
-    """Return the fields of ``['VCPU=16', 'VCPU:reserved=2']`` by resource class.
-
-    :raises errors.BadArgument: if an argument has another form
-    """
+    """Return the fields of ``['VCPU=16', 'VCPU:reserved=2']`` by resource class."""
     inventories: dict[str, dict[str, int | float]] = {}
     for argument in arguments:
         parts = argument.split('=')

@@ -40,7 +40,9 @@ class PurgeProvider(ChangeCommand):
         option.PROVIDER,
         Flag('--force', help='Purge although consumers lose what they may need'),
         service_lists.SERVERS,
-        service_lists.migrations_option('as their allocations are freed only when they are over'),
+        service_lists.make_migrations_option(
+            'as their allocations are freed only when they are over'
+        ),
         Option('--hypervisors <file>|nova', help='All hypervisors, which have the UUIDs of hosts'),
         Option('--flavors <file>', help='All flavors, for servers of compute API 2.46 or below'),
         Option('--nodes <file>|ironic', help='All bare metal nodes, which name their servers'),
@@ -55,7 +57,7 @@ class PurgeProvider(ChangeCommand):
         purging = Purging(
             self.client,
             self.args.provider,
-            self._make_proofs(),
+            self._prepare_proof(),
             force=self.args.force,
             is_dry_run=self.args.dry_run,
         )
@@ -71,8 +73,11 @@ class PurgeProvider(ChangeCommand):
             self.exit_status = purging.refusal.exit_status
         return shown
 
-    def _make_proofs(self) -> Callable[[Topology], Proof]:
-        """Return the function that makes the proof of what may be freed, from lists and Nova."""
+    def _prepare_proof(self) -> Callable[[Topology], Proof]:
+        """Return a function that collects the evidence by which allocations may be freed.
+
+        The lists of the options are read at once; Nova is asked for each consumer later.
+        """
         from placementclient.insight.evidence import Records
         from placementclient.nova import service
         from placementclient.producers.proof import Proof
@@ -90,15 +95,15 @@ class PurgeProvider(ChangeCommand):
             )
         records = Records(migrations, hypervisors, gone, nodes=nodes)
 
-        def proof_on(topology: Topology) -> Proof:
+        def make_proof(topology: Topology) -> Proof:
             proof = Proof(self.client, topology, servers, records, is_nova_asked=is_nova_asked)
             proof.check_gone(sorted(gone))
             return proof
 
-        return proof_on
+        return make_proof
 
     def _read_servers(self) -> Mapping[str, Server]:
-        """Return the servers of the lists, with their flavors as far as these are known."""
+        """Return the servers of ``--servers`` by UUID, with the flavors of ``--flavors``."""
         from placementclient.files import disk
         from placementclient.nova import records
 
@@ -112,9 +117,10 @@ class PurgeProvider(ChangeCommand):
         return servers
 
     def _read_list(self, name: str, is_catalog: bool) -> Any:
-        """Return a list; ``None`` if there is no file, and the catalog's service gives none.
+        """Return the records of a list; ``None`` if neither a file nor a service has it.
 
-        :param is_catalog: whether there is a catalog, whose services are asked without a file
+        :param name: the name of its option
+        :param is_catalog: whether the service may be asked if there is no file
         """
         from placementclient.nova import service
 

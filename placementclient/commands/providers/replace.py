@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from placementclient.producers.replace import Replacing
 
 
-def _uuid(text: str) -> str:
+def _parse_uuid(text: str) -> str:
+    """Return a UUID in small letters."""
     if not is_uuid(text):
         raise argparse.ArgumentTypeError(f'{text!r} is not a UUID')
     return text.lower()
@@ -52,7 +53,7 @@ class ReplaceProvider(ChangeCommand):
     first_version = endpoints.RESHAPE.since
     options = (
         Option('old', help='Name or UUID of the resource provider to delete'),
-        Option('--uuid', type=_uuid, help='Create the new resource provider with this UUID'),
+        Option('--uuid', type=_parse_uuid, help='Create the new resource provider with this UUID'),
         Option('--with <provider>', dest='twin', help='Name or UUID of an existing provider'),
         Option('--name', help='Name of the new provider; default: the name of the old one'),
         Flag('--merge', help='Merge the two also if the new one has another name and consumers'),
@@ -79,11 +80,11 @@ class ReplaceProvider(ChangeCommand):
         self.empty_message = replacing.finished or self.empty_message
         output = self.plan_and_apply(replacing)
         if NEUTRON.fullmatch(replacing.old_name):
-            self._name_ports(replacing)
+            self._warn_of_ports(replacing)
         return output
 
-    def _name_ports(self, replacing: Replacing) -> None:
-        """Name the ports for which Neutron has noted the old provider."""
+    def _warn_of_ports(self, replacing: Replacing) -> None:
+        """Warn of ports for which Neutron stores the UUID of the old provider."""
         from placementclient.nova import service
 
         old, new = replacing.old_uuid, replacing.new_uuid
@@ -106,7 +107,10 @@ class ReplaceProvider(ChangeCommand):
                 )
 
     def _check_compute_node(self, replacing: Replacing, source: str | None) -> None:
-        """Refuse to join hosts that Nova, or a list of its compute nodes, tells apart."""
+        """Refuse to replace a provider by that of another host of Nova.
+
+        :param source: the list of compute nodes: a file, or the word for Nova; None: Nova
+        """
         from placementclient.nova import compute_hosts, service
         from placementclient.producers.replaced import check_compute_nodes
 

@@ -81,6 +81,7 @@ class SetClass(base.PlacementCommand):
     options = (_NAME, Option('--name <name>', dest='new_name', help='New name', until='1.6'))
 
     def find_first_version(self) -> Microversion:
+        """Return the lowest microversion, which is lower for a rename."""
         return super().find_first_version() if self.args.new_name else _CREATE_OR_VALIDATE
 
     def execute(self) -> None:

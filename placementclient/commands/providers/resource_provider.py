@@ -2,6 +2,7 @@
 """Resource providers."""
 
 import functools
+from collections.abc import Sequence
 
 from placementclient import api
 from placementclient.api import attempts
@@ -50,13 +51,17 @@ class ListResourceProvider(base.Lister):
             names = set(patterns.matching(name, (provider.name for provider in providers)))
             providers = [provider for provider in providers if provider.name in names]
         if self.args.roots:
-            known = {provider.uuid: provider for provider in providers}
-            roots = dict.fromkeys(provider.root_uuid for provider in providers)
-            known |= api.resource_provider.some(self.client, roots.keys() - known)
-            providers = [known[root] for root in roots if root in known]
+            providers = self._find_roots(providers)
         if not providers:
             self.log_hint('No resource provider matches')
         return columns.PROVIDER.rows(providers, self.version)
+
+    def _find_roots(self, providers: Sequence[Provider]) -> list[Provider]:
+        """Return the roots of the trees of providers, each once."""
+        known = {provider.uuid: provider for provider in providers}
+        roots = dict.fromkeys(provider.root_uuid for provider in providers)
+        known |= api.resource_provider.some(self.client, roots.keys() - known)
+        return [known[root] for root in roots if root in known]
 
 
 class CreateResourceProvider(base.ShowOne):

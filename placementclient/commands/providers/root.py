@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from placementclient.commands.providers.service_checks import Row
 
 #: The features that this program uses if Placement has them, with their microversions.
-_WISHES = {
+_OPTIONAL_NEEDS = {
     'reshape': endpoints.RESHAPE.since,
     'types of consumers': TYPED,
     'any of several traits': Microversion(1, 39),
@@ -90,7 +90,7 @@ class CheckApi(base.Lister):
     def _check_needs(self, client: Client, need: str, needed: Microversion) -> list[Row]:
         """Return a row for each need; the exit status tells if the release needs a missing one."""
         _, highest = api.root.show(client)
-        needs = {need: needed, **_WISHES}
+        needs = {need: needed, **_OPTIONAL_NEEDS}
         rows = [(name, str(since), str(highest), highest >= since) for name, since in needs.items()]
         if highest >= endpoints.RESHAPE.since:
             is_allowed = api.reshaper.allowed(client)

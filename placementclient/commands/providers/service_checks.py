@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Row = tuple[str, str, str, bool]
 #: From here on a token may be refused as expired, or as not valid yet.
 _LARGEST_SKEW = 60
-_NOBODY = '00000000-0000-0000-0000-000000000000'
+_UNKNOWN_UUID = '00000000-0000-0000-0000-000000000000'
 
 
 class ServiceChecks:
@@ -37,7 +37,7 @@ class ServiceChecks:
     def __init__(self, user: ServiceUser, needed: Microversion) -> None:
         self._user, self._needed = user, needed
         self._date: str | None = None
-        user.session.session.hooks['response'].append(self._note_date)
+        user.session.session.hooks['response'].append(self._store_date)
         self._client = Client(
             user.session, endpoint_override=user.endpoint_override, **user.selection
         )
@@ -63,7 +63,7 @@ class ServiceChecks:
             if not is_met and need in ('authentication', 'endpoint'):
                 return
 
-    def _note_date(self, answer: Response, **_: object) -> None:
+    def _store_date(self, answer: Response, **_: object) -> None:
         """Keep the date of an answer; a hook of requests."""
         self._date = answer.headers.get('Date')
 
@@ -86,7 +86,7 @@ class ServiceChecks:
 
     def _read_provider(self) -> tuple[str, bool]:
         """Request a provider that does not exist, to see that the user may read."""
-        api.resource_provider.list(self._client, uuid=_NOBODY)
+        api.resource_provider.list(self._client, uuid=_UNKNOWN_UUID)
         return 'yes', True
 
     def _compare_clock(self) -> tuple[str, bool]:

@@ -58,14 +58,14 @@ class ShowUsage(base.Lister):
             output = columns.usage_by_type(used.value)
         elif version >= TYPED:
             output = columns.USAGE.rows(
-                (kind.consumer_type, _order_as_sent(kind)) for kind in used.value
+                (kind.consumer_type, _add_consumer_count(kind)) for kind in used.value
             )
         else:
             output = columns.USAGE.rows(used.value[0].resources.items())
         return self.add_modified_date(output, used)
 
 
-def _order_as_sent(usage: Usage) -> dict[str, int | None]:
-    """The usage of a type in the order in which the service sends it."""
+def _add_consumer_count(usage: Usage) -> dict[str, int | None]:
+    """Return the amounts of a consumer type, with the consumers second, as Placement sends them."""
     amounts = iter(usage.resources.items())
     return dict([*itertools.islice(amounts, 1), ('consumer_count', usage.consumer_count), *amounts])

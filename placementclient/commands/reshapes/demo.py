@@ -14,10 +14,10 @@ from placementclient.basis import errors
 from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
 
-#: The cloud that the demo shows, and the one that it leaves; the rest of the files is for commands.
+#: The snapshots of the cloud that the demo shows, and of the one that ``--keep`` leaves.
 _CLOUD, _START = 'cloud.json', 'today.json'
 _LISTS = ('servers.json', 'migrations.json', 'hypervisors.json')
-#: When Nova has changed everything in these lists last.
+#: The time of the last change of all servers in these lists.
 _CHANGED = '2026-11-02T08:05:00'
 _PREFIX = 'resource provider reshape'
 
@@ -43,18 +43,18 @@ class DemoReshape(base.PlacementCommand):
                 folder.mkdir(mode=0o700)
             except OSError as error:
                 raise errors.BadFile(str(folder), error.strerror or str(error)) from None
-        with tempfile.TemporaryDirectory() as scratch, self._cloud(Path(scratch), _CLOUD):
-            self._show()
+        with tempfile.TemporaryDirectory() as scratch, self._run_cloud(Path(scratch), _CLOUD):
+            self._show_reshape()
         if folder:
-            with self._cloud(folder, _START):
-                self._stay(self.args.keep)
+            with self._run_cloud(folder, _START):
+                self._keep_cloud(self.args.keep)
         else:
             again = f'{self.program} {_PREFIX} demo --keep demo'
-            self._say(f'The demo has removed its cloud. To go on in such a cloud: {again}')
+            self._explain(f'The demo has removed its cloud. To go on in such a cloud: {again}')
 
     @contextlib.contextmanager
-    def _cloud(self, folder: Path, name: str) -> Iterator[None]:
-        """Work in a folder, on an embedded Placement that has its database there."""
+    def _run_cloud(self, folder: Path, name: str) -> Iterator[None]:
+        """Run an embedded Placement with its database in a folder, and work in this folder."""
         from keystoneauth1.session import Session
 
         from placementclient.client import http, microversion
@@ -72,42 +72,43 @@ class DemoReshape(base.PlacementCommand):
                 restore.load(self._scratch, disk.read_snapshot(str(files / name)))
             yield
 
-    def _show(self) -> None:
+    def _show_reshape(self) -> None:
+        """Print and run the commands of a whole reshape, with explanations."""
         tree = 'resource provider tree show compute1 --allocations'
-        self._say('A host with two GPU cards, whose eight VGPU are all in one inventory:')
-        self._type(tree)
-        self._say('The next release of Nova reports each card as a provider below the host:')
-        self._cat('vgpu.yaml')
-        self._type('resource provider snapshot save cloud.json')
+        self._explain('A host with two GPU cards, whose eight VGPU are all in one inventory:')
+        self._run_command(tree)
+        self._explain('The next release of Nova reports each card as a provider below the host:')
+        self._print_file('vgpu.yaml')
+        self._run_command('resource provider snapshot save cloud.json')
         plan = f'{_PREFIX} plan --spec vgpu.yaml --snapshot cloud.json -o plan.json'
-        self._say(
+        self._explain(
             'Which card a server uses is a fact that Placement does not know. Nothing is guessed:'
         )
-        self._type(plan, errors.ExitStatus.UNDECIDED)
-        self._say('The host knows it. What "reshape collector" has found there is in a folder:')
-        self._type(
+        self._run_command(plan, errors.ExitStatus.UNDECIDED)
+        self._explain('The host knows it. What "reshape collector" has found there is in a folder:')
+        self._run_command(
             f'{_PREFIX} assignments --host-facts compute1 --snapshot cloud.json -o gpu-map.csv',
             errors.ExitStatus.DIFFERS,
         )
-        self._say(
+        self._explain(
             'All but the servers of compute2, which stays as it is, and the migration: the '
             'specification names its card:'
         )
-        self._cat('gpu-map.csv')
-        self._type(f'{plan} --assignments gpu-map.csv')
-        self._type(f'{_PREFIX} show plan.json')
-        self._type(f'{_PREFIX} apply plan.json --yes')
-        self._type(f'{_PREFIX} verify plan.json')
-        self._say('The same cloud now:')
-        self._type(tree)
+        self._print_file('gpu-map.csv')
+        self._run_command(f'{plan} --assignments gpu-map.csv')
+        self._run_command(f'{_PREFIX} show plan.json')
+        self._run_command(f'{_PREFIX} apply plan.json --yes')
+        self._run_command(f'{_PREFIX} verify plan.json')
+        self._explain('The same cloud now:')
+        self._run_command(tree)
 
-    def _stay(self, folder: str) -> None:
-        """Print how to go on with the cloud of the beginning."""
+    def _keep_cloud(self, folder: str) -> None:
+        """Write files to try commands on, and print how to use the cloud in the folder."""
         from placementclient.files import disk
         from placementclient.reading import capture
 
         disk.write_snapshot(_START, capture.capture(self._scratch))
-        # Records prove nothing of allocations that are younger than they.
+        # Records that are older than the allocations would prove nothing.
         now = datetime.now(UTC).isoformat(timespec='seconds')
         for path in map(Path, _LISTS):
             path.write_text(path.read_text().replace(_CHANGED, now.removesuffix('+00:00')))
@@ -123,14 +124,16 @@ class DemoReshape(base.PlacementCommand):
             file=self.app.stdout,
         )
 
-    def _say(self, text: str) -> None:
+    def _explain(self, text: str) -> None:
+        """Print an explanation as a comment of a shell."""
         print(f'\n# {text}\n', file=self.app.stdout, flush=True)
 
-    def _cat(self, name: str) -> None:
+    def _print_file(self, name: str) -> None:
+        """Print a file as the command ``cat`` does."""
         print(f'$ cat {name}\n{Path(name).read_text()}', file=self.app.stdout)
 
-    def _type(self, command: str, status: int = errors.ExitStatus.DONE) -> None:
-        """Run a command as if it were typed, and check its exit status."""
+    def _run_command(self, command: str, status: int = errors.ExitStatus.DONE) -> None:
+        """Print a command, run it, and check its exit status."""
         from placementclient.cli import shell
 
         print(f'$ {self.program} {command}', file=self.app.stdout, flush=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: The contradictions beside the file with the certain rows.
 _COLUMNS = ('subject', 'reason', 'file')
-_FITS = 'Everything fits'
+_NO_MISFITS = 'Everything fits'
 _STATUSES = ((errors.ExitStatus.DIFFERS, 'some consumers could not be placed, and were skipped'),)
 
 
@@ -54,7 +54,7 @@ class AssignmentsReshape(base.Lister):
 
     examples = ('--host-facts facts --snapshot cloud.json -o gpu-map.csv',)
     auth_required = False
-    empty_message = _FITS
+    empty_message = _NO_MISFITS
     column_names = _COLUMNS
     statuses = _STATUSES
     options = (
@@ -95,7 +95,7 @@ class AssignmentsReshape(base.Lister):
             raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
         snapshot = _read_snapshot(self)
         results, scope = (
-            self._find_pinned(snapshot) if self.args.pinned else self._read_hosts(snapshot)
+            self._assign_pinned(snapshot) if self.args.pinned else self._assign_devices(snapshot)
         )
         if snapshot is None:
             rows, misfits = assignments.split_results(results)
@@ -105,7 +105,8 @@ class AssignmentsReshape(base.Lister):
         disk.write_text(self.args.output, assignments.format_rows(rows))
         return _report_misfits(self, misfits)
 
-    def _read_hosts(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
+    def _assign_devices(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
+        """Return the assignments that host facts prove, and the consumers to compare them with."""
         from placementclient.hosts import archive, assignments
         from placementclient.hosts.balance import Scope
 
@@ -120,7 +121,8 @@ class AssignmentsReshape(base.Lister):
         scope = Scope({default, *by_type.values()}, names)
         return assignments.assign_mediated_devices(hosts, snapshot, by_type, default), scope
 
-    def _find_pinned(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
+    def _assign_pinned(self, snapshot: Snapshot | None) -> tuple[Results, Scope]:
+        """Return the assignments of dedicated CPUs, and the consumers to compare them with."""
         from placementclient.hosts import pinned
         from placementclient.hosts.balance import Scope
         from placementclient.nova.images import Images
@@ -148,7 +150,7 @@ class DevicesReshape(base.Lister):
 
     examples = ('--devices pci.csv --device-spec nova.conf --snapshot cloud.json -o pci.yaml',)
     auth_required = False
-    empty_message = _FITS
+    empty_message = _NO_MISFITS
     column_names = _COLUMNS
     statuses = _STATUSES
     options = (
@@ -186,7 +188,7 @@ class DevicesReshape(base.Lister):
 
 
 def _read_snapshot(command: base.Lister) -> Snapshot | None:
-    """Read the snapshot of ``--snapshot``; warn if there is none."""
+    """Return the snapshot of ``--snapshot``; warn if none is given."""
     from placementclient.files import disk
 
     if command.args.snapshot:
@@ -197,7 +199,7 @@ def _read_snapshot(command: base.Lister) -> Snapshot | None:
 
 
 def _report_misfits(command: base.Lister, misfits: Iterable[Finding]) -> base.Output:
-    """Return the table of what is left out of a file; the exit status follows from it."""
+    """Return the table of the facts that the file lacks; set the exit status if there are any."""
     rows = [(misfit.subject, misfit.reason, misfit.facts['file']) for misfit in misfits]
     if rows:
         command.exit_status = errors.ExitStatus.DIFFERS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plan, show and rehearse a reshape; :mod:`.reshape_run` applies it."""
+"""Plan, show and rehearse a reshape; :mod:`.reshape_run` applies a plan."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ T = TypeVar('T')
 
 
 def describe_computes(hosts: Sequence[str]) -> str:
+    """Return the beginning of a warning that nova-compute undoes a reshape on hosts."""
     return (
         f'nova-compute is up on {listed(hosts, 5)}: it reports its inventory every minute and '
         'undoes the reshape. Stop it'
@@ -47,7 +48,10 @@ def describe_computes(hosts: Sequence[str]) -> str:
 
 
 def find_running_computes(command: base.PlacementCommand, trees: Iterable[Change]) -> list[str]:
-    """Return the hosts of some trees whose nova-compute is up; none if that is unknown."""
+    """Return the names of the hosts of some trees whose nova-compute is up.
+
+    If Nova cannot be asked, that is logged, and the list is empty.
+    """
     from placementclient.nova import compute_hosts, service
 
     roots = [name for tree in trees for name in tree.roots.values()]
@@ -97,7 +101,7 @@ class PlanReshape(base.ShowOne):
             help='Providers of consumers, as CSV, JSON or YAML, instead of those of a plan',
         ),
         *selection_options.TREES,
-        service_lists.migrations_option('to be warned of those under way'),
+        service_lists.make_migrations_option('to be warned of those under way'),
         Flag('--allow-inferred', help='Choose one if several assignments are possible'),
         Flag('--skip-infeasible', help='Leave out trees that cannot be planned'),
         Option(
@@ -127,7 +131,7 @@ class PlanReshape(base.ShowOne):
                 f'{RESHAPE.since} (Stein): upgrade Placement before you apply the plan'
             )
         spec, rows = storage.read_specified(self.args.spec, self.args.assignments)
-        snapshot, providers, trees = self._read(spec)
+        snapshot, providers, trees = self._read_trees(spec)
         migrations = service_lists.read_records(self, 'migrations', self.args.migrations)
         try:
             with progress.show_progress(self) as show:
@@ -166,8 +170,8 @@ class PlanReshape(base.ShowOne):
         fields = {'plan': self.args.output, **plans.summary(plan)}
         return tuple(fields), tuple(fields.values())
 
-    def _read(self, spec: Spec) -> tuple[Snapshot, list[Provider] | None, list[str]]:
-        """Return the snapshot to plan on, all providers if it has only some, and the trees."""
+    def _read_trees(self, spec: Spec) -> tuple[Snapshot, list[Provider] | None, list[str]]:
+        """Return the snapshot to plan on, all providers of Placement, and the selected trees."""
         if self.args.snapshot:
             from placementclient.files import disk
 
@@ -239,16 +243,16 @@ class RehearseReshape(base.Lister):
         plan = storage.read_plan(self.args.plan)
         snapshot = disk.read_snapshot(self.args.snapshot)
         trees = selection_options.select_planned_trees(plan, self, snapshot)
-        rehearsed = functools.partial(_rehearse, plan, snapshot, trees)
+        rehearse = functools.partial(_rehearse_plan, plan, snapshot, trees)
         if plugin.is_running():
             # The commands of a batch before this one have a database open.
-            rehearsed = functools.partial(_run_in_child, rehearsed)
-        self.exit_status, self.ending, output = rehearsed()
+            rehearse = functools.partial(_run_in_child, rehearse)
+        self.exit_status, self.ending, output = rehearse()
         return output
 
 
 def _run_in_child(function: Callable[[], T]) -> T:
-    """Call a function in a process of its own, which may run a service beside this one's."""
+    """Call a function in a new process, in which no other embedded Placement runs."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
@@ -256,8 +260,10 @@ def _run_in_child(function: Callable[[], T]) -> T:
         return child.submit(function).result()
 
 
-def _rehearse(plan: Plan, snapshot: Snapshot, trees: Sequence[str]) -> tuple[int, str, base.Output]:
-    """Rehearse a plan; return the exit status, the ending and the rows."""
+def _rehearse_plan(
+    plan: Plan, snapshot: Snapshot, trees: Sequence[str]
+) -> tuple[int, str, base.Output]:
+    """Rehearse a plan; return the exit status, the last sentence, and the table."""
     from placementclient.render import runs
     from placementclient.runs import rehearse
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apply a reshape, print its status, verify it, roll it back."""
+"""Apply a plan, show its status, verify it, roll it back."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from placementclient.model.outcomes import Outcome, TreeResult, TreeStatus
     from placementclient.model.plans import Change, Plan
 
-_READ = (PLAN_FILE, *selection_options.TREES, option.workers_option('trees to read'))
-_RUN = (
+_READ_OPTIONS = (PLAN_FILE, *selection_options.TREES, option.make_workers_option('trees to read'))
+_RUN_OPTIONS = (
     PLAN_FILE,
     *selection_options.TREES,
     Option('--limit <number>', help='Change at most this number of trees; default: all'),
-    option.workers_option('trees to change'),
+    option.make_workers_option('trees to change'),
     Option(
         '--max-failures <number>',
         help='Stop after this number of failed trees; complete those under way. Default: go on',
@@ -62,7 +62,7 @@ class ApplyReshape(base.Lister):
     column_names = _COLUMNS
     statuses = _STATUSES
     options = (
-        *_RUN,
+        *_RUN_OPTIONS,
         Flag('--compute-is-up', help='Go on although nova-compute may be up; Nova is not asked'),
         option.YES,
     )
@@ -79,7 +79,7 @@ class ApplyReshape(base.Lister):
         trees = plan.selected(self.args.tree)
         if plan.recipe is not None:
             self._check_computes(trees)
-        count, here = _count(self, trees), self.client.service
+        count, here = _count_trees(self, trees), self.client.service
         if not self.args.yes:
             question = f'Apply {self.args.plan}, to {count} of its trees, at {here}?'
             self.confirm(f'{extent(trees)}. {_describe_origin(plan, here)}{question}')
@@ -87,12 +87,12 @@ class ApplyReshape(base.Lister):
             self.log.warning(extent(trees))
             if is_elsewhere(plan.origin, here):
                 self.log.warning(f'{_describe_origin(plan, here)}This is {here}')
-        outcome = _carry_out(self, plan, count)
-        advise(self, plan, outcome.trees_in(State.LEFT_ALONE))
+        outcome = _run_plan(self, plan, count)
+        suggest_new_plan(self, plan, outcome.trees_in(State.LEFT_ALONE))
         return _show_outcome(self, outcome)
 
     def _check_computes(self, trees: Sequence[Change]) -> None:
-        """Refuse, unless the operator agrees, where nova-compute would undo the plan."""
+        """Ask the operator, or refuse, if nova-compute is up on a host and would undo the plan."""
         hosts = [] if self.args.compute_is_up else find_running_computes(self, trees)
         if not hosts:
             return
@@ -112,15 +112,15 @@ class RollbackReshape(base.Lister):
     examples = ('plan.json --tree compute1 --yes',)
     column_names = _COLUMNS
     statuses = _STATUSES
-    options = (*_RUN, option.YES)
+    options = (*_RUN_OPTIONS, option.YES)
 
     def execute(self) -> base.Output:
         plan = _read_plan(self)
-        count = _count(self, plan.selected(self.args.tree))
+        count = _count_trees(self, plan.selected(self.args.tree))
         if not self.args.yes:
             where = f'in {count} of its trees, at {self.client.service}'
             self.confirm(f'Roll back {self.args.plan}, {where}?')
-        return _show_outcome(self, _carry_out(self, plan, count, backward=True), backward=True)
+        return _show_outcome(self, _run_plan(self, plan, count, backward=True), backward=True)
 
 
 class StatusReshape(base.Lister):
@@ -131,7 +131,7 @@ class StatusReshape(base.Lister):
 
     examples = ('plan.json',)
     statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
-    options = _READ
+    options = _READ_OPTIONS
 
     def execute(self) -> base.Output:
         from placementclient.model.outcomes import Status
@@ -143,12 +143,12 @@ class StatusReshape(base.Lister):
             self.client,
             plan,
             trees=self.args.tree,
-            journal_path=_journal_path(self),
+            journal_path=_get_journal_path(self),
             workers=self.args.workers,
         )
         if any(tree.status is Status.DIFFERS for tree in statuses):
             self.exit_status = errors.ExitStatus.DIFFERS
-        advise(self, plan, [tree for tree in statuses if tree.is_left_alone])
+        suggest_new_plan(self, plan, [tree for tree in statuses if tree.is_left_alone])
         self.ending = tally((tree.root_provider_name, tree.status) for tree in statuses)
         return runs.statuses(statuses)
 
@@ -164,7 +164,7 @@ class VerifyReshape(base.Lister):
     examples = ('plan.json',)
     statuses = ((errors.ExitStatus.DIFFERS, 'what was applied is not complete or not right'),)
     column_names = ('tree', 'kind', 'message', 'is_damage', 'verdict')
-    options = _READ
+    options = _READ_OPTIONS
 
     def execute(self) -> base.Output:
         from placementclient.render import runs
@@ -177,7 +177,7 @@ class VerifyReshape(base.Lister):
                 self.client,
                 plan,
                 trees=self.args.tree,
-                journal_path=_journal_path(self),
+                journal_path=_get_journal_path(self),
                 workers=self.args.workers,
                 progress=show,
             )
@@ -187,15 +187,15 @@ class VerifyReshape(base.Lister):
         return runs.verification(trees, differences)
 
 
-def _journal_path(command: base.Lister) -> str:
-    """Return the path of the journal of the plan."""
+def _get_journal_path(command: base.Lister) -> str:
+    """Return the path of the journal of the plan, which must be a file."""
     if command.args.plan == '-':
         raise errors.UsageError('The plan has to be in a file: its journal is kept beside it')
     return get_journal_path(command.args.plan)
 
 
 def _read_plan(command: base.Lister) -> Plan:
-    """Read the plan; turn the options that select trees into ``--tree``."""
+    """Return the plan, and set ``--tree`` to the trees that all options select."""
     from placementclient.runs import storage
 
     plan = storage.read_plan(command.args.plan)
@@ -204,7 +204,10 @@ def _read_plan(command: base.Lister) -> Plan:
 
 
 def _describe_origin(plan: Plan, here: str) -> str:
-    """Return the time when a plan was read, and the service where that is another one."""
+    """Return a sentence with the time, and another service, of the state that a plan is based on.
+
+    :param here: the URL of this service
+    """
     origin = plan.origin
     if origin is None or origin.captured_at is None or origin.service is None:
         return ''
@@ -212,13 +215,13 @@ def _describe_origin(plan: Plan, here: str) -> str:
     return f'The plan was made on what was there at {origin.captured_at}{elsewhere}. '
 
 
-def _count(command: base.Lister, trees: Sequence[Change]) -> int:
-    """Return how many trees a run will change at most."""
+def _count_trees(command: base.Lister, trees: Sequence[Change]) -> int:
+    """Return the number of trees that a run changes at most, with ``--limit``."""
     return min(len(trees), command.args.limit or len(trees))
 
 
-def _carry_out(command: base.Lister, plan: Plan, total: int, *, backward: bool = False) -> Outcome:
-    """Apply a plan or roll it back, and print the progress of so many trees."""
+def _run_plan(command: base.Lister, plan: Plan, total: int, *, backward: bool = False) -> Outcome:
+    """Apply a plan or roll it back, and show the progress."""
     from placementclient.runs import engines
 
     args = command.args
@@ -226,7 +229,7 @@ def _carry_out(command: base.Lister, plan: Plan, total: int, *, backward: bool =
         return engines.apply(
             command.client,
             plan,
-            _journal_path(command),
+            _get_journal_path(command),
             backward=backward,
             trees=args.tree,
             limit=args.limit,
@@ -239,21 +242,23 @@ def _carry_out(command: base.Lister, plan: Plan, total: int, *, backward: bool =
 
 
 def _show_outcome(command: base.Lister, outcome: Outcome, *, backward: bool = False) -> base.Output:
-    """Return the results of all trees; they decide on the exit status."""
+    """Return the table of the results of all trees; set the exit status and the last sentences."""
     from placementclient.model.outcomes import State
     from placementclient.render import runs
 
     command.exit_status, command.ending = outcome.exit_status, runs.ending(outcome)
     begun = outcome.trees_in(State.DONE_IN_PART)
-    going_on = runs.completing(begun, command.args.plan, command.program, backward=backward)
-    command.next_steps = [*command.next_steps, *going_on]
+    steps = runs.completing(begun, command.args.plan, command.program, backward=backward)
+    command.next_steps = [*command.next_steps, *steps]
     if outcome.stopped is not None and command.app.options.debug:
         command.log.error(str(outcome.stopped), exc_info=outcome.stopped)
     return runs.outcome(outcome)
 
 
-def advise(command: base.Lister, plan: Plan, left_alone: Sequence[TreeResult | TreeStatus]) -> None:
-    """Print the command that plans the trees again that were left alone."""
+def suggest_new_plan(
+    command: base.Lister, plan: Plan, left_alone: Sequence[TreeResult | TreeStatus]
+) -> None:
+    """Set the next step: the command that plans trees again that were left alone."""
     from placementclient.render import failures, runs
 
     if left_alone:

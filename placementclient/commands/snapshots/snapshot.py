@@ -52,7 +52,7 @@ class SaveSnapshot(base.ShowOne):
         Option('file', help='The file to write'),
         *selection_options.TREES,
         Option('--snapshot <file>', help='Save trees of this snapshot; default: of the live cloud'),
-        option.workers_option('trees to read'),
+        option.make_workers_option('trees to read'),
         option.OVERWRITE,
         Flag('--keep-going', help='Also save trees that change each time that they are read'),
     )
@@ -194,10 +194,13 @@ class RestoreSnapshot(ChangeCommand):
         return output
 
     def confirm_plan(self, plan: Plan) -> None:
-        """Ask nothing: the command only creates objects."""
+        """Do not ask: the command only creates objects."""
 
     def _read_servers(self, snapshot: Snapshot) -> Mapping[str, Server] | None:
-        """Return the servers of the lists; Nova is asked for each consumer that its list lacks."""
+        """Return the servers of ``--servers`` by UUID; None without the option.
+
+        If Nova gives the list, it is also asked for each consumer that the list lacks.
+        """
         from placementclient.api.parallel import parallel
         from placementclient.nova import service
 
@@ -211,7 +214,7 @@ class RestoreSnapshot(ChangeCommand):
         return {**listed, **{server.uuid: server for server in found if server}}
 
     def _check_service(self, snapshot: Snapshot) -> None:
-        """Refuse to fill another cloud that has resource providers of its own."""
+        """Refuse a Placement that has providers of another cloud than the snapshot."""
         from placementclient.api import resource_provider
         from placementclient.model.snapshots import is_elsewhere
 

@@ -52,7 +52,9 @@ class ApplyTree(ChangeCommand):
             '--compute-node <name>...',
             help='A provider for which $COMPUTE_NODE of a configuration file of Nova stands',
         ),
-        service_lists.migrations_option('to be warned of those under way, if the file has moves'),
+        service_lists.make_migrations_option(
+            'to be warned of those under way, if the file has moves'
+        ),
         *change_command.OPTIONS,
     )
 
@@ -64,7 +66,7 @@ class ApplyTree(ChangeCommand):
         paths = [path for path in (self.args.file, self.args.previous) if path]
         documents = [cursors.parse_document(disk.read_text(path), path) for path in paths]
         if specifications.is_specification(documents[0]):
-            return self._reshape(specifications.read_specification(documents[0]))
+            return self._apply_specification(specifications.read_specification(documents[0]))
         nodes = self.args.compute_node or ()
         declarations, *previous = (read_declarations(document, nodes) for document in documents)
         return self.plan_and_apply(
@@ -77,8 +79,8 @@ class ApplyTree(ChangeCommand):
             )
         )
 
-    def _reshape(self, spec: Spec) -> base.Output:
-        """Apply a specification with moves; refuse where a running nova-compute would undo it."""
+    def _apply_specification(self, spec: Spec) -> base.Output:
+        """Apply a file with moves, as the specification of a reshape."""
         from placementclient.producers.reshaped import Reshaping
         from placementclient.render import plans
         from placementclient.runs import storage

@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
     from placementclient.model.trees import Tree
 
-_WITH = (
+_DETAIL_OPTIONS = (
     Flag('--traits', help='Show the traits of each resource provider'),
     Flag('--allocations', help='Show the consumers and their allocations'),
     *cloud_options.OPTIONS,
-    option.workers_option('trees to read'),
+    option.make_workers_option('trees to read'),
 )
 
-_KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot'}
+#: The format of a picture by the end of the name of its file.
+_FORMATS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot'}
 
 
 class ShowTree(DocumentCommand):
@@ -36,12 +37,12 @@ class ShowTree(DocumentCommand):
 
     examples = ('compute1 --traits',)
     auth_required = False
-    options = (option.PROVIDER, *_WITH)
+    options = (option.PROVIDER, *_DETAIL_OPTIONS)
 
     def text(self) -> Text:
         from placementclient.render import trees as render
 
-        trees = list(_read_shown(self))
+        trees = list(_read_output_trees(self))
         if not trees:
             raise errors.NoSuchProvider(f'{self.args.provider} was deleted in the meantime')
         if len(trees) > 1:
@@ -49,7 +50,7 @@ class ShowTree(DocumentCommand):
                 f'{self.args.provider} matches {len(trees)} trees: '
                 '"placement resource provider tree list --tree" shows several'
             )
-        return _draw(self, trees, render.data(trees[0], allocations=self.args.allocations))
+        return _draw_trees(self, trees, render.data(trees[0], allocations=self.args.allocations))
 
 
 class ListTree(DocumentCommand):
@@ -57,24 +58,28 @@ class ListTree(DocumentCommand):
 
     examples = ("--tree 'compute2*' --snapshot cloud.json.gz",)
     auth_required = False
-    options = (*selection_options.TREES, *_WITH)
+    options = (*selection_options.TREES, *_DETAIL_OPTIONS)
 
     def text(self) -> Text:
         from placementclient.render import trees as render
 
         if self.args.formatter == self.formatter_default:
-            return _draw(self, _read_shown(self), {})
+            return _draw_trees(self, _read_output_trees(self), {})
         shown = {'allocations': self.args.allocations}
-        return Text({'trees': [render.data(tree, **shown) for tree in _read_shown(self)]}, ())
+        return Text(
+            {'trees': [render.data(tree, **shown) for tree in _read_output_trees(self)]}, ()
+        )
 
 
-def _read_shown(command: DocumentCommand) -> Iterator[Tree]:
-    """Return the trees of the options, each as soon as it is known; data always has traits."""
-    return _read(command, traits=command.args.formatter != command.formatter_default)
+def _read_output_trees(command: DocumentCommand) -> Iterator[Tree]:
+    """Yield the selected trees as soon as they are read; in data formats with their traits."""
+    return _read_trees(command, traits=command.args.formatter != command.formatter_default)
 
 
-def _draw(command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, object]) -> Text:
-    """Return trees as text: with bars and colours on a terminal, plain in a pipe."""
+def _draw_trees(
+    command: DocumentCommand, trees: Iterable[Tree], data: Mapping[str, object]
+) -> Text:
+    """Return trees as text, with bars and colours on a terminal."""
     from placementclient.render import trees as render
 
     is_terminal = command.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
@@ -100,7 +105,7 @@ class GraphTree(base.PlacementCommand):
             help='Format; default: from the end of the file name: .dot, .gv or .svg, else svg',
         ),
         Option('--plan <file>', help='Draw the trees of this plan before and after it'),
-        *_WITH,
+        *_DETAIL_OPTIONS,
         option.OUTPUT,
     )
 
@@ -108,8 +113,8 @@ class GraphTree(base.PlacementCommand):
         from placementclient.files import disk
         from placementclient.render import graphs, pictures
 
-        ending = os.path.splitext(self.args.output)[1].lower()
-        kind = self.args.format or _KINDS.get(ending)
+        suffix = os.path.splitext(self.args.output)[1].lower()
+        kind = self.args.format or _FORMATS.get(suffix)
         if kind is None:
             raise errors.UsageError(
                 f'{self.args.output}: does not end in .dot, .gv or .svg: give --format'
@@ -118,12 +123,12 @@ class GraphTree(base.PlacementCommand):
         if self.args.plan:
             picture = graphs.of_plan(self._read_planned(), **shown)
         else:
-            picture = graphs.of_trees(list(_read(self)), self.args.assume, **shown)
+            picture = graphs.of_trees(list(_read_trees(self)), self.args.assume, **shown)
         text = {'dot': graphs.dot, 'svg': pictures.svg}[kind](picture)
         disk.write_text(self.args.output, text)
 
     def _read_planned(self) -> Sequence[Change]:
-        """Return the trees of the plan that the options select."""
+        """Return the trees of ``--plan`` that the options select."""
         from placementclient.runs import storage
 
         if self.args.snapshot or self.args.assume:
@@ -132,15 +137,15 @@ class GraphTree(base.PlacementCommand):
         return plan.selected(selection_options.select_planned_trees(plan, self))
 
 
-def _read(command: base.PlacementCommand, *, traits: bool = False) -> Iterator[Tree]:
-    """Return the trees as the options say, on demand with the traits."""
+def _read_trees(command: base.PlacementCommand, *, traits: bool = False) -> Iterator[Tree]:
+    """Yield the selected trees, from ``--snapshot`` or from Placement."""
     if command.args.snapshot or command.args.assume:
-        return _read_file(command)
+        return _read_assumed_trees(command)
     from placementclient.reading import capture, tree_reader
 
-    client, names = command.client, _select(command)
+    client, names = command.client, _select_trees(command)
     if not names and client.snapshot_reader and client.microversion >= capture.SINCE:
-        return _take_trees(capture.capture(client))
+        return _list_trees(capture.capture(client))
     return tree_reader.read_trees(
         client,
         names,
@@ -150,26 +155,31 @@ def _read(command: base.PlacementCommand, *, traits: bool = False) -> Iterator[T
     )
 
 
-def _select(command: base.PlacementCommand, snapshot: Snapshot | None = None) -> Sequence[str]:
-    """Return the trees that the options select; see selectors.trees."""
+def _select_trees(
+    command: base.PlacementCommand, snapshot: Snapshot | None = None
+) -> Sequence[str]:
+    """Return the tree of the argument ``<provider>``, or those that the options select."""
     if 'provider' in command.args:
         return [command.args.provider]
     return selection_options.select_trees(command, snapshot)
 
 
-def _read_file(command: base.PlacementCommand) -> Iterator[Tree]:
-    """The trees of a snapshot file or of the live cloud, under the assumptions."""
+def _read_assumed_trees(command: base.PlacementCommand) -> Iterator[Tree]:
+    """Yield the selected trees of a snapshot, or of Placement with the changes of ``--assume``."""
     snapshot = cloud_options.read_cloud(command).snapshot
     try:
-        roots = snapshot.root_uuids(_select(command, snapshot))
+        roots = snapshot.root_uuids(_select_trees(command, snapshot))
     except errors.NoSuchProvider as reason:
         path = command.args.snapshot or ', '.join(command.args.assume)
         raise errors.NoSuchProvider(f'{path}: {reason}') from reason
-    return _take_trees(snapshot, roots)
+    return _list_trees(snapshot, roots)
 
 
-def _take_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
-    """The trees of a snapshot, those with some roots or all."""
+def _list_trees(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
+    """Yield trees of a snapshot.
+
+    :param roots: the UUIDs of their roots; none: all trees
+    """
     from placementclient.model.trees import Tree
     from placementclient.placing.topology import Topology
 

@@ -42,6 +42,13 @@ def test_explain_asks_for_a_plain_request(placement, tmp_path):
     }  # fmt: skip
 
 
+def test_explain_finds_a_flavor_by_its_id(placement, tmp_path):
+    source = flavors(tmp_path)
+    by_name = placement(PRINT + source)
+    by_id = placement(PRINT.replace('--flavor m ', '--flavor 1 ') + source)
+    assert (by_id.status, by_id.stdout) == (0, by_name.stdout)
+
+
 def test_explain_asks_both_requests_for_dedicated_cpus(placement, tmp_path):
     request = printed(placement, flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'}))
     assert 'PCPU%3A2' in request['path']
@@ -144,7 +151,7 @@ def test_explain_takes_the_request_of_a_server(placement, tmp_path, monkeypatch)
     assert (result.status, result.stderr) == (1, f'Nova has no server {absent}\n')
 
 
-def test_explain_names_what_no_service_says_of_a_server(placement, monkeypatch):
+def test_explain_names_lists_that_no_service_provides(placement, monkeypatch):
     server = {
         'id': SERVER, 'tenant_id': 'p', 'user_id': 'u', 'pinned_availability_zone': 'az1',
         'OS-EXT-SRV-ATTR:hypervisor_hostname': 'h', 'OS-EXT-STS:task_state': None,
@@ -204,7 +211,7 @@ FALLBACK = (
 )
 
 
-def test_hosts_without_pcpu_are_shown_apart(placement, tmp_path):
+def test_explain_counts_hosts_without_pcpu_separately(placement, tmp_path):
     states = [
         provider('full', PCPU=1, VCPU=8, MEMORY_MB=256),
         provider('h', VCPU=8, MEMORY_MB=256),
@@ -225,7 +232,7 @@ def test_hosts_without_pcpu_are_shown_apart(placement, tmp_path):
     assert (result.status, 'Nova asks again' in result.stdout) == (0, False)
 
 
-def test_without_the_second_request_hosts_without_pcpu_are_none(placement, tmp_path):
+def test_explain_counts_no_host_without_pcpu_if_nova_conf_disables_it(placement, tmp_path):
     snapshot = save(tmp_path, 'cloud.json', cloud([provider('h', VCPU=8, MEMORY_MB=256)]))
     source = flavors(tmp_path, **{'hw:cpu_policy': 'dedicated'})
     command = f'allocation candidate explain --flavor m {source} --snapshot {snapshot}'

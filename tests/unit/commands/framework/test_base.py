@@ -78,14 +78,14 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize('answer', ['y\n', 'Y\n', 'yes\n', ' YES \n'])
-def test_yes_on_a_terminal_goes_on(answer):
+def test_confirmation_accepts_yes(answer):
     stderr = io.StringIO()
     ending(stdin=Terminal(answer), stderr=stderr).confirm('Delete?')
     assert stderr.getvalue() == 'Delete? [y/N] '
 
 
 @pytest.mark.parametrize('answer', ['', '\n', 'n\n', 'yess\n', 'ja\n'])
-def test_any_other_answer_on_a_terminal_ends_the_command(answer):
+def test_confirmation_refuses_any_answer_but_yes(answer):
     command = ending(stdin=Terminal(answer), stderr=io.StringIO())
     with pytest.raises(PlacementError, match=r'^Nothing was done$'):
         command.confirm('Delete?')
@@ -96,7 +96,9 @@ def test_any_other_answer_on_a_terminal_ends_the_command(answer):
     [({'parsers': {}}, io.StringIO, True), ({}, Terminal, True), ({}, io.StringIO, False)],
     ids=['placement', 'openstack on a terminal', 'openstack in a script'],
 )
-def test_hints_are_printed_for_people_alone(program, stderr, is_logged, monkeypatch):
+def test_hints_are_not_printed_for_scripts_of_openstackclient(
+    program, stderr, is_logged, monkeypatch
+):
     command, messages = ending(stderr=stderr(), **program), list[str]()
     monkeypatch.setattr(command, 'log', SimpleNamespace(warning=messages.append))
     command.log_hint('Nothing matches')
@@ -113,7 +115,7 @@ def test_without_a_terminal_a_command_needs_yes():
     assert stderr.getvalue() == ''
 
 
-def test_a_mistake_that_many_requests_have_is_looked_up_once(client, service, caplog):
+def test_suggestions_for_one_mistake_are_requested_once(client, service, caplog):
     service.answer(get('/traits', {'traits': ['CUSTOM_A40']}))
     command = ending()
     vars(command)['client'] = client

@@ -40,7 +40,7 @@ def capacity(placement, *options):
     return {row['tree']: row['fits'] for row in json.loads(result.stdout)}
 
 
-def test_capacity_is_that_of_the_cloud_as_it_would_be(placement, service):
+def test_assume_changes_the_capacity_table(placement, service):
     options = ('--snapshot', 'cloud.json', '--assume', 'assume.yaml')
     assert capacity(placement, *options) == {'host2': 9, 'host3': 10, '(all)': 19}
     assert service.requests == []
@@ -70,14 +70,14 @@ def test_a_field_of_json_names_the_files(placement):
         assert 'assuming' not in plain.stdout, command
 
 
-def test_a_snapshot_is_shown_as_it_would_be(placement):
+def test_assume_changes_snapshot_show(placement):
     result = placement('resource provider snapshot show cloud.json --assume assume.yaml -f json')
     assert (result.status, result.stderr) == (0, ASSUMED)
     shown = json.loads(result.stdout)
     assert (shown['assuming'], shown['trees'], shown['consumers']) == (['assume.yaml'], 3, 1)
 
 
-def test_a_difference_is_that_to_the_cloud_as_it_would_be(placement):
+def test_assume_changes_the_second_snapshot_of_a_diff(placement):
     command = 'resource provider snapshot diff cloud.json cloud.json --kind provider -f json'
     result = placement(f'{command} --assume assume.yaml')
     changed = {(row['name'], row['field']) for row in json.loads(result.stdout)}
@@ -97,7 +97,7 @@ PICTURE = 'resource provider tree graph --format'
         ('resource provider report', '<dt>Assuming</dt><dd><bdi>assume.yaml</bdi>'),
     ],
 )
-def test_files_that_are_written_name_their_assumptions(placement, command, mark):
+def test_written_files_name_their_assumptions(placement, command, mark):
     result = placement(f'{command} --snapshot cloud.json --assume assume.yaml')
     assert (result.status, result.stderr) == (0, ASSUMED)
     assert mark in result.stdout
@@ -107,7 +107,7 @@ def test_files_that_are_written_name_their_assumptions(placement, command, mark)
 SERVERS = [{'ID': 's', 'Name': 's', 'Status': 'ACTIVE', 'Host': 'host1', 'Properties': {}}]
 
 
-def test_an_audit_knows_who_is_assumed_and_who_is_lost(placement, folder):
+def test_audit_reports_no_server_that_is_assumed_or_lost(placement, folder):
     save(folder, 'servers.json', SERVERS)
     save(folder, 'none.json', [])
     (folder / 'assume.yaml').write_text(
@@ -122,7 +122,7 @@ def test_an_audit_knows_who_is_assumed_and_who_is_lost(placement, folder):
     assert (result.status, json.loads(result.stdout)) == (0, []), result.stderr
 
 
-def test_an_audit_prints_no_command_for_what_is_assumed(placement, folder):
+def test_audit_prints_no_commands_with_assume(placement, folder):
     (folder / 'assume.yaml').write_text('[{match: host1, inventories: {VCPU: {reserved: 7}}}]')
     command = 'resource provider audit --snapshot cloud.json --id over-capacity -f json'
     result = placement(f'{command} --assume assume.yaml')
@@ -133,7 +133,7 @@ def test_an_audit_prints_no_command_for_what_is_assumed(placement, folder):
 
 
 @pytest.mark.parametrize('option', ['--fix', '--plan plan.json', '--dry-run'])
-def test_an_audit_fixes_nothing_that_is_assumed(placement, service, option):
+def test_audit_refuses_fix_with_assume(placement, service, option):
     result = placement(f'resource provider audit --assume assume.yaml {option}')
     message = '--assume changes nothing: leave out --fix, --dry-run and --plan\n'
     assert result == Result(2, '', message)
@@ -147,7 +147,7 @@ def test_an_audit_fixes_nothing_that_is_assumed(placement, service, option):
         ('- servers: {flavor: m1, count: 1}', '--flavors ../flavors.json'),
     ],
 )
-def test_flavors_are_those_of_a_file_beside_it_or_of_the_option(
+def test_assumptions_read_flavors_beside_their_file_or_from_the_option(
     placement, folder, monkeypatch, text, options
 ):
     (folder / 'assume.yaml').write_text(text)
@@ -161,7 +161,7 @@ def test_flavors_are_those_of_a_file_beside_it_or_of_the_option(
     assert 'assuming: ../assume.yaml\n' in result.stderr
 
 
-def test_a_plan_is_looked_for_beside_the_file(placement, folder):
+def test_assumptions_read_a_plan_beside_their_file(placement, folder):
     (folder / 'sub').mkdir()
     (folder / 'sub' / 'assume.yaml').write_text('- plan: plan.json')
     result = placement('resource provider snapshot show cloud.json --assume sub/assume.yaml')

@@ -22,7 +22,7 @@ A, B = '9b5ff35a-cd35-50a7-80c0-707ce10f6c97', '2826566a-e889-5900-a3df-1a7e91f1
         json.dumps([{'id': 'orphan', 'subject': A}, {'id': 'orphan', 'subject': B}]),
     ],
 )
-def test_a_file_names_consumers(tmp_path, text):
+def test_gone_reads_consumers_from_a_file(tmp_path, text):
     path = tmp_path / 'gone'
     path.write_text(text)
     assert read_uuids(GONE, [str(path)]) == {A, B}
@@ -30,7 +30,7 @@ def test_a_file_names_consumers(tmp_path, text):
 
 
 @pytest.mark.parametrize('text', ['web1\n', f'{A} web1', '[{"name": "a"}]', '5', '{}', '[[1]]'])
-def test_a_file_with_anything_else_is_refused(tmp_path, text):
+def test_gone_refuses_a_file_without_uuids(tmp_path, text):
     path = tmp_path / 'gone'
     path.write_text(text)
     with pytest.raises(errors.BadFile, match=r'--gone needs UUIDs: entry \d is not one'):

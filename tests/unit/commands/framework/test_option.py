@@ -43,13 +43,13 @@ def test_the_help_of_an_option_names_its_versions(settings, help):
         ({'default': 'none'}, 'isolate', True),
     ],
 )
-def test_an_option_knows_whether_it_was_given(settings, value, is_set):
+def test_option_is_set_only_if_it_was_given(settings, value, is_set):
     assert Option('--x', help='X', **settings).is_set(Namespace(x=value)) is is_set
 
 
 def test_workers_are_a_number_or_auto(monkeypatch):
     monkeypatch.setattr(os, 'cpu_count', lambda: 6)
     parser = argparse.ArgumentParser()
-    option.workers_option('trees to read').add_to(parser)
+    option.make_workers_option('trees to read').add_to(parser)
     parsed = [parser.parse_args(words) for words in ([], ['--workers', '9'], ['--workers', 'auto'])]
     assert [args.workers for args in parsed] == [4, 9, 12]

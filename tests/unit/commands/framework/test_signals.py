@@ -123,7 +123,7 @@ def test_an_interrupt_names_the_last_change(placement, service, monkeypatch, num
 
 
 @pytest.mark.parametrize('number', SIGNALS)
-def test_an_interrupt_without_a_change_says_no_more(placement, service, monkeypatch, number):
+def test_an_interrupt_without_a_change_prints_one_word(placement, service, monkeypatch, number):
     monkeypatch.setattr(Client, '_send', lambda *_: os.kill(os.getpid(), number))
     assert placement('trait list') == Result(130, '', 'Interrupted\n')
 

@@ -33,7 +33,7 @@ def listed(placement, service, monkeypatch):
     return run
 
 
-def test_columns_that_have_no_room_are_left_out_and_named(listed):
+def test_columns_without_room_are_hidden_and_named(listed):
     result = listed()
     assert result.stdout.splitlines()[1:4:2] == [
         '| uuid                                 | name     |',
@@ -44,13 +44,13 @@ def test_columns_that_have_no_room_are_left_out_and_named(listed):
     )
 
 
-def test_wide_prints_all_columns_and_breaks_nothing(listed):
+def test_wide_prints_all_columns_without_line_breaks(listed):
     result = listed('--wide')
     assert result.stdout.count(UUID) == 2
     assert result.stderr == ''
 
 
-def test_chosen_columns_are_not_left_out(listed):
+def test_chosen_columns_are_not_hidden(listed):
     result = listed('-c root_provider_uuid')
     assert (result.stdout.count(UUID), result.stderr) == (1, '')
 
@@ -104,7 +104,7 @@ def fitted(width, names, *rows, hides=True):
     return printed.getvalue().splitlines(), ''.join(warnings)
 
 
-def test_a_command_is_whole_on_any_terminal():
+def test_commands_in_tables_are_never_cut():
     command = f'openstack server migrate --live-migration --host compute2 {UUID}'
     names = ('wave', 'server', 'from', 'to', 'command')
     lines, sentence = fitted(80, names, (1, UUID, 'compute1', 'compute2', command))
@@ -114,7 +114,7 @@ def test_a_command_is_whole_on_any_terminal():
 
 
 @pytest.mark.parametrize('width', [40, 60, 80, 132])
-def test_a_uuid_is_whole_on_any_terminal(width):
+def test_uuids_in_tables_are_never_cut(width):
     names = ('resource_provider', 'generation', 'resources', 'project_id', 'user_id')
     lines, sentence = fitted(width, names, (UUID, 3, "{'VCPU': 2, 'MEMORY_MB': 4096}", UUID, UUID))
     assert max(map(len, lines)) <= max(width, len(UUID) + 4)
@@ -123,7 +123,7 @@ def test_a_uuid_is_whole_on_any_terminal(width):
     assert sentence.endswith('(--wide shows them)')
 
 
-def test_an_id_of_keystone_is_whole():
+def test_ids_of_keystone_in_tables_are_never_cut():
     lines, _ = fitted(80, ('subject', 'traits'), (UUID.replace('-', ''), 'HW_CPU_X86_AVX2,' * 20))
     assert UUID.replace('-', '') in lines[3]
 
@@ -136,7 +136,7 @@ def test_a_long_text_is_cut_and_the_table_says_so():
     assert sentence == 'Some texts are cut (--wide shows them)'
 
 
-def test_columns_on_the_right_are_hidden_where_no_other_rule_helps():
+def test_columns_on_the_right_are_hidden_last():
     names = ('tree', 'resource_class', 'capacity', 'used', 'free', 'largest_fit')
     lines, sentence = fitted(60, names, ('compute1', 'MEMORY_MB', *['1,023.5 GiB'] * 4))
     assert lines[1].replace('|', '').split() == ['tree', 'resource_class', 'capacity', 'used']

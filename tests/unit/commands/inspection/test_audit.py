@@ -45,7 +45,7 @@ def rows(result):
     return json.loads(result.stdout)
 
 
-def test_checks_that_were_left_out_are_named_on_demand(audit):
+def test_audit_names_left_out_checks_with_v(audit):
     result = audit('-f json -v', servers=SERVERS, migrations=[])
     first, *groups, last = result.stderr.splitlines(keepends=True)
     assert (first, last) == (LEFT_OUT, WRONG)
@@ -126,7 +126,7 @@ def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(audit, tmp_pat
     )
 
 
-def test_one_check_and_one_subject_can_be_chosen(audit):
+def test_audit_can_be_limited_to_a_check_and_a_subject(audit):
     live = cloud(
         [provider(name, VCPU=Inventory(8, reserved=9)) for name in ('a host', 'b')],
         [consumer('s', **{'a host': {'PCPU': 1}, 'b': {'PCPU': 1}})],
@@ -152,7 +152,7 @@ def test_one_check_and_one_subject_can_be_chosen(audit):
         ('x', 'Give a name of a provider, or a UUID of a consumer'),
     ],
 )
-def test_a_subject_that_nothing_has_is_refused(audit, subject, near):
+def test_audit_refuses_an_unknown_subject(audit, subject, near):
     result = audit(f'--subject {subject}')
     assert (result.status, result.stdout) == (1, '')
     message = 'no provider, consumer, aggregate, server or flavor is'
@@ -213,7 +213,9 @@ HYPERVISORS = {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]}
         ),
     ],
 )
-def test_an_audit_that_cannot_be_made_is_refused(audit, tmp_path, options, status, message):
+def test_audit_refuses_lists_and_options_that_it_cannot_use(
+    audit, tmp_path, options, status, message
+):
     files = {
         'page': save(tmp_path, 'p.json', {'servers': [], 'servers_links': NEXT}),
         'missing': str(tmp_path / 'missing.json'),
@@ -256,7 +258,7 @@ def test_a_service_that_is_away_is_not_asked_for_each_repair(audit, service):
     assert len({request.url for request in service.history}) < 30
 
 
-def test_a_check_is_explained(placement, service):
+def test_audit_explains_a_check(placement, service):
     result = placement('resource provider audit --explain ironic-node')
     assert (result.status, result.stderr, service.requests) == (0, '', [])
     title, _, summary, *_ = result.stdout.splitlines()
@@ -347,14 +349,14 @@ def test_the_command_of_a_finding_has_all_options_of_heal(audit, tmp_path, monke
         ('2026-11-02T09:00:00+00:00', '', 1),
     ],
 )
-def test_servers_that_may_be_new_are_left_out(audit, captured_at, changed_at, count):
+def test_audit_skips_servers_that_may_be_new(audit, captured_at, changed_at, count):
     live = small()
     live.origin = Origin(captured_at)
     servers = [DETAILED | {'updated': changed_at}]
     assert len(rows(audit(WITHOUT, live, servers=servers))) == count
 
 
-def test_audit_counts_the_servers_that_it_passed_over(audit):
+def test_audit_counts_the_servers_that_it_skips(audit):
     live = small()
     live.origin = Origin('2026-11-02T09:05:00+00:00')
     fresh = [DETAILED | {'id': f'lost{n:02}'} for n in range(11)]

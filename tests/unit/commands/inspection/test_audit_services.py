@@ -65,7 +65,7 @@ REFUSAL = compute.ServiceRefusal('Forbidden (HTTP 403)')
         ('--id limit-missing', (*READERS[:3], 'flavors', 'registered_limits')),
     ],
 )
-def test_services_are_asked_after_the_snapshot_for_what_is_looked_at(
+def test_audit_asks_services_after_the_snapshot_for_the_needed_lists(
     placement, ask, options, lists
 ):
     requested = ask()
@@ -88,7 +88,7 @@ def test_a_service_that_is_away_is_asked_once(placement, ask):
     assert [what for what, _ in requested] == ['servers', 'registered_limits', 'nodes', 'ports']
 
 
-def test_a_refusal_leaves_the_other_lists_of_the_service(placement, ask):
+def test_audit_reads_other_lists_of_a_service_after_a_refusal(placement, ask):
     # Neutron without the extension says nothing of what ports ask for.
     ask(hypervisors=REFUSAL, ports=[{'id': 'p', 'device_id': ''}])
     result = placement('resource provider audit -f json')

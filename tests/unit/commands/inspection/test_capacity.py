@@ -287,7 +287,7 @@ def test_capacity_refuses_options_that_contradict_each_other(
     ],
 )  # fmt: skip
 @pytest.mark.parametrize('command', ['show', 'export'])
-def test_a_flavor_that_asks_for_what_nobody_has_is_named(
+def test_capacity_names_a_flavor_that_asks_for_an_unknown_trait(
     placement, tmp_path, command, specs, message
 ):
     snapshot = cloud([provider('host', traits=['CUSTOM_SSD'], VCPU=8, DISK_GB=99, CUSTOM_GPU=1)])
@@ -325,7 +325,7 @@ def test_capacity_counts_only_hosts_with_the_owner_trait_of_nova(
     assert (result.status, result.stderr) == (0, message)
 
 
-def test_an_aggregate_without_a_provider_has_the_name_that_a_list_has(placement, tmp_path):
+def test_capacity_names_an_aggregate_without_providers_by_its_name(placement, tmp_path):
     file = save(tmp_path, 'cloud.json', small())
     aggregates = [{'uuid': ELSEWHERE, 'name': 'rack 1', 'hosts': [], 'metadata': {}}]
     listed = save(tmp_path, 'aggregates.json', {'aggregates': aggregates})

@@ -110,7 +110,9 @@ def test_fail_above_counts_use_without_capacity(placement, tmp_path):
         ('--fail-above=-1', "argument --fail-above: '-1' is not a percentage"),
     ],
 )
-def test_capacity_show_refuses_options_that_cannot_be(placement, tmp_path, options, message):
+def test_capacity_refuses_diff_and_fail_above_with_wrong_options(
+    placement, tmp_path, options, message
+):
     file = save(tmp_path, 'cloud.json', small())
     result = placement(SHOW.format(file=file) + options)
     assert (result.status, message in result.stderr) == (2, True), result.stderr

@@ -65,14 +65,16 @@ def test_the_fewest_moves_that_make_room_are_rows_of_a_drain(placement, plan):
         ('--for-flavor m1.huge', 4, None),
     ],
 )  # fmt: skip
-def test_room_is_there_or_can_never_be(placement, plan, options, status, message):
+def test_drain_for_flavor_needs_no_moves_or_proves_that_none_help(
+    placement, plan, options, status, message
+):
     result = placement(f'{plan} {options} -f value -c server')
     assert result.status == status, result.stderr
     if message:
         assert result == Result(status, '', message)
 
 
-def test_new_servers_come_to_named_hosts_alone(placement, plan, tmp_path):
+def test_drain_for_flavor_uses_only_named_hosts(placement, plan, tmp_path):
     result = placement(f'{plan} compute1 --for-flavor m1.small --count 4 -f value -c server -c to')
     assert (result.status, result.stdout) == (0, 's2 compute2\n')
     assert placement(f'{plan} compute1 --for-flavor m1.small --count 2').stdout == ''

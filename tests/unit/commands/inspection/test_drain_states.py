@@ -117,7 +117,7 @@ def test_a_migration_that_holds_the_host_is_a_row_with_its_server(
     assert f'compute1: s9 {reason}: first {typed}\n' in result.stderr
 
 
-def test_every_command_that_a_host_waits_for_is_a_row(placement, file, tmp_path):
+def test_drain_lists_each_command_that_a_host_waits_for(placement, file, tmp_path):
     many = [f'w{number}' for number in range(8)]
     states = [provider('compute1', VCPU=8), provider('compute2', VCPU=8)]
     path = save(

@@ -119,7 +119,7 @@ def test_usage_list_names_usage_that_no_consumer_accounts_for(placement, tmp_pat
         ('--servers nova', 2, '--servers is for --by consumer'),
     ],
 )
-def test_usage_list_refuses_what_its_table_has_no_place_for(
+def test_usage_list_refuses_lists_of_names_without_a_column(
     placement, file, options, status, message
 ):
     result = placement(LIST.format(file=file) + options)

@@ -11,7 +11,7 @@ import pytest
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import printable
 from placementclient.client.http import Client
-from placementclient.commands.program.batch import LONGEST, WORSE, _rank_status
+from placementclient.commands.program.batch import LONGEST, STATUSES_BY_RANK, _rank_status
 from tests.programs import Result
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.clouds import changed, save, small
@@ -92,7 +92,7 @@ def test_the_worst_exit_status_is_that_of_the_batch(batch, service, tmp_path):
     assert result.stderr.endswith('0 done, 2 failed: line 1, line 2 (exit 1)\n')
 
 
-def test_a_machine_reads_an_object_for_each_line(batch, service):
+def test_json_lines_print_an_object_for_each_line(batch, service):
     service.answer(CLASSES, GONE)
     result = batch([LIST, '', SHOW], '--json-lines')
     assert result.status == 1
@@ -123,7 +123,7 @@ def test_a_machine_reads_an_object_for_each_line(batch, service):
         ('complete bash', 0, 'complete -F _placement placement', ''),
     ],
 )
-def test_no_line_ends_the_batch(batch, service, line, status, stdout, stderr):
+def test_a_batch_goes_on_after_any_line(batch, service, line, status, stdout, stderr):
     service.answer(CLASSES)
     result = batch([line, LIST], '--json-lines', '--keep-going')
     first, second = (json.loads(line) for line in result.stdout.splitlines())
@@ -207,7 +207,7 @@ def test_a_line_may_be_as_long_as_an_argument_of_a_shell(batch, service):
 FORGED = 'x\n# line 2, exit status 0: trait list\r# line 3, exit status 0: trait list'
 
 
-def test_no_name_looks_like_the_head_of_a_command(batch, service):
+def test_output_of_a_command_never_looks_like_a_head_line(batch, service):
     service.answer(get('/resource_classes', {'resource_classes': [{'name': FORGED}]}))
     assert batch([LIST]).stdout == (
         f'# line 1, exit status 0: {LIST}\n'
@@ -230,7 +230,7 @@ def test_the_version_is_negotiated_once(batch, service):
     assert [request.version for request in service.requests] == ['1.39', None, '1.30', '1.30']
 
 
-def test_the_needs_of_one_line_are_not_those_of_the_next(batch, service):
+def test_a_line_does_not_change_the_version_of_the_next(batch, service):
     refused = Exchange('GET /resource_providers', fault(406, 'Unacceptable'))
     service.answer(refused, version_document('1.10'), CLASSES)
     result = batch(['resource provider list --in-tree ' + 'a' * 8, LIST], '--keep-going')
@@ -268,7 +268,7 @@ def test_a_line_that_is_not_utf_8_is_refused(placement, service, tmp_path):
     assert service.requests == []
 
 
-def test_the_debug_of_a_line_is_its_own(batch, service):
+def test_debug_of_a_line_ends_with_the_line(batch, service):
     service.answer(GONE, GONE)
     result = batch([f'--debug {SHOW}', SHOW], '--json-lines', '--keep-going')
     first, second = (json.loads(line) for line in result.stdout.splitlines())
@@ -345,7 +345,7 @@ def test_lines_with_debug_run_one_after_the_other(batch, service, beside, tmp_pa
     assert records[2]['stderr'] == ''
 
 
-def test_a_failure_beside_others_ends_the_batch_where_it_stands(batch, service):
+def test_a_failure_beside_parallel_lines_ends_the_batch_at_its_line(batch, service):
     service.answer(CLASSES, *[GONE] * 4)
     result = batch([LIST, SHOW, SHOW, SHOW])
     assert result == Result(
@@ -386,8 +386,8 @@ def test_a_command_that_prints_a_file_prints_what_it_prints_by_itself(
     assert (result['status'], len(result['stdout'])) == (alone.status, len(alone.stdout))
 
 
-def test_the_order_from_good_to_bad_knows_every_status():
-    assert set(WORSE) == set(ExitStatus)
+def test_every_exit_status_has_a_rank():
+    assert set(STATUSES_BY_RANK) == set(ExitStatus)
     assert sorted([130, 1, 0, 3, 2, 6, 4, 5], key=_rank_status) == [0, 3, 5, 4, 6, 1, 2, 130]
 
 

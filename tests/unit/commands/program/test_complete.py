@@ -126,7 +126,7 @@ def test_names_that_come_too_late_are_there_at_the_next_key_press(monkeypatch, a
     assert len(late) == 1
 
 
-def test_standard_names_need_no_answer(capsys):
+def test_standard_names_are_completed_without_an_answer(capsys):
     assert 'PCPU' in _completed(capsys, 'classes', 'PC')
     assert _completed(capsys, 'traits', 'HW_CPU_X86_AVX512VN') == ['HW_CPU_X86_AVX512VNNI']
 

@@ -207,7 +207,7 @@ def test_provider_commands_send_and_print(play, case):
     play(case)
 
 
-def test_create_takes_no_provider_of_another_client_for_its_own(placement, service, monkeypatch):
+def test_create_does_not_claim_a_provider_of_another_client(placement, service, monkeypatch):
     """The answer is lost, and there is another provider of that name."""
     monkeypatch.setattr('time.sleep', lambda _: None)
     other = {'uuid': '11111111-1111-4111-8111-111111111111', 'name': 'spare', 'generation': 1}

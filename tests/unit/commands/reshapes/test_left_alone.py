@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from placementclient.commands.reshapes.reshape_run import StatusReshape, advise
+from placementclient.commands.reshapes.reshape_run import StatusReshape, suggest_new_plan
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.plans import Plan, PlanOptions, Recipe
 from placementclient.render import runs
@@ -16,14 +16,14 @@ RECIPE: Recipe[Any] = Recipe(None, (), PlanOptions(allow_inferred=False, skip_in
 
 
 @pytest.mark.parametrize('number', [2, 300])
-def test_trees_that_were_left_alone_come_with_the_next_steps(tmp_path, number):
+def test_status_prints_the_next_steps_for_trees_left_alone(tmp_path, number):
     plan = Plan((), recipe=RECIPE)
     app = cast(Any, SimpleNamespace(formatters=lambda namespace: ()))
     command = StatusReshape(app, None)
     names = [f'gpu{host:03}' for host in range(number)]
     trees = [TreeResult(name, name, State.LEFT_ALONE, 'a server came') for name in names]
     command.args = Namespace(plan=str(tmp_path / 'plan.json'))
-    advise(command, plan, trees)
+    suggest_new_plan(command, plan, trees)
     again, decide = command.next_steps
     assert again.count('--tree ') == number
     assert decide == (
@@ -34,7 +34,7 @@ def test_trees_that_were_left_alone_come_with_the_next_steps(tmp_path, number):
     )
 
 
-def test_a_tree_that_has_no_plan_needs_a_change_first():
+def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
     reasons = {
         'gpu0': 'a server came, and a new plan is not decided: Undecided rows: 1: …',
         'gpu1': 'a server came, and cannot be planned again: gpu1: no room',
@@ -60,7 +60,7 @@ def test_a_tree_that_has_no_plan_needs_a_change_first():
         ([State.FAILED] * 7, '7 failed: gpu0, gpu1, gpu2, gpu3, gpu4 and 2 more'),
     ],
 )
-def test_the_last_line_counts_the_trees_in_each_state(states, sentence):
+def test_status_counts_the_trees_in_each_state(states, sentence):
     trees = [TreeResult(f'gpu{n}', f'gpu{n}', state) for n, state in enumerate(states)]
     run = Outcome(trees)
     assert runs.ending(run) == sentence

@@ -31,7 +31,7 @@ def test_submit_reads_standard_input_for_a_dash(play):
     play(Case('resource provider reshape submit --file -', sent))
 
 
-def test_a_file_that_is_not_there_is_named_and_nothing_is_sent(placement, service):
+def test_submit_sends_nothing_without_its_file(placement, service):
     assert placement('resource provider reshape submit --file nowhere.json') == Result(
         1, '', 'nowhere.json: No such file or directory\n'
     )

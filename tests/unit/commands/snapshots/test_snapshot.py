@@ -70,7 +70,7 @@ def test_snapshot_diff_prints_one_kind_of_difference_on_demand(placement, tmp_pa
     assert only.status == (3 if kind == 'consumer' else 0)
 
 
-def test_either_side_of_snapshot_diff_may_be_live(placement, service, tmp_path):
+def test_snapshot_diff_compares_a_file_with_the_live_cloud(placement, service, tmp_path):
     file = save(tmp_path, 'a.json', small())
     for arguments, change in ((f'{file} live', 'removed'), (f'live {file}', 'added')):
         service.always({'resource_providers': []})

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Filters of the log of a command: printable text, and commands as the user types them."""
+
+import contextlib
+import logging
+from collections.abc import Iterator
+
+from placementclient.basis.printable import printable
+from placementclient.basis.wording import naming_program
+
+
+def make_printable(record: logging.LogRecord) -> bool:
+    """Escape the control characters of a log record; a filter of logging returns True."""
+    record.msg, record.args = printable(record.getMessage()), None
+    return True
+
+
+@contextlib.contextmanager
+def name_program(log: logging.Logger, program: str) -> Iterator[None]:
+    """Name the running program in the commands of messages, which begin with ``placement``."""
+
+    def rename(record: logging.LogRecord) -> bool:
+        record.msg = naming_program(str(record.msg), program)
+        return True
+
+    log.addFilter(rename)
+    try:
+        yield
+    finally:
+        log.removeFilter(rename)
