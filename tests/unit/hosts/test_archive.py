@@ -97,17 +97,13 @@ def test_an_archive_with_links_or_strange_paths_is_refused(bad, message, tmp_pat
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_folder_has_no_links(tmp_path):
+@pytest.mark.parametrize(
+    'make', [os.mkfifo, lambda path: os.symlink('/etc/passwd', path)], ids=['pipe', 'link']
+)
+def test_a_folder_with_a_link_or_a_pipe_is_refused(make, tmp_path):
     path = folder(tmp_path / 'f', FILES)
-    os.symlink('/etc/passwd', tmp_path / 'f' / 'domains' / 'x.xml')
-    with pytest.raises(errors.BadFile):
-        archive.read_host(path)
-
-
-def test_a_folder_has_no_pipes(tmp_path):
-    path = folder(tmp_path / 'f', FILES)
-    os.mkfifo(tmp_path / 'f' / 'domains' / 'x.xml')
-    with pytest.raises(errors.BadFile, match='not a regular file'):
+    make(tmp_path / 'f' / 'domains' / 'x.xml')
+    with pytest.raises(errors.BadFile, match=r'not a regular file|symbolic links'):
         archive.read_host(path)
 
 
@@ -221,9 +217,6 @@ def test_a_folder_has_the_archives_of_many_hosts(tmp_path):
     folder(facts / 'gpu2', FILES | {'hostname': 'gpu2\n'})
     (facts / '.hidden').write_text('not read')
     assert [host.hostname for host in archive.read_hosts([str(facts)])] == ['gpu1', 'gpu2']
-    twice = folder(tmp_path / 'again', FILES)
-    with pytest.raises(errors.BadFile, match='is of host gpu1, as '):
-        archive.read_hosts([str(facts), twice])
     (facts / 'notes.txt').write_text('no archive')
     with pytest.raises(errors.BadFile, match=r'notes\.txt: not a tar archive'):
         archive.read_hosts([str(facts)])

@@ -64,15 +64,6 @@ def test_purge_names_the_classes_that_a_consumer_would_lose_altogether():
     assert objections == {'c': Objection('would lose all its MEMORY_MB, VGPU: why')}
 
 
-def test_purge_keeps_a_migration_that_no_list_has():
-    holder = consumer('c', 'MIGRATION', host={'VCPU': 1})
-    _, objections = purged(with_consumer(holder), UUIDS['host'], {'c': Verdict(reason='why')})
-    assert objections['c'].is_final
-    assert objections['c'].reason.endswith('--gone c')
-    _, objections = purged(with_consumer(holder), UUIDS['host'], {'c': Verdict(('host',))})
-    assert objections == {}
-
-
 def test_usage_that_no_consumer_answers_for_cannot_be_freed():
     holder = consumer('c', host={'VCPU': 1}, other={'VCPU': 1})
     live = with_consumer(holder)
