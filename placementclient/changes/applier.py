@@ -57,7 +57,7 @@ class Applier:
         *,
         journal: Journal | None = None,
         tree_uuid: str = '',
-        record_of: Callable[[ops.Operation], Mapping[str, Any]] = records.encode_brief,
+        record_of: Callable[[ops.Operation], Mapping[str, object]] = records.encode_brief,
         names: set[ops.Operation] | None = None,
         report: Callable[[ops.Operation, bool], None] | None = None,
     ) -> None:
@@ -299,7 +299,7 @@ def _expect_existing(uuid: str) -> Iterator[None]:
         raise _make_conflict(uuid) from None
 
 
-def _inventories_body(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
+def _inventories_body(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, int | float]]:
     return {name: item.as_fields() for name, item in sorted(inventories.items())}
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from placementclient.api import attempts, reshaper, resource_provider
 from placementclient.basis.errors import Differs, NoSuchProvider, PlacementError
@@ -86,7 +86,9 @@ class Carrier(Inspector):
     """
 
     #: The record of an operation in the journal.
-    record_of: Callable[[ops.Operation], Mapping[str, Any]] = staticmethod(operations.encode_whole)
+    record_of: Callable[[ops.Operation], Mapping[str, object]] = staticmethod(
+        operations.encode_whole
+    )
 
     def __init__(
         self,

@@ -15,7 +15,9 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from placementclient.basis import errors
 from placementclient.changes.records import changes, journals
@@ -63,9 +65,9 @@ class TreeRecord:
     ended_at: str = ''
     begun: bool = False
     plan: Change | None = None
-    sent: list[Mapping[str, Any]] | None = None
+    sent: list[Mapping[str, object]] | None = None
     is_open: bool = False
-    done: list[Mapping[str, Any]] = field(default_factory=list)
+    done: list[Mapping[str, object]] = field(default_factory=list)
     is_back: bool = False
 
     @property
@@ -73,7 +75,7 @@ class TreeRecord:
         """Return True if the last run tried the tree and did not reach its goal."""
         return self.ended in (State.LEFT_ALONE, State.DONE_IN_PART)
 
-    def learn_intent(self, intent: Mapping[str, Any], is_back: bool) -> None:
+    def learn_intent(self, intent: Mapping[str, object], is_back: bool) -> None:
         self.begun, self.ended, self.is_open = True, None, True
         if self.is_back is not is_back:
             self.is_back, self.done = is_back, []
@@ -113,7 +115,7 @@ class Journal:
         """Return the record of a tree: an empty one if no line is about it."""
         return self.records.get(root_provider_uuid) or TreeRecord()
 
-    def done_requests(self, root_provider_uuid: str) -> Sequence[Mapping[str, Any]]:
+    def done_requests(self, root_provider_uuid: str) -> Sequence[Mapping[str, object]]:
         """Return the requests for a tree that are carried out, or may be, in this direction."""
         record = self.record_for(root_provider_uuid)
         return record.done if record.is_back is self.is_back else ()
@@ -126,13 +128,14 @@ class Journal:
             system.sync_folder(os.path.dirname(self.lines.path))
 
     def write_intent(
-        self, root_provider_uuid: str, intent: Mapping[str, Any], *, synced: bool = True
+        self, root_provider_uuid: str, intent: Mapping[str, object], *, synced: bool = True
     ) -> None:
         """Write the intent to send a request, which must not be sent if that fails.
 
         :param synced: whether it is on the disk on return; otherwise after :meth:`sync`
         """
-        self._write_entry(root_provider_uuid, synced=synced, intent=intent)
+        entry = JournalEntry(at=_current_time(), tree=root_provider_uuid, intent=intent)
+        self._write_entry(entry, synced=synced)
 
     def sync(self) -> None:
         """Flush all entries to the disk."""
@@ -146,26 +149,36 @@ class Journal:
 
         :param undone: how many of the last intents were not carried out
         """
-        ids = {name: getattr(client, name) for name in ('request_id', 'global_request_id')}
-        self._write_entry(root_provider_uuid, synced=False, outcome=outcome, undone=undone, **ids)
+        entry = JournalEntry(
+            at=_current_time(),
+            tree=root_provider_uuid,
+            outcome=outcome,
+            undone=undone,
+            request_id=client.request_id,
+            global_request_id=client.global_request_id,
+        )
+        self._write_entry(entry, synced=False)
 
     def write_lost_intent(self, root_provider_uuid: str) -> None:
         """Write that the last intent was not carried out, as the service shows."""
-        self._write_entry(root_provider_uuid, synced=False, outcome='not carried out', undone=1)
+        outcome = 'not carried out'
+        entry = JournalEntry(at=_current_time(), tree=root_provider_uuid, outcome=outcome, undone=1)
+        self._write_entry(entry, synced=False)
 
     def write_new_plan(self, change: Change) -> None:
         """Write a new plan of a tree; on return it is on the disk."""
-        self._write_entry(change.root_provider_uuid, plan=changes.encode_change(change))
+        uuid, plan = change.root_provider_uuid, changes.encode_change(change)
+        self._write_entry(JournalEntry(at=_current_time(), tree=uuid, plan=plan))
 
     def write_end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
         """Write the result of a tree."""
-        self._write_entry(root_provider_uuid, end=ended, reason=reason)
-
-    def _write_entry(self, root_provider_uuid: str, *, synced: bool = True, **fields: Any) -> None:
-        self.write_beginning()
-        entry = JournalEntry(
-            at=_current_time(), tree=root_provider_uuid, back=self.is_back, **fields
+        self._write_entry(
+            JournalEntry(at=_current_time(), tree=root_provider_uuid, end=ended, reason=reason)
         )
+
+    def _write_entry(self, entry: JournalEntry, *, synced: bool = True) -> None:
+        self.write_beginning()
+        entry = structs.replace(entry, back=self.is_back)
         if self.lines:
             self.lines.append(journals.encode(entry), synced=synced)
         _learn_entry(self.records, entry)

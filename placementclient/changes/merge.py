@@ -9,7 +9,6 @@ another client changed since?
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -372,7 +371,7 @@ class Merge:
                 self.states[uuid] = replace(state, inventories=retained)
 
     def _note_obstacle(
-        self, state: ProviderState, part: str, before: Any, after: Any, live: Any
+        self, state: ProviderState, part: str, before: object, after: object, live: object
     ) -> None:
         """Note a live value that is on neither side of the change."""
         values = f'{format_value(live)}, neither {format_value(before)} nor {format_value(after)}'

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from placementclient.basis.wording import counted
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, sum_parts
@@ -139,9 +138,8 @@ def _inventory_rows(
 ) -> Iterator[ChangeRow]:
     if before is None or after is None:
         if before is not after:
-            yield ChangeRow(
-                provider, name, before and chosen_fields(before), after and chosen_fields(after)
-            )
+            fields = (chosen_fields(side) if side else None for side in (before, after))
+            yield ChangeRow(provider, name, *fields)
         return
     was, desired = before.as_fields(), after.as_fields()
     for field in was:
@@ -162,7 +160,7 @@ def chosen_fields(inventory: Inventory) -> dict[str, int | float]:
 
 def _differing_allocations(
     before: Allocations, after: Allocations, names: Mapping[str, str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
     """Return the allocations that differ, by the names of providers."""
     differing = [uuid for uuid in {**before, **after} if before.get(uuid) != after.get(uuid)]
     sides = (

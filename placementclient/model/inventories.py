@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple, TypedDict
+from typing import Annotated, NamedTuple, TypedDict
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -87,7 +87,7 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
     def as_fields(self) -> dict[str, int | float]:
         return asdict(self)
 
-    def with_fields(self, fields: Mapping[str, Any]) -> Inventory:
+    def with_fields(self, fields: Mapping[str, object]) -> Inventory:
         return replace(self, **fields)
 
 

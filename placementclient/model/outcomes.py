@@ -2,9 +2,9 @@
 """The results of running a plan: results and states of trees."""
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
@@ -22,6 +22,10 @@ class State(enum.StrEnum):
     NOT_STARTED = 'not started'
 
 
+#: The value of a part of a change: fields, amounts by provider, a set of names, or one value.
+PartValue = Mapping[str, object] | Sequence[str] | str | int | float | None
+
+
 class ChangeRow(NamedTuple):
     """One part of a change, without the values that stay.
 
@@ -34,8 +38,8 @@ class ChangeRow(NamedTuple):
 
     object: str
     change: str
-    before: Any
-    after: Any
+    before: PartValue
+    after: PartValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -178,9 +178,9 @@ class BaremetalNode(ListRecord, frozen=True):
         return bool(self.reservation or self.target_provision_state)
 
     @property
-    def withheld(self) -> dict[str, Any]:
+    def withheld(self) -> dict[str, object]:
         """Return the fields for which nova-compute reserves it, though no server is on it."""
-        fields: dict[str, Any] = {}
+        fields: dict[str, object] = {}
         if self.maintenance:
             fields['maintenance'] = True
         if self.retired:

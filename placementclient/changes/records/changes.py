@@ -2,7 +2,6 @@
 """The changes of a plan in files."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import msgspec
 
@@ -95,7 +94,7 @@ def _encode_side(snapshot: Snapshot) -> SideRecord:
     )
 
 
-def decode_change(record: ChangeRecord, values: dict[Any, Any] | None = None) -> Change:
+def decode_change(record: ChangeRecord, values: dict[object, object] | None = None) -> Change:
     """Return the change of a record; ``values`` has equal values of other changes, kept once."""
     values = {} if values is None else values
     return Change(
@@ -110,7 +109,7 @@ def decode_change(record: ChangeRecord, values: dict[Any, Any] | None = None) ->
     )
 
 
-def _decode_side(record: SideRecord, values: dict[Any, Any]) -> Snapshot:
+def _decode_side(record: SideRecord, values: dict[object, object]) -> Snapshot:
     return Snapshot(
         (snapshots.make_provider_state(state, values) for state in record.providers),
         (snapshots.make_consumer(uuid, consumer) for uuid, consumer in record.consumers.items()),

@@ -8,7 +8,7 @@ is passed over only before such a line, or at the end.
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -46,7 +46,7 @@ class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     version: int | None = None
     at: str
     tree: str | None = None
-    intent: Mapping[str, Any] | None = None
+    intent: Mapping[str, object] | None = None
     outcome: str | None = None
     undone: int = 0
     request_id: str = ''

@@ -5,7 +5,6 @@ import re
 import typing
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
 import msgspec
 
@@ -14,9 +13,9 @@ from placementclient.changes import operations as ops
 from placementclient.files.encoding import encode_json
 
 
-def encode_brief(operation: ops.Operation) -> dict[str, Any]:
+def encode_brief(operation: ops.Operation) -> dict[str, object]:
     """Return the record of an operation for a reader; the values are in the states of the plan."""
-    facts: dict[str, Any]
+    facts: dict[str, object]
     match operation:
         case ops.EnsureClass() | ops.EnsureTrait() | ops.CreateProvider():
             facts = asdict(operation)
@@ -50,16 +49,18 @@ _DONE = {
 }
 
 
-def describe_done(record: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def describe_done(record: Mapping[str, object], names: Mapping[str, str]) -> str:
     """Return a clause about an operation that is done; none for the name of a class or trait.
 
     :param names: of providers, by UUID
     """
-    values = record.get('values', record)
-    uuid = values.get('uuid') or values.get('provider_uuid', '')
-    count = counted(len(values.get('after', ())), 'consumer')
-    text = _DONE.get(record['operation'].replace('-', '').lower(), '')
-    return text.format(name=values.get('name') or names.get(uuid, uuid), count=count)
+    values = record.get('values')
+    facts = values if isinstance(values, Mapping) else record
+    uuid = str(facts.get('uuid') or facts.get('provider_uuid', ''))
+    after = facts.get('after')
+    count = counted(len(after) if isinstance(after, list) else 0, 'consumer')
+    text = _DONE.get(str(record['operation']).replace('-', '').lower(), '')
+    return text.format(name=facts.get('name') or names.get(uuid, uuid), count=count)
 
 
 #: The operations by the names that complete records have.
@@ -68,16 +69,16 @@ _TYPES: Mapping[str, type[ops.Operation]] = {
 }
 
 
-def encode_whole(operation: ops.Operation) -> dict[str, Any]:
+def encode_whole(operation: ops.Operation) -> dict[str, object]:
     """Return the complete record of an operation, for :func:`decode_whole`."""
-    values: dict[str, Any] = msgspec.json.decode(encode_json(operation))
+    values: dict[str, object] = msgspec.json.decode(encode_json(operation))
     return {'operation': type(operation).__name__, 'values': values}
 
 
-def decode_whole(record: Mapping[str, Any]) -> ops.Operation:
+def decode_whole(record: Mapping[str, object]) -> ops.Operation:
     """Return the operation of a record of :func:`encode_whole`.
 
     :raises LookupError, ValueError: if it is none
     """
-    operation: ops.Operation = msgspec.convert(record['values'], _TYPES[record['operation']])
+    operation: ops.Operation = msgspec.convert(record['values'], _TYPES[str(record['operation'])])
     return operation

@@ -3,10 +3,9 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import structs
 
 from placementclient.changes.diff import list_operations
 from placementclient.changes.records import changes, operations
@@ -62,7 +61,7 @@ def decode(content: bytes, path: str) -> Plan:
     is_sealed = encoding.is_sealed(content, document.digest)
     if not is_sealed:
         source.check_keys()
-    values = dict[Any, Any]()
+    values = dict[object, object]()
     plan = Plan(
         tuple(
             changes.decode_change(source.decoded(_CHANGE, item, f'trees[{index}]'), values)
@@ -85,7 +84,7 @@ def plan_digest(plan: Plan) -> str:
     return plan.digest if plan.digest is not None else encoding.compute_digest(_encode_lines(plan))
 
 
-def make_document(plan: Plan) -> dict[str, Any]:
+def make_document(plan: Plan) -> dict[str, object]:
     """Return a plan for programs: its file, and the rollback operations of each tree."""
     trees = [convert_to_json(changes.encode_change(tree)) for tree in plan.changes]
     for tree, shown in zip(plan.changes, trees, strict=True):
@@ -93,19 +92,22 @@ def make_document(plan: Plan) -> dict[str, Any]:
     return {**convert_to_json(_make_header(plan)), 'trees': trees}
 
 
-def _decode_recipe(source: FileSource, record: Recipe[Any]) -> Recipe[Spec]:
-    spec: Any = source.decoded(msgspec.json.Decoder(), record.spec, 'recipe.spec')
-    return structs.replace(record, spec=specifications.convert_specification(spec, source.path))
+def _decode_recipe(source: FileSource, record: Recipe[msgspec.Raw]) -> Recipe[Spec]:
+    document = source.decoded(msgspec.json.Decoder(), record.spec, 'recipe.spec')
+    spec = specifications.convert_specification(document, source.path)
+    return Recipe(spec, record.assignments, record.options)
 
 
 def _make_header(plan: Plan) -> PlanHeader[SpecRecord]:
-    recipe: Any = plan.recipe
+    recipe = None
+    if plan.recipe is not None:
+        recipe = Recipe(plan.recipe.spec.record, plan.recipe.assignments, plan.recipe.options)
     return PlanHeader(
         format=FORMAT,
         version=VERSION,
         command=plan.command,
         origin=plan.origin,
-        recipe=recipe and structs.replace(recipe, spec=recipe.spec.record),
+        recipe=recipe,
         left_out=plan.left_out,
     )
 

@@ -30,7 +30,7 @@ class AssignmentRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     to_resource_class: Symbol | None = None
 
 
-_TYPES: dict[str, tuple[str, Any]] = {
+_TYPES: dict[str, tuple[str, object]] = {
     'spec': (
         'The specification of a reshape: its long form, or a list of moves',
         SpecRecord | list[Move],
