@@ -23,12 +23,12 @@ from placementclient.changes.obstacles import (
     is_retained,
 )
 from placementclient.changes.records import operations
+from placementclient.changes.rollback import merge_rollback
 from placementclient.changes.tree_queue import (
     OutcomeUnknown,
     make_result,
     outcomes_unknown_without_answer,
 )
-from placementclient.changes.way_back import merge_rollback
 from placementclient.changes.written_values import find_repeated_writes
 from placementclient.client import errors
 from placementclient.client.http import Client

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from placementclient.changes.operations import Operation, Reshape, SetAllocations, SetInventories
 from placementclient.model.connected import connected
 from placementclient.model.consumers import Consumer
-from placementclient.model.inventories import Inventories, Inventory
+from placementclient.model.inventories import Inventories, Inventory, InventoryKey
 from placementclient.model.plans import ConsumerChange, changed_consumers
 from placementclient.model.providers import original
 from placementclient.model.snapshots import Snapshot
@@ -185,12 +185,12 @@ class _InventoryTransfer:
         return inventory.admits(amount) and (is_enough or (uuid, name) not in self._gained)
 
 
-def _sum_net_gains(pairs: Iterable[ConsumerChange]) -> Counter[tuple[str, str]]:
+def _sum_net_gains(pairs: Iterable[ConsumerChange]) -> Counter[InventoryKey]:
     """Return how much more some consumers hold together, by provider and class."""
-    gains = Counter[tuple[str, str]]()
+    gains = Counter[InventoryKey]()
     for pair in pairs:
         for uuid, name, gain in pair.gains():
-            gains[uuid, name] += gain
+            gains[InventoryKey(uuid, name)] += gain
     return gains
 
 
@@ -210,9 +210,9 @@ def _grants_more(before: Inventories, after: Inventories) -> bool:
 def find_successors(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
     """Return each deleted provider, with the one that then gets its name."""
     for uuid, state in before.providers.items():
-        heir = after.named(original(state.name, uuid))
-        if uuid not in after.providers and heir is not None:
-            yield uuid, heir.uuid
+        successor = after.named(original(state.name, uuid))
+        if uuid not in after.providers and successor is not None:
+            yield uuid, successor.uuid
 
 
 def _group_providers(

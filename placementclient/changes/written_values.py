@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from placementclient.changes import operations as ops
 from placementclient.model.consumers import Allocations, Consumer
-from placementclient.model.inventories import Inventory
+from placementclient.model.inventories import Inventory, InventoryKey
 from placementclient.model.snapshots import Snapshot
 
 
@@ -18,7 +18,7 @@ class WrittenValues:
 
     def __init__(self, operations: Iterable[ops.Operation] | None) -> None:
         #: By provider and class: before and after each write that changed the inventory.
-        self._steps: dict[tuple[str, str], list[tuple[Inventory | None, Inventory | None]]]
+        self._steps: dict[InventoryKey, list[tuple[Inventory | None, Inventory | None]]]
         self._steps = defaultdict(list)
         self.positions: dict[str, set[tuple[str, str | None]]] = defaultdict(set)
         self.consumers: dict[str, list[tuple[Allocations, object]]] = defaultdict(list)
@@ -55,14 +55,14 @@ class WrittenValues:
         for name in {**change.before, **change.after}:
             step = change.before.get(name), change.after.get(name)
             if step[0] != step[1]:
-                self._steps[change.provider_uuid, name].append(step)
+                self._steps[InventoryKey(change.provider_uuid, name)].append(step)
 
     def without_writes(self, uuid: str, name: str, live: Inventory | None) -> Inventory | None:
         """Return an inventory as it would be if none of the operations had been sent.
 
         The other fields of an inventory that an operation wrote may be of others: they stay.
         """
-        for before, after in reversed(self._steps[uuid, name]):
+        for before, after in reversed(self._steps[InventoryKey(uuid, name)]):
             if live == after:
                 live = before
         return live

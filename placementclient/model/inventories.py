@@ -91,6 +91,13 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
         return replace(self, **fields)
 
 
+class InventoryKey(NamedTuple):
+    """The identity of an inventory: a provider has one of each class."""
+
+    provider_uuid: str
+    resource_class: str
+
+
 #: By resource class.
 Inventories = Mapping[str, Inventory]
 

@@ -5,7 +5,7 @@ import enum
 import functools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 from msgspec.structs import replace

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
 
+from placementclient.model.inventories import InventoryKey
 from placementclient.model.plans import Label, PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
@@ -13,7 +14,7 @@ from placementclient.planner.diagnose import diagnose
 from placementclient.planner.infeasibility import Cause, Refused, UndecidedRow
 from placementclient.planner.layout.assignment import AssignmentProblem
 from placementclient.planner.layout.options import ConsumerItem
-from placementclient.planner.layout.target_state import AllocationKey, InventoryKey, TargetState
+from placementclient.planner.layout.target_state import AllocationKey, TargetState
 from placementclient.planner.solve.search import (
     TIMEOUT,
     Impossible,

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from placementclient.model.inventories import InventoryKey
 from placementclient.planner.infeasibility import ROOM, Cause
 from placementclient.planner.layout.assignment import AssignmentProblem
 from placementclient.planner.layout.options import ConsumerItem
-from placementclient.planner.layout.target_state import InventoryKey, TargetState
+from placementclient.planner.layout.target_state import TargetState
 from placementclient.planner.solve.problem import Item
 from placementclient.planner.solve.search import Impossible
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from placementclient.basis.wording import counted
+from placementclient.model.inventories import InventoryKey
 from placementclient.model.nova import (
     CHILD_FORMS,
     COMPUTE_NODE,
@@ -19,7 +20,7 @@ from placementclient.model.plans import Change, Notice
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.layout.target_state import InventoryKey, TargetState
+from placementclient.planner.layout.target_state import TargetState
 
 #: The sentence of each kind, with its facts in braces.
 SENTENCES = {

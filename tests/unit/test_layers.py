@@ -62,7 +62,7 @@ PURE = (
         'changes.atomic_merge',
         'changes.tree_merge',
         'changes.summary',
-        'changes.way_back',
+        'changes.rollback',
     ),
 )
 #: Modules that send requests.

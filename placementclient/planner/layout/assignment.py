@@ -8,6 +8,7 @@ from itertools import chain, product, starmap
 from math import prod
 
 from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import InventoryKey
 from placementclient.model.plans import PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
@@ -22,7 +23,6 @@ from placementclient.planner.layout.options import (
 )
 from placementclient.planner.layout.target_state import (
     AllocationKey,
-    InventoryKey,
     Target,
     TargetProvider,
     TargetState,

@@ -6,14 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from placementclient.model.inventories import Inventory
+from placementclient.model.inventories import Inventory, InventoryKey
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import ALL, Addition, Spec
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout.providers import TargetProviders
 from placementclient.planner.layout.target_state import (
     InventoryFlow,
-    InventoryKey,
     SpecEntry,
     Target,
     TargetProvider,

@@ -9,12 +9,11 @@ from math import comb, prod
 from typing import NamedTuple
 
 from placementclient.model.consumers import Consumer
-from placementclient.model.inventories import Inventory
+from placementclient.model.inventories import Inventory, InventoryKey
 from placementclient.model.plans import PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.layout.target_state import (
-    InventoryKey,
     Target,
     TargetProvider,
     TargetState,

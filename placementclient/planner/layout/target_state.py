@@ -10,18 +10,11 @@ from typing import NamedTuple
 
 from placementclient.basis.wording import listed
 from placementclient.model.consumers import Resources
-from placementclient.model.inventories import Inventory, InventoryFields
+from placementclient.model.inventories import Inventory, InventoryFields, InventoryKey
 from placementclient.model.nova import with_compute_traits
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState
 from placementclient.model.specifications import Keys, ProviderSpec
-
-
-class InventoryKey(NamedTuple):
-    """The identity of an inventory."""
-
-    provider_uuid: str
-    resource_class: str
 
 
 class SpecEntry(NamedTuple):

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from placementclient.changes.diff import list_operations
 from placementclient.changes.obstacles import Obstructed
 from placementclient.changes.operations import Reshape
+from placementclient.changes.rollback import merge_rollback
 from placementclient.changes.simulation import simulate
-from placementclient.changes.way_back import merge_rollback
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider, is_uuid

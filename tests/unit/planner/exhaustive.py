@@ -5,10 +5,10 @@ import contextlib
 import itertools
 from collections import Counter
 
+from placementclient.model.inventories import InventoryKey
 from placementclient.planner import planner
 from placementclient.planner.infeasibility import Refused
 from placementclient.planner.layout.builder import build_target_state
-from placementclient.planner.layout.target_state import InventoryKey
 from tests.unit.planner.service import NotAccepted, allocations_of, reshaped, usages, with_empty
 
 #: A consumer, and the provider and the class of what it holds.

@@ -15,7 +15,7 @@ from collections import Counter
 
 from placementclient.basis import errors
 from placementclient.changes.phases import rollback_change
-from placementclient.changes.way_back import merge_rollback
+from placementclient.changes.rollback import merge_rollback
 from placementclient.model.plans import Label
 from placementclient.planner import planner
 from placementclient.planner.errors import Infeasible, Undecided, Undetermined

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way back of an atomic change that others have built on since it was made. Pure."""
+"""The rollback of an atomic change whose consumers have come or changed since. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -12,74 +12,77 @@ from placementclient.changes.merge import Merged
 from placementclient.changes.obstacles import obstacle
 from placementclient.model.consumers import Consumer
 from placementclient.model.findings import Finding
-from placementclient.model.inventories import Inventories, Inventory
+from placementclient.model.inventories import Inventories, Inventory, InventoryKey
 from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 
 
 def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, Merged]:
-    """Return a change as it is to be taken back now, and the operations that do it.
+    """Return a change as it can be rolled back now, and the operations of its rollback.
 
-    Consumers that came to a target since go back to its source, those that left stay away, and a
-    consumer with other amounts gives back what it holds of the targets.
+    A consumer that came to a target since gets its allocations on the source. A consumer that left
+    stays away. A consumer with other amounts gives back its allocations of the moved classes.
 
     :param live: all trees of the change, with all that their consumers hold
     """
-    trip = _Rollback(change, live)
-    returned = replace(change, before=trip.state_before_change(), after=trip.state_after_change())
-    if trip.obstacles:
-        return returned, Merged((), tuple(trip.obstacles))
-    sides = returned.after, returned.before
-    return returned, merge_at_once(*sides, live, is_back=True)
+    rollback = _Rollback(change, live)
+    revised = replace(change, before=rollback.state_before(), after=rollback.state_after())
+    if rollback.obstacles:
+        return revised, Merged((), tuple(rollback.obstacles))
+    return revised, merge_at_once(*revised.sides(backward=True), live, is_back=True)
 
 
 class _Rollback:
+    """The consumers that the rollback of a change moves, and the states that it leads between."""
+
     def __init__(self, change: Change, live: Snapshot) -> None:
         self._change, self._live = change, live
         self._uuids = {provider.name: provider.uuid for provider in change.providers}
         self._providers = {provider.uuid: provider for provider in change.providers}
-        #: By the inventory that a move leads to, the inventories that it comes from.
-        self._sources: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
+        #: The inventories that moved to an inventory.
+        self._sources: dict[InventoryKey, dict[InventoryKey, None]] = {}
         for move in change.moves:
-            target = self._uuids[move.to_provider], move.to_resource_class
-            source = self._uuids[move.from_provider], move.resource_class
+            target = InventoryKey(self._uuids[move.to_provider], move.to_resource_class)
+            source = InventoryKey(self._uuids[move.from_provider], move.resource_class)
             self._sources.setdefault(target, {})[source] = None
         self.obstacles: list[Finding] = []
-        self._returning = [
+        #: The consumers that are not as planned, as they are and as they are after the rollback.
+        self._consumers = [
             (consumer, self._return_consumer(consumer))
             for uuid in self._find_users()
             if (consumer := live.consumers.get(uuid)) and not self._is_as_planned(consumer)
         ]
 
-    def state_after_change(self) -> Snapshot:
-        """Return the state after the change, with what others have made of it."""
-        return self._adapt_side(self._change.after, (now for now, _ in self._returning))
+    def state_after(self) -> Snapshot:
+        """Return the state after the change, with the live state of consumers that have changed."""
+        return self._adapt_state(self._change.after, (now for now, _ in self._consumers))
 
-    def state_before_change(self) -> Snapshot:
-        """Return the state before the change, with the consumers that go back too."""
-        return self._adapt_side(self._change.before, (back for _, back in self._returning))
+    def state_before(self) -> Snapshot:
+        """Return the state before the change, with all consumers that the rollback moves."""
+        return self._adapt_state(self._change.before, (back for _, back in self._consumers))
 
-    def _adapt_side(self, side: Snapshot, others: Iterable[Consumer]) -> Snapshot:
-        consumers = side.consumers | {consumer.uuid: consumer for consumer in others}
+    def _adapt_state(self, planned: Snapshot, others: Iterable[Consumer]) -> Snapshot:
+        """Return a planned state with other consumers, and with inventories that others changed."""
+        consumers = planned.consumers | {consumer.uuid: consumer for consumer in others}
         states = (
             structs.replace(state, inventories=self._adapt_inventories(uuid, state.inventories))
-            for uuid, state in side.providers.items()
+            for uuid, state in planned.providers.items()
         )
         return Snapshot(
             states,
             (c for c in consumers.values() if c.uuid in self._live.consumers and c.allocations),
         )
 
-    def _adapt_inventories(self, uuid: str, side: Inventories) -> Inventories:
-        """Return one side of a provider; a sharing one keeps what others have changed."""
+    def _adapt_inventories(self, uuid: str, expected: Inventories) -> Inventories:
+        """Return the expected inventories of a provider; of a sharing one with others' changes."""
         change = self._providers[uuid]
         live = self._live.providers.get(uuid)
         if change.root_provider_uuid in self._change.roots or live is None:
-            return side
+            return expected
         planned = change.content_after.inventories
         return {
             name: _shift_total(inventory, planned.get(name), live.inventories.get(name))
-            for name, inventory in side.items()
+            for name, inventory in expected.items()
         }
 
     def _find_users(self) -> list[str]:
@@ -110,15 +113,15 @@ class _Rollback:
 
     def _return_amount(
         self, consumer: Consumer, provider_uuid: str, name: str, amount: int
-    ) -> Iterator[tuple[tuple[str, str], int]]:
-        """Return where an amount of a consumer goes back to, or stays."""
-        key = provider_uuid, name
-        rows = self._planned_amounts(consumer.uuid, key)
-        if sum(rows.values()) == amount:
+    ) -> Iterator[tuple[InventoryKey, int]]:
+        """Return the inventories that an amount of a consumer is moved to, or stays on."""
+        key = InventoryKey(provider_uuid, name)
+        origins = self._planned_origins(consumer.uuid, key)
+        if sum(origins.values()) == amount:
             # With additions, which came from nowhere.
-            yield from ((source, part) for source, part in rows.items() if source)
+            yield from ((source, part) for source, part in origins.items() if source)
             return
-        moved = {source: part for source, part in rows.items() if source and source != key}
+        moved = {source: part for source, part in origins.items() if source and source != key}
         stays = self._keeps_class(provider_uuid, name)
         if stays and not moved:
             yield key, amount
@@ -132,16 +135,21 @@ class _Rollback:
         if back < amount:
             yield key, amount - back
 
-    def _planned_amounts(
-        self, consumer_uuid: str, key: tuple[str, str]
-    ) -> Counter[tuple[str, str] | None]:
-        """Return by origin what the plan gave a consumer of an inventory; ``None``: an addition."""
-        amounts = Counter[tuple[str, str] | None]()
+    def _planned_origins(
+        self, consumer_uuid: str, key: InventoryKey
+    ) -> Counter[InventoryKey | None]:
+        """Return the amounts that the plan moved to an inventory for a consumer, by their origin.
+
+        The origin of an addition is ``None``.
+        """
+        amounts = Counter[InventoryKey | None]()
         for row in self._change.reasons:
             target = self._uuids.get(row.to_provider or ''), row.to_resource_class
             if row.consumer_uuid == consumer_uuid and target == key:
-                origin = row.from_provider and self._uuids[row.from_provider]
-                amounts[(origin, row.resource_class) if origin else None] += row.amount
+                origin = None
+                if row.from_provider:
+                    origin = InventoryKey(self._uuids[row.from_provider], row.resource_class)
+                amounts[origin] += row.amount
         return amounts
 
     def _keeps_class(self, provider_uuid: str, name: str) -> bool:
@@ -156,7 +164,7 @@ class _Rollback:
         provider_uuid: str,
         name: str,
         amount: int,
-        sources: list[tuple[str, str]],
+        sources: list[InventoryKey],
     ) -> None:
         names = {uuid: state.name for uuid, state in self._live.providers.items()}
         places = ', '.join(sorted(names.get(uuid, uuid) for uuid, _ in sources))
@@ -165,8 +173,10 @@ class _Rollback:
         self.obstacles.append(obstacle(f'consumer {consumer.uuid}', message))
 
 
-def _shift_total(side: Inventory, planned: Inventory | None, live: Inventory | None) -> Inventory:
-    """Return an inventory with the total that it has by the changes of others since."""
+def _shift_total(
+    expected: Inventory, planned: Inventory | None, live: Inventory | None
+) -> Inventory:
+    """Return an expected inventory, with the difference that others have made to its total."""
     if planned is None or live is None or planned == live:
-        return side
-    return structs.replace(live, total=max(live.total - planned.total + side.total, 1))
+        return expected
+    return structs.replace(live, total=max(live.total - planned.total + expected.total, 1))
