@@ -117,6 +117,7 @@ class Applier:
 
     @contextlib.contextmanager
     def _recorded_in_journal(self, operation: ops.Operation) -> Iterator[None]:
+        """Write the intent of an operation before this block, and its outcome after it."""
         if self._journal:
             intent = self._record_of(operation)
             self._journal.write_intent(self._tree_uuid, intent, synced=not self._is_joint)
@@ -137,10 +138,12 @@ class Applier:
             self._report(operation, True)
 
     def _note_outcome(self, outcome: str, *, undone: int = 0) -> None:
+        """Write the outcome of the last operation to the journal, if there is one."""
         if self._journal:
             self._journal.write_outcome(self._tree_uuid, outcome, self._client, undone=undone)
 
     def _perform(self, operation: ops.Operation) -> None:
+        """Send the requests of one operation."""
         match operation:
             case ops.EnsureClass(name):
                 resource_class.ensure(self._client, name)
@@ -166,6 +169,7 @@ class Applier:
                 self._send_reshape(operation)
 
     def _update_provider(self, operation: ops.UpdateProvider) -> None:
+        """Rename or move a provider, after a check that it has not moved."""
         self._check_position(operation.uuid, operation.before)
         name, parent = operation.after
         if parent is None:
@@ -179,6 +183,7 @@ class Applier:
         )
 
     def _delete_provider(self, operation: ops.DeleteProvider) -> None:
+        """Delete a provider, after a check that its content has not changed."""
         uuid, position = operation.uuid, (operation.name, operation.parent_provider_uuid)
         with _expect_existing(uuid):
             if uuid in self._outdated or uuid not in self._generations:
@@ -194,6 +199,7 @@ class Applier:
         resource_provider.delete(self._client, uuid)
 
     def _set_facet(self, operation: ops.SetTraits | ops.SetAggregates | ops.SetInventories) -> None:
+        """Replace the traits, aggregates or inventories of a provider."""
         uuid = operation.provider_uuid
         facet, write, body = _WRITERS[type(operation)]
         is_guarded = facet != 'aggregates' or self._client.microversion >= aggregate.GUARDED
@@ -207,14 +213,17 @@ class Applier:
         self._learn_generation(uuid, written.generation)
 
     def _learn_generation(self, provider_uuid: str, generation: int | None) -> None:
+        """Remember the generation of a provider that an answer has shown."""
         self._outdated.discard(provider_uuid)
         if generation is not None:
             self._generations[provider_uuid] = generation
 
     def _read_facets(self, uuid: str, facets: Collection[str]) -> Facets:
+        """Read some facets of a provider."""
         return read_facets(self._client, ProviderState(Provider(uuid, uuid, 0)), facets)
 
     def _set_allocations(self, operation: ops.SetAllocations) -> None:
+        """Replace all allocations of some consumers in one request."""
         pairs = list(zip(operation.before, operation.after, strict=True))
         # Before 1.38 a body leaves each type as it is stored.
         keeps_types = all(b.type == after.type or not after.allocations for b, after in pairs)
@@ -245,6 +254,7 @@ class Applier:
     def _send_reshape(self, operation: ops.Reshape) -> None:
         # At 1.37 for all: a body has one version, later ones cannot say that a consumer has no
         # type, and this one leaves every type as it is stored. An older service stores none.
+        """Replace inventories and allocations with one ``POST /reshaper``."""
         version = min(KEEPS_CONSUMER_TYPE, self._client.microversion)
         inventories = {
             change.provider_uuid: {
@@ -287,6 +297,7 @@ class Applier:
 
 
 def _make_conflict(uuid: str) -> errors.ConcurrentUpdate:
+    """Return the error that another client has changed a provider or consumer."""
     return errors.ConcurrentUpdate(409, f'{uuid} was changed in between')
 
 
@@ -300,6 +311,7 @@ def _expect_existing(uuid: str) -> Iterator[None]:
 
 
 def _inventories_body(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, int | float]]:
+    """Return the inventories of a provider as a request has them."""
     return {name: item.as_fields() for name, item in sorted(inventories.items())}
 
 

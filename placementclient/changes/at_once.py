@@ -6,11 +6,12 @@ from collections import defaultdict
 from dataclasses import replace
 
 from placementclient.basis.errors import Interrupted
-from placementclient.changes.carrier import Carrier, Precheck, TreeAttempt
+from placementclient.changes.carrier import Carrier, Precheck
 from placementclient.changes.merge import merge
 from placementclient.changes.obstacles import LeftAlone
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import change_rows
+from placementclient.changes.tree_attempts import TreeAttempt
 from placementclient.changes.tree_queue import Reporter, TreeQueue
 from placementclient.client import errors
 from placementclient.client.http import Client

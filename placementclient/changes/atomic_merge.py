@@ -40,7 +40,7 @@ class _AtomicMerge(Merge):
 
 
 class _AtomicRollback(_AtomicMerge):
-    """A merge of the way back, which no planner has judged."""
+    """A merge of a rollback, for which no planner has checked units and capacity."""
 
     def _is_full(self, state: ProviderState, name: str, gains: Mapping[str, Counter[str]]) -> bool:
         """Return True if more would be used than there is, and than was planned."""

@@ -4,10 +4,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import NamedTuple
 
 from placementclient.api import attempts, reshaper, resource_provider
-from placementclient.basis.errors import Differs, NoSuchProvider, PlacementError
+from placementclient.basis.errors import NoSuchProvider, PlacementError
 from placementclient.basis.wording import listed
 from placementclient.changes import operations as ops
 from placementclient.changes import phases
@@ -24,6 +23,13 @@ from placementclient.changes.obstacles import (
 )
 from placementclient.changes.records import operations
 from placementclient.changes.rollback import merge_rollback
+from placementclient.changes.tree_attempts import (
+    PASSING,
+    REFUSALS,
+    RETRIED,
+    TreeAttempt,
+    VerificationFailed,
+)
 from placementclient.changes.tree_queue import (
     OutcomeUnknown,
     make_result,
@@ -39,42 +45,14 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.reading.capture import UnstableRead, capture
 from placementclient.reading.scope import ScopeReader
 
-#: Refusals that come from other writers, however often; any other refusal does so once.
-_PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
 #: What to do where a rollback is impossible.
 _NO_WAY_BACK = (
     'Free or shrink the allocations of these consumers, then roll back again. Or plan a reshape '
     'that moves everything back, and state large enough inventories in its specification'
 )
-_REFUSALS = (errors.Conflict, errors.BadRequest, errors.NotFound, UnstableRead)
 
 #: Returns the part of a change that may still be written; ``None``: nothing of it.
 Precheck = Callable[[Change], Change | None]
-
-
-class TreeAttempt(NamedTuple):
-    """The operations that were applied to a tree in one attempt.
-
-    :param live: the state that they were decided on
-    :param lost: the one that may be applied, as its answer is lost
-    """
-
-    tree: Change
-    live: Snapshot
-    operations: Sequence[ops.Operation]
-    lost: Sequence[ops.Operation]
-
-
-class PlannedAgain(LeftAlone):
-    """The tree had changed, and has a new plan now."""
-
-
-class VerificationFailed(Differs):
-    """The state of the service is not the one that it has just accepted."""
-
-
-#: The errors after which a tree is read again: the service shows what is done.
-_RETRIED = (*_REFUSALS, PlannedAgain, errors.NoAnswer)
 
 
 class Carrier(Inspector):
@@ -97,7 +75,7 @@ class Carrier(Inspector):
         *,
         precheck: Precheck = lambda tree: tree,
         note: Callable[[TreeAttempt], None] = lambda written: None,
-        retried: tuple[type[PlacementError], ...] = _RETRIED,
+        retried: tuple[type[PlacementError], ...] = RETRIED,
     ) -> None:
         super().__init__(client, plan)
         self._precheck, self._note, self._retried_errors = precheck, note, retried
@@ -259,6 +237,7 @@ class Carrier(Inspector):
         return self._is_untouched(reader, current)
 
     def _is_untouched(self, reader: ScopeReader, tree: Change) -> bool:
+        """Return whether an atomic change is not made, by its live inventories."""
         facets = self.progress(tree).facets_of_status()
         return phases.is_untouched(tree, self._read_state(reader, tree, facets))
 
@@ -339,6 +318,7 @@ class Carrier(Inspector):
             self._note(TreeAttempt(tree, live, done[count:], lost))
 
     def _apply_tree(self, tree: Change) -> TreeResult:
+        """Apply the change of a tree, verify it, and note its end."""
         root_uuid = tree.root_provider_uuid
         current = self.latest_plan(tree)
         # Once: a conflict shows later changes.
@@ -360,6 +340,7 @@ class Carrier(Inspector):
         return self._make_result(tree, State.APPLIED if is_ours else State.ALREADY_APPLIED)
 
     def _roll_back_tree(self, tree: Change) -> TreeResult:
+        """Roll back the change of a tree, and note its end."""
         is_begun = self.is_begun(tree)
         if not self._roll_back(tree) and not is_begun:
             return self._make_result(tree, State.ALREADY_BACK)
@@ -367,16 +348,18 @@ class Carrier(Inspector):
         return self._make_result(tree, State.ROLLED_BACK)
 
     def _make_result(self, tree: Change, state: State) -> TreeResult:
+        """Return the result of a tree with the remarks of this run."""
         remarks = self._remarks.get(tree.root_provider_uuid, ())
         return replace(make_result(tree, state), reason='; '.join(remarks))
 
     def _run_with_retries(self, tree: Change, attempt: Callable[[], TreeResult]) -> TreeResult:
+        """Return the result of the attempts to write a tree; a conflict starts the next one."""
         refusals: list[PlacementError] = []
 
         def attempted() -> TreeResult:
             try:
                 return attempt()
-            except _PASSING:
+            except PASSING:
                 raise
             except (errors.Conflict, errors.BadRequest) as reason:
                 refusals.append(reason)
@@ -390,7 +373,7 @@ class Carrier(Inspector):
                 return attempts.retried(self.client, attempted, conflicts=self._retried_errors)
         except VerificationFailed as reason:
             return make_result(tree, State.FAILED, reason)
-        except (*_REFUSALS, LeftAlone) as reason:
+        except (*REFUSALS, LeftAlone) as reason:
             is_ours = not isinstance(reason, (LeftAlone, *self._retried_errors))
             return self.leave_alone(tree, reason, State.FAILED if is_ours else State.LEFT_ALONE)
 

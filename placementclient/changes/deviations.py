@@ -136,6 +136,7 @@ def _compare_position(
 def _compare_inventories(
     tree: Change, change: ProviderChange, live: ProviderState, is_local: bool, is_strict: bool
 ) -> Iterator[Finding]:
+    """Compare the inventories of a provider."""
     for name in sorted({*live.inventories, *change.content_after.inventories}):
         part = phases.inventory_part(change, name, live)
         if part.live != part.after:
@@ -183,6 +184,7 @@ def _compare_names(tree: Change, change: ProviderChange, live: ProviderState) ->
 
 
 def _compare_consumer(tree: Change, change: ConsumerChange, live: Snapshot) -> Iterator[Finding]:
+    """Compare the allocations and the owner of a consumer."""
     consumer, desired = live.consumers.get(change.uuid), change.after.allocations
     allocations = consumer.allocations if consumer else {}
     if allocations != desired:
@@ -228,9 +230,11 @@ def _retains_moved_class(consumer: ConsumerChange, allocated: Allocations) -> bo
 
 
 def _missing_provider(tree: Change, change: ProviderChange, *, is_damage: bool) -> Finding:
+    """Return the deviation that a provider does not exist."""
     return _deviation(tree, 'missing', f'{change.name} does not exist', is_damage=is_damage)
 
 
 def _deviation(tree: Change, kind: str, message: str, *, is_damage: bool = True) -> Finding:
+    """Return a deviation: an error if it is damage, else information."""
     severity = Severity.ERROR if is_damage else Severity.INFO
     return Finding(kind, tree.root_provider_name, reason=message, severity=severity)

@@ -82,6 +82,7 @@ def _set_traits_and_aggregates(
 
 
 def _remove_traits(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:
+    """Remove the traits that providers lose."""
     for uuid, state in after.providers.items():
         live = before.providers.get(uuid)
         if live is not None and not live.traits <= state.traits:
@@ -133,6 +134,7 @@ class _Positions:
             )
 
     def _desired_position(self, uuid: str) -> ops.Position:
+        """Return the name and the parent of a provider after the change."""
         return ops.Position(*self._after.providers[uuid].position)
 
     def _has_desired_parent(self, uuid: str) -> bool:
@@ -141,6 +143,7 @@ class _Positions:
         return live is not None and live.parent_provider_uuid == desired.parent_provider_uuid
 
     def _is_possible(self, uuid: str) -> bool:
+        """Return whether Placement would accept the new name and parent of a provider now."""
         name, parent = self._desired_position(uuid)
         is_name_free = self._holders.get(name, uuid) == uuid
         # A snapshot may name a parent that it does not have.
@@ -148,6 +151,7 @@ class _Positions:
         return is_name_free and is_there and uuid not in self._ancestors(parent)
 
     def _move(self, uuid: str, position: ops.Position) -> ops.Operation:
+        """Create a provider, or give it another name and parent."""
         live = self._now.get(uuid)
         if live is not None:
             del self._holders[live.name]

@@ -110,6 +110,7 @@ class Inspector:
         )
 
     def status(self, tree: Change, reader: ScopeReader) -> TreeStatus:
+        """Return the status of a tree, and the reason if it differs from the plan."""
         current, record = self.latest_plan(tree), self.journal.record_for(tree.root_provider_uuid)
         state, reason = self._live_status(reader, current)
         if state is Status.PENDING and record.ended == State.ROLLED_BACK:

@@ -56,7 +56,7 @@ class TreeRecord:
         has no values, as that of a reshape
     :param is_open: whether it is not known if the last of them was carried out
     :param done: the records of the requests that were carried out, or may be, since the tree was
-        wholly on one side of its change
+        wholly as before or as after its change
     :param is_back: whether these take the change back
     """
 
@@ -76,6 +76,7 @@ class TreeRecord:
         return self.ended in (State.LEFT_ALONE, State.DONE_IN_PART)
 
     def learn_intent(self, intent: Mapping[str, object], is_back: bool) -> None:
+        """Add the intent to send a request."""
         self.begun, self.ended, self.is_open = True, None, True
         if self.is_back is not is_back:
             self.is_back, self.done = is_back, []
@@ -85,6 +86,7 @@ class TreeRecord:
             self.sent.append(intent)
 
     def learn_end(self, entry: JournalEntry) -> None:
+        """Add the end of a run of the tree."""
         self.ended, self.reason, self.ended_at = entry.end, entry.reason, entry.at
         is_other_way = entry.end == State.LEFT_ALONE and self.is_back is not entry.back
         if entry.end != State.DONE_IN_PART and not is_other_way:
@@ -177,6 +179,7 @@ class Journal:
         )
 
     def _write_entry(self, entry: JournalEntry, *, synced: bool = True) -> None:
+        """Write an entry to the file, if there is one, and add it to the records."""
         self.write_beginning()
         entry = structs.replace(entry, back=self.is_back)
         if self.lines:
@@ -195,6 +198,7 @@ class JournalFile:
         self._failure: JournalFailed | None = None
 
     def read_content(self) -> bytes:
+        """Return all bytes of the file."""
         return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
 
     def append(self, content: bytes, *, synced: bool = False) -> None:
@@ -221,6 +225,7 @@ class JournalFile:
     @contextlib.contextmanager
     def _stop_after_failure(self) -> Iterator[None]:
         # Nothing is written after a failure: it would continue a line that is not complete.
+        """Turn a failure of the disk into :class:`JournalFailed`, now and for each later write."""
         if self._failure is not None:
             raise self._failure
         try:
@@ -276,6 +281,7 @@ def read_records(path: str, identity: str) -> dict[str, TreeRecord]:
 
 
 def _start_journal(lines: JournalFile, identity: str, backward: bool) -> Journal:
+    """Return the journal of a file, with the first line or the mark that it was resumed."""
     content = lines.read_content()
     entries, is_torn = _decode_own(lines.path, content, identity)
     beginning = b''
@@ -311,6 +317,7 @@ def _decode_own(path: str, content: bytes, identity: str) -> journals.JournalCon
 
 
 def _collect_records(entries: Iterable[JournalEntry]) -> dict[str, TreeRecord]:
+    """Return the records of all trees that some entries are about."""
     records: dict[str, TreeRecord] = {}
     for entry in entries:
         _learn_entry(records, entry)
@@ -318,6 +325,7 @@ def _collect_records(entries: Iterable[JournalEntry]) -> dict[str, TreeRecord]:
 
 
 def _learn_entry(records: dict[str, TreeRecord], entry: JournalEntry) -> None:
+    """Add an entry to the record of its tree."""
     if entry.tree is None:
         return
     record = records.setdefault(entry.tree, TreeRecord())

@@ -41,6 +41,7 @@ class Merged:
 
     @property
     def is_done(self) -> bool:
+        """Return whether no operation remains, and no obstacle is in the way."""
         return not self.operations and not self.obstacles
 
 
@@ -98,6 +99,7 @@ class Merge:
         return Merged(diff(self._live, desired, self._transfer), tuple(self.obstacles))
 
     def merge_providers(self) -> None:
+        """Merge all providers of the change with their live states."""
         for uuid in {**self._before.providers, **self._after.providers}:
             before = self._before.providers.get(uuid)
             after = self._after.providers.get(uuid)
@@ -114,6 +116,7 @@ class Merge:
                 )
 
     def merge_consumers(self) -> None:
+        """Merge all consumers of the change; then refuse those that Placement would refuse."""
         for uuid in {**self._before.consumers, **self._after.consumers}:
             self._merge_consumer(
                 uuid,
@@ -127,6 +130,7 @@ class Merge:
         self._keep_used_inventories()
 
     def _merge_consumer(self, uuid: str, before: Consumer, after: Consumer) -> None:
+        """Give a consumer its allocations after the change, unless others have changed it."""
         live, change = self._live.consumers.get(uuid), ConsumerChange(before, after)
         if live is not None:
             change = change.with_owner_of(live)
@@ -211,6 +215,7 @@ class Merge:
         return _sum_gains(self._live.consumers.values(), self.consumers.values())
 
     def _usage_afterwards(self, uuid: str, name: str, gains: Mapping[str, Counter[str]]) -> int:
+        """Return the usage of a class of a provider once the change is made."""
         live = self._live.providers.get(uuid)
         return gains[uuid][name] + (live.used(name) if live else 0)
 
@@ -229,6 +234,7 @@ class Merge:
         return max(planned.used(name) if planned else 0, self._planned_for[uuid][name])
 
     def _delete_provider(self, before: ProviderState | None, live: ProviderState | None) -> None:
+        """Delete a provider, unless others have added something to it."""
         assert before is not None
         if live is None:
             return
@@ -254,6 +260,7 @@ class Merge:
     def _merge_position(
         self, before: ProviderState, after: ProviderState, live: ProviderState
     ) -> Provider:
+        """Return a provider with its new name and parent, unless others changed them."""
         provider = live.provider
         is_written = live.position in self._written.positions.get(live.uuid, ())
         for key, label in (('name', 'name'), ('parent_provider_uuid', 'parent')):
@@ -269,10 +276,10 @@ class Merge:
     def _merge_inventories(
         self, before: ProviderState, after: ProviderState, live: ProviderState
     ) -> dict[str, Inventory]:
+        """Return the live inventories of a provider with those that the change sets."""
         result = dict(live.inventories)
         for name in {**before.inventories, **after.inventories}:
-            sides = (state.inventories.get(name) for state in (before, after, live))
-            was, desired, now = sides
+            was, desired, now = (state.inventories.get(name) for state in (before, after, live))
             # Without the temporary room of an inventory that does not change otherwise.
             now = (
                 self._written.without_writes(live.uuid, name, now)
@@ -350,6 +357,7 @@ class Merge:
                 self._keep_provider(parent, f'children: {state.name}')
 
     def _keep_provider(self, uuid: str, users: str) -> None:
+        """Refuse to delete a provider, as it has allocations or children."""
         state = self._live.providers[uuid]
         self._leave_provider(state, f'{state.name} has {users}')
 
@@ -373,11 +381,12 @@ class Merge:
     def _note_obstacle(
         self, state: ProviderState, part: str, before: object, after: object, live: object
     ) -> None:
-        """Note a live value that is on neither side of the change."""
+        """Add an obstacle: a live value is neither that before nor that after the change."""
         values = f'{format_value(live)}, neither {format_value(before)} nor {format_value(after)}'
         self.obstacles.append(obstacle(state.name, f'{state.name}: {part} is {values}'))
 
     def _note_consumer_obstacle(self, consumer_uuid: str, message: str) -> None:
+        """Add an obstacle that is about a consumer."""
         name = f'consumer {consumer_uuid}'
         self.obstacles.append(obstacle(name, f'{name}: {message}'))
 

@@ -84,10 +84,14 @@ def merge_names(
 
 
 class SetTraits(_SetNames):
+    """Replace the traits of a provider."""
+
     __slots__ = ()
 
 
 class SetAggregates(_SetNames):
+    """Replace the aggregates of a provider."""
+
     __slots__ = ()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The side of an atomic change that a tree is on. Pure.
+"""The phase of an atomic change, by the live inventories of its tree. Pure.
 
 All inventories and allocations of an atomic change move in one request. So its inventories show
 whether it is made; what other clients change afterwards does not matter.
@@ -19,6 +19,8 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 class Phase(enum.Enum):
+    """The state of an atomic change, as the inventories that it moves show it."""
+
     BEFORE = 'before'
     AFTER = 'after'
     NEITHER = 'neither'
@@ -35,6 +37,7 @@ class InventoryPart(NamedTuple):
 
     @property
     def phase(self) -> Phase:
+        """The phase that the live inventory shows."""
         if self.live == self.before:
             return Phase.BEFORE
         return Phase.AFTER if self.live == self.after else Phase.NEITHER
@@ -49,6 +52,7 @@ class InventoryPart(NamedTuple):
 
 
 def inventory_part(change: ProviderChange, name: str, live: ProviderState | None) -> InventoryPart:
+    """Return the inventory of one class of a provider: before and after its change, and live."""
     before, after = change.content_before.inventories, change.content_after.inventories
     inventory = live.inventories.get(name) if live else None
     return InventoryPart(change, name, before.get(name), after.get(name), inventory)
@@ -65,7 +69,7 @@ def moving_parts(tree: Change, live: Snapshot) -> Iterator[InventoryPart]:
 
 
 def phase_of(tree: Change, live: Snapshot) -> Phase | None:
-    """Return the side, or ``None`` for a change without inventories."""
+    """Return the phase of an atomic change; ``None`` if it changes no inventory."""
     phases = {part.phase for part in moving_parts(tree, live)}
     return Phase.NEITHER if len(phases) > 1 else next(iter(phases), None)
 
@@ -155,7 +159,7 @@ def preparation(tree: Change) -> Change | None:
 
 
 def rollback_change(tree: Change) -> Change:
-    """Return the way back of an atomic change, on which new providers stay, without inventories."""
+    """Return the rollback of an atomic change as a change; new providers stay, but empty."""
     states = tree.after.providers
     emptied = {uuid: structs.replace(state, inventories={}) for uuid, state in states.items()}
     after = Snapshot((emptied | tree.before.providers).values(), tree.before.consumers.values())

@@ -94,12 +94,14 @@ def _find_refusing_providers(snapshot: Snapshot, pair: ConsumerChange) -> Iterat
 
 
 def _find_states(uuid: str, *sides: Snapshot) -> list[ProviderState]:
+    """Return the states of a provider in those of the snapshots that have it."""
     return [side.providers[uuid] for side in sides if uuid in side.providers]
 
 
 def _make_change(
     before: Snapshot, after: Snapshot, part: _JoinedTrees, owners: Mapping[str, _JoinedTrees]
 ) -> Change:
+    """Return the change of some trees that change together."""
     surroundings = _add_ancestors(before, after, [*part.changed, *part.used])
     # Each provider that changes is in one change.
     uuids = [uuid for uuid in surroundings if owners.get(uuid, part) is part]
@@ -112,13 +114,14 @@ def _make_change(
 
 
 def _cut_snapshot(snapshot: Snapshot, part: _JoinedTrees, uuids: Iterable[str]) -> Snapshot:
+    """Return the part of a snapshot with some providers, and the consumers of some trees."""
     states = (snapshot.providers.get(uuid) for uuid in uuids)
     consumers = (snapshot.consumers.get(uuid) for uuid in part.consumer_uuids)
     return Snapshot(filter(None, states), filter(None, consumers))
 
 
 def _add_ancestors(before: Snapshot, after: Snapshot, uuids: Iterable[str]) -> list[str]:
-    """Return providers and their ancestors on both sides."""
+    """Return providers, and their ancestors before and after the change."""
     pending, surroundings = list(uuids), dict[str, None]()
     while pending:
         uuid = pending.pop()

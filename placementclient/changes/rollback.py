@@ -99,7 +99,7 @@ class _Rollback:
         return planned is not None and planned.allocations == consumer.allocations
 
     def _return_consumer(self, consumer: Consumer) -> Consumer:
-        """Return a consumer that has come or changed since, as it is on the way back."""
+        """Return a consumer that has come or changed since, as it is after the rollback."""
         allocations: dict[str, Counter[str]] = {}
         for provider_uuid, resources in consumer.allocations.items():
             for name, amount in resources.items():
@@ -153,7 +153,7 @@ class _Rollback:
         return amounts
 
     def _keeps_class(self, provider_uuid: str, name: str) -> bool:
-        """Return whether a provider keeps inventory of a class on the way back."""
+        """Return whether a provider has inventory of a class after the rollback."""
         change = self._providers.get(provider_uuid)
         is_local = change is not None and change.root_provider_uuid in self._change.roots
         return change is None or not is_local or name in change.content_before.inventories

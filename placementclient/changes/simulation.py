@@ -13,7 +13,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 def simulate(snapshot: Snapshot, operations: Iterable[ops.Operation]) -> Snapshot:
-    """Return a snapshot after some operations, which are not judged; generations stay as read."""
+    """Return a snapshot after some operations, which are not checked; generations stay as read."""
     states, consumers = dict(snapshot.providers), dict(snapshot.consumers)
     for operation in operations:
         _perform(operation, states, consumers)

@@ -34,12 +34,14 @@ def summarize(changes: Iterable[Change]) -> str:
 
 
 def _provider_verb(change: ProviderChange) -> str:
+    """Return ``create``, ``change`` or ``delete``; nothing for a provider that stays."""
     if change.before is None:
         return 'create'
     return 'delete' if change.after is None else 'change' if change.is_changed else ''
 
 
 def _count_consumers(kinds: Counter[str]) -> str:
+    """Return a clause with the number of consumers by what happens to them."""
     clause, mark = '', '; '
     for verb in ('move', 'change', 'add', 'free'):
         if number := kinds[verb]:
@@ -86,6 +88,7 @@ def change_rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
 
 
 def _consumer_rows(pair: ConsumerChange, names: Mapping[str, str]) -> Iterator[ChangeRow]:
+    """Return the rows of a consumer: its allocations, its owner."""
     name = f'consumer {pair.uuid}'
     was, desired = _differing_allocations(pair.before.allocations, pair.after.allocations, names)
     if was != desired:
@@ -97,6 +100,7 @@ def _consumer_rows(pair: ConsumerChange, names: Mapping[str, str]) -> Iterator[C
 def _provider_rows(
     before: ProviderState | None, after: ProviderState | None, names: Mapping[str, str]
 ) -> Iterator[ChangeRow]:
+    """Return the rows of a provider: its position, inventories, traits and aggregates."""
     state = after or before
     assert state is not None
     name = names[state.uuid]
@@ -120,6 +124,7 @@ def _provider_rows(
 
 
 def _parent_name(state: ProviderState | None, names: Mapping[str, str]) -> str | None:
+    """Return the name of the parent of a provider; ``None`` of a root."""
     parent = state.provider.parent_provider_uuid if state else None
     return names.get(parent, parent) if parent else None
 
@@ -127,6 +132,7 @@ def _parent_name(state: ProviderState | None, names: Mapping[str, str]) -> str |
 def _name_rows(
     provider: str, kind: str, before: frozenset[str], after: frozenset[str]
 ) -> Iterator[ChangeRow]:
+    """Return the row of the traits or the aggregates of a provider, if they change."""
     if before != after:
         yield ChangeRow(
             provider, kind, sorted(before - after) or None, sorted(after - before) or None
@@ -136,6 +142,7 @@ def _name_rows(
 def _inventory_rows(
     provider: str, name: str, before: Inventory | None, after: Inventory | None
 ) -> Iterator[ChangeRow]:
+    """Return the rows of one inventory: one for each field, or one if it comes or goes."""
     if before is None or after is None:
         if before is not after:
             fields = (chosen_fields(side) if side else None for side in (before, after))
@@ -172,6 +179,7 @@ def _differing_allocations(
 
 
 def _owner_fields(consumer: Consumer) -> dict[str, str | None]:
+    """Return the project, the user and the type of a consumer."""
     return {
         'project_id': consumer.project_id,
         'user_id': consumer.user_id,

@@ -181,6 +181,7 @@ class _InventoryTransfer:
 
     def _is_granted(self, uuid: str, name: str, amount: int, inventory: Inventory) -> bool:
         # Too much may be allocated already: Placement allows that while no consumer gets more.
+        """Return whether Placement accepts an amount while allocations are written."""
         is_enough = self._peak[uuid][name] <= inventory.capacity
         return inventory.admits(amount) and (is_enough or (uuid, name) not in self._gained)
 
@@ -195,6 +196,7 @@ def _sum_net_gains(pairs: Iterable[ConsumerChange]) -> Counter[InventoryKey]:
 
 
 def _inventories_of(snapshot: Snapshot, uuid: str) -> Inventories:
+    """Return the inventories of a provider; none if it does not exist."""
     state = snapshot.providers.get(uuid)
     return state.inventories if state else {}
 
@@ -235,6 +237,7 @@ def _group_providers(
 def _set_inventories(
     before: Mapping[str, Inventories], after: Mapping[str, Inventories], without: Set[str]
 ) -> Iterator[Operation]:
+    """Set the inventories that change, of all but some providers."""
     for uuid, desired in after.items():
         if uuid not in without and desired != before[uuid]:
             yield SetInventories(uuid, before[uuid], desired)
@@ -243,6 +246,7 @@ def _set_inventories(
 def _make_reshape(
     before: Mapping[str, Inventories], after: Mapping[str, Inventories], group: _ProviderGroup
 ) -> Operation:
+    """Return the one request for a group of providers and its consumers."""
     inventories = (
         SetInventories(uuid, before[uuid], after[uuid]) for uuid in sorted(group.provider_uuids)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rest of a change of a plan, and the state that an atomic one may start from. Pure."""
+"""The remaining operations of a change, and the preconditions of an atomic one. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -27,12 +27,12 @@ def merge_change(
     *,
     backward: bool = False,
 ) -> Merged:
-    """Return the rest of a change of a plan, as :func:`merge` does.
+    """Return the operations that remain of a change, and the obstacles, as :func:`merge` does.
 
     Of an atomic change nothing is left to do as soon as there is an obstacle; if the live
-    inventories show that its request is made, the rest is what surrounds it.
+    inventories show that its request is done, the operations around it remain.
 
-    :param backward: of the way back
+    :param backward: whether the change is rolled back
     """
     around = preparation(change)
     if around is None or _is_request_done(change, live, backward):

@@ -146,6 +146,7 @@ class TreeQueue:
             self.end_tree(result)
 
     def _result_without_end(self, tree: Change) -> TreeResult:
+        """Return the result of a tree that was interrupted, or never started."""
         if tree.root_provider_uuid in self._begun:
             return make_result(
                 tree, State.FAILED, Interrupted('interrupted: the next run finds out what was done')
@@ -163,10 +164,12 @@ def outcomes_unknown_without_answer() -> Iterator[None]:
 
 
 def make_result(tree: Change, state: State, error: PlacementError | None = None) -> TreeResult:
+    """Return the result of a tree, with an error and its message as the reason."""
     return TreeResult(
         tree.root_provider_uuid, tree.root_provider_name, state, str(error or ''), error
     )
 
 
 def _as_placement_error(reason: Exception) -> PlacementError:
+    """Return an exception as an error of this package."""
     return reason if isinstance(reason, PlacementError) else Unexpected(reason)

@@ -51,6 +51,7 @@ class Finding:
 
     @property
     def is_error(self) -> bool:
+        """Return whether the finding is an error."""
         return self.severity is Severity.ERROR
 
     @property

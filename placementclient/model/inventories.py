@@ -31,6 +31,7 @@ class Units(NamedTuple):
     step_size: int = 1
 
     def admit(self, amount: int) -> bool:
+        """Return whether one allocation may have an amount."""
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
     def refusing(self, amount: int) -> list[str]:
@@ -69,6 +70,7 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def units(self) -> Units:
+        """The limits of one allocation."""
         return Units(self.min_unit, self.max_unit, self.step_size)
 
     def admits(self, amount: int) -> bool:
@@ -85,9 +87,11 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
         )
 
     def as_fields(self) -> dict[str, int | float]:
+        """Return all fields by their names in the API."""
         return asdict(self)
 
     def with_fields(self, fields: Mapping[str, object]) -> Inventory:
+        """Return the inventory with other values of some fields."""
         return replace(self, **fields)
 
 

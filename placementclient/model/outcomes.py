@@ -12,6 +12,8 @@ from placementclient.model.findings import Finding
 
 
 class State(enum.StrEnum):
+    """The result of one tree of a run."""
+
     APPLIED = 'applied'
     ALREADY_APPLIED = 'already applied'
     ROLLED_BACK = 'rolled back'
@@ -121,6 +123,8 @@ class Outcome:
 
 
 class Status(enum.StrEnum):
+    """The state of one tree of a plan, compared with the service."""
+
     PENDING = 'pending'
     APPLIED = 'applied'
     ROLLED_BACK = 'rolled back'

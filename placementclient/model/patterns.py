@@ -13,6 +13,7 @@ MAX_HINTS = 20
 
 
 def is_pattern(name: str) -> bool:
+    """Return whether a text is a shell pattern, such as ``compute-?``."""
     return any(character in name for character in '*?[')
 
 

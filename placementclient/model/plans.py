@@ -99,22 +99,27 @@ class ProviderChange(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def uuid(self) -> str:
+        """The UUID of the provider."""
         return self.state.uuid
 
     @property
     def name(self) -> str:
+        """The name after the change; that before it, if the change deletes the provider."""
         return self.state.name
 
     @property
     def parent_provider_uuid(self) -> str | None:
+        """The UUID of the parent after the change; ``None`` of a root."""
         return self.state.provider.parent_provider_uuid
 
     @property
     def root_provider_uuid(self) -> str:
+        """The UUID of the root of the tree after the change."""
         return self.state.provider.root_uuid
 
     @property
     def is_created(self) -> bool:
+        """Return whether the change creates the provider."""
         return self.before is None
 
     @property
@@ -129,6 +134,7 @@ class ProviderChange(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_changed(self) -> bool:
+        """Return whether anything that a request can set changes."""
         return (self.before and self.before.content) != (self.after and self.after.content)
 
     @property
@@ -139,6 +145,7 @@ class ProviderChange(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def changed_classes(self) -> set[str]:
+        """The resource classes whose inventories change."""
         before, after = self.content_before.inventories, self.content_after.inventories
         return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 
@@ -156,6 +163,7 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def uuid(self) -> str:
+        """The UUID of the consumer."""
         return self.before.uuid
 
     @property
@@ -187,7 +195,7 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
         return self.is_release and None not in (then, now) and then != now
 
     def with_owner_of(self, live: Consumer) -> Self:
-        """Return the change with the live owner on both sides, unless it sets another owner."""
+        """Return the change with the live owner before and after, unless it sets another one."""
         after = self.after
         if after.allocations:
             # Placement lets no consumer lose its type.
@@ -246,7 +254,7 @@ class Change:
     :param reasons: of a reshape, the rows that give each allocation its place
     :param moves: of a reshape, the inventories that move
     :param residents: consumers that hold a moved class on a target of this tree from before, and
-        keep it there, also on the way back
+        keep it there, also after a rollback
     """
 
     roots: Mapping[str, str]

@@ -60,6 +60,8 @@ def hosts_of_cells_down(services: Iterable[ComputeService]) -> list[str]:
 
 
 class HypervisorService(msgspec.Struct, frozen=True):
+    """The nova-compute service of a hypervisor, as its record has it."""
+
     host: OptionalString = None
 
 
@@ -113,6 +115,7 @@ class Hypervisor(ListRecord, frozen=True):
 
     @property
     def is_of_ironic(self) -> bool:
+        """Return whether the hypervisor is a node of Ironic."""
         return (self.type or '').lower() == 'ironic'
 
     @property
@@ -202,6 +205,8 @@ class RegisteredLimit(ListRecord, frozen=True):
 
 
 class Project(ListRecord, frozen=True):
+    """A project of Keystone."""
+
     key = 'projects'
     aliases: ClassVar = {'uuid': 'id'}
     marks = ('is_domain',)
@@ -213,6 +218,8 @@ class Project(ListRecord, frozen=True):
 
 
 class User(ListRecord, frozen=True):
+    """A user of Keystone."""
+
     key = 'users'
     aliases: ClassVar = {'uuid': 'id'}
     marks = ('password_expires_at',)

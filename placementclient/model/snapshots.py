@@ -52,10 +52,12 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def uuid(self) -> str:
+        """The UUID of the provider."""
         return self.provider.uuid
 
     @property
     def name(self) -> str:
+        """The name of the provider."""
         return self.provider.name
 
     @property
@@ -75,6 +77,7 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
         return self.name if is_plain and not is_uuid(self.name) else self.uuid
 
     def used(self, resource_class: str) -> int:
+        """Return the used amount of a class, or 0."""
         return self.usages.get(resource_class, 0)
 
     def capacity(self, resource_class: str) -> int:
@@ -133,6 +136,7 @@ class Snapshot:
         return {uuid: tuple(users) for uuid, users in consumers.items()}
 
     def find(self, name_or_uuid: str) -> ProviderState | None:
+        """Return the provider of this UUID or name, or ``None``."""
         return (
             self.providers.get(name_or_uuid)
             or self.named(name_or_uuid)
@@ -172,6 +176,7 @@ class Snapshot:
         return self._children.get(None, ())
 
     def children(self, provider_uuid: str) -> Sequence[ProviderState]:
+        """Return the providers directly below one."""
         return self._children.get(provider_uuid, ())
 
     def tree(self, root_uuid: str) -> Iterator[ProviderState]:

@@ -216,6 +216,7 @@ def filled(template: str, root: Named, source: Named | None = None) -> str:
 
 
 def has_placeholder(template: str) -> bool:
+    """Return whether a name has ``{root}`` or ``{source}`` in it."""
     return PLACEHOLDER.search(template) is not None
 
 

@@ -102,6 +102,7 @@ def _capture_by_requests(
     workers: int,
     progress: Callable[[str], None] | None,
 ) -> Snapshot:
+    """Read trees by requests, until they agree on the consumers that they share."""
     reader = _CaptureReader(client)
     captured: list[Snapshot] = []
     for tree in parallel(reader.read_tree, every, workers):
@@ -125,6 +126,7 @@ def _capture_by_requests(
 
 
 def _find_root(tree: Snapshot) -> ProviderState:
+    """Return the root of a snapshot of one tree."""
     return next(s for s in tree.providers.values() if s.provider.parent_provider_uuid is None)
 
 
@@ -160,9 +162,9 @@ class _CaptureReader:
         self._interned: dict[object, object] = {}
 
     def read_tree(self, members: Sequence[Provider]) -> Snapshot:
-        """Read a tree until it held still; without providers, if it does not exist any more.
+        """Read a tree until no write came between two answers; an empty snapshot if it is gone.
 
-        One that never does is as it was read last, and in :attr:`unsteady`.
+        A tree that changes each time is as it was read last, and in :attr:`unsteady`.
         """
         roots = (member for member in members if member.parent_provider_uuid is None)
         root = next(roots, members[0])
@@ -236,6 +238,7 @@ class _CaptureReader:
     def _read_provider(
         self, provider: Provider, is_steady: bool
     ) -> tuple[ProviderState, Sequence[Holding]]:
+        """Read a provider with all its content, and the allocations on it."""
         facets = read_facets(self._client, ProviderState(provider), (*FACETS, ALLOCATIONS))
         try:
             state = (facets.require_one_generation() if is_steady else facets).state
@@ -272,6 +275,7 @@ class _CaptureReader:
 def _agrees_with_providers(
     consumer: Consumer, members: set[str], holdings: Mapping[str, Holding]
 ) -> bool:
+    """Return whether a consumer has the allocations and the generation that providers list."""
     here = {uuid: part for uuid, part in consumer.allocations.items() if uuid in members}
     return here == {uuid: holding.resources for uuid, holding in holdings.items()} and all(
         holding.consumer_generation == consumer.generation for holding in holdings.values()

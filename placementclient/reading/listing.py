@@ -66,6 +66,7 @@ def list_tree_members(client: Client, names: Sequence[str] = ()) -> dict[str, li
 
 
 def _list_tree(client: Client, name_or_uuid: str) -> list[Provider]:
+    """Return the providers of the tree that has a provider."""
     provider_uuid = resource_provider.find(client, name_or_uuid)
     providers = list_tree_providers(client, provider_uuid)
     if not providers:

@@ -88,6 +88,7 @@ class ScopeReader:
     def _read_by_requests(
         self, change: Change, facets: ScopeFacets, listed: Mapping[str, Provider]
     ) -> Snapshot:
+        """Read some facets of the listed providers, and the consumers of a change."""
         before, after = change.before.providers, change.after.providers
         planned = (
             replace(before.get(uuid) or after.get(uuid) or ProviderState(item), provider=item)
@@ -147,10 +148,12 @@ class ScopeReader:
         )
 
     def _add_providers(self, providers: Iterable[Provider]) -> None:
+        """Add providers to the lists of their trees."""
         for provider in providers:
             self._trees.setdefault(provider.root_uuid, []).append(provider)
 
     def _list_tree(self, root_uuid: str) -> Iterable[Provider]:
+        """Return the providers of a tree, listed once; none if it does not exist."""
         if self._whole is not None:
             exists = root_uuid in self._whole.providers
             return (state.provider for state in self._whole.tree(root_uuid)) if exists else ()

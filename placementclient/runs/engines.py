@@ -92,6 +92,7 @@ def rollback(client: Client, plan: Plan, journal_path: str, **options: Any) -> O
 
 
 def _make_carrier(client: Client, plan: Plan) -> Carrier:
+    """Return the carrier of a plan; that of a reshape plans changed trees again."""
     return Carrier(client, plan) if plan.recipe is None else ReshapeCarrier(client, plan)
 
 
@@ -160,6 +161,7 @@ def _check_service_has_tree(run: Carrier, looks: Sequence[TreeComparison]) -> No
 
 
 def _other_service_error(run: Carrier, reason: str) -> OtherService:
+    """Return the error that the plan was made for another service."""
     made = run.plan.origin.service if run.plan.origin else None
     return OtherService(
         f'This is {run.client.service}, and {reason}. '

@@ -100,6 +100,7 @@ def _check_roots(snapshot: Snapshot, roots: Mapping[str, str]) -> None:
 
 
 def _walk_up(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:
+    """Yield a provider and its ancestors, up to the root."""
     uuid: str | None = provider_uuid
     while uuid is not None:
         yield snapshot.providers[uuid]
@@ -107,6 +108,7 @@ def _walk_up(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:
 
 
 def _make_stand_in(uuid: str, consumer: Consumer, planned: ProviderState | None) -> ProviderState:
+    """Return a provider without limits, for one that the snapshot does not have."""
     state = planned or ProviderState(Provider(uuid, f'not in the snapshot {uuid}', 0, None, uuid))
     roomy = dict.fromkeys(consumer.allocations[uuid], Inventory(UNLIMITED))
     return structs.replace(state, inventories={**state.inventories, **roomy})

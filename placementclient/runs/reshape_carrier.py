@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from placementclient.api import reshaper
 from placementclient.basis import errors
 from placementclient.changes import phases
-from placementclient.changes.carrier import Carrier, PlannedAgain
+from placementclient.changes.carrier import Carrier
 from placementclient.changes.obstacles import LeftAlone, Obstructed
 from placementclient.changes.operations import Operation
 from placementclient.changes.records import operations
+from placementclient.changes.tree_attempts import PlannedAgain
 from placementclient.model.plans import Change
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import invariants, replan
@@ -28,6 +29,7 @@ class ReshapeCarrier(Carrier):
         reshaper.check_allowed(self.client)
 
     def check_records(self, path: str) -> None:
+        """Check that each new plan in the journal is the one that was reviewed."""
         assert self.plan.recipe is not None
         reviewed = {tree.root_provider_uuid: tree for tree in self.plan.changes}
         for root_uuid, record in self.journal.records.items():

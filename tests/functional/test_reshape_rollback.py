@@ -148,5 +148,5 @@ def test_a_plan_without_a_way_back_says_so_before_and_at_the_rollback(client, pa
     assert tree.state is State.LEFT_ALONE
     assert tree.reason.startswith('there is no way back: consumer ')
     assert 'compute0 does not admit 1 VGPU by its step_size' in tree.reason
-    assert 'plan a reshape that moves all of it back' in tree.reason
+    assert 'plan a reshape that moves everything back' in tree.reason
     assert clouds.content(clouds.captured(client)) == after

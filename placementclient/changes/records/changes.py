@@ -69,6 +69,7 @@ def find_plan_faults(plan: Plan) -> Iterator[str]:
 
 
 def encode_change(change: Change) -> ChangeRecord:
+    """Return the record of a change for a file."""
     joined = dict(change.roots)
     return ChangeRecord(
         change.root_provider_uuid,
@@ -85,6 +86,7 @@ def encode_change(change: Change) -> ChangeRecord:
 
 
 def _encode_side(snapshot: Snapshot) -> SideRecord:
+    """Return the record of the state before or after a change."""
     return SideRecord(
         tuple(map(snapshots.make_provider_record, snapshot.providers.values())),
         {
@@ -110,6 +112,7 @@ def decode_change(record: ChangeRecord, values: dict[object, object] | None = No
 
 
 def _decode_side(record: SideRecord, values: dict[object, object]) -> Snapshot:
+    """Return the state before or after a change from its record."""
     return Snapshot(
         (snapshots.make_provider_state(state, values) for state in record.providers),
         (snapshots.make_consumer(uuid, consumer) for uuid, consumer in record.consumers.items()),

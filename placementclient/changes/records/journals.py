@@ -59,7 +59,7 @@ class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 
 
 class JournalContent(NamedTuple):
-    """The entries of a journal; ``is_torn``: its last line is not whole."""
+    """The entries of a journal; ``is_torn``: its last line is incomplete."""
 
     entries: list[JournalEntry]
     is_torn: bool

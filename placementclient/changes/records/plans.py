@@ -35,7 +35,7 @@ class PlanHeader(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
 
 
 class PlanDocument(PlanHeader[S], Generic[S, T], frozen=True, kw_only=True):
-    """A whole file."""
+    """All fields of the file of a plan."""
 
     trees: list[T]
     digest: str
@@ -93,12 +93,14 @@ def make_document(plan: Plan) -> dict[str, object]:
 
 
 def _decode_recipe(source: FileSource, record: Recipe[msgspec.Raw]) -> Recipe[Spec]:
+    """Return the recipe of a plan with its specification decoded."""
     document = source.decoded(msgspec.json.Decoder(), record.spec, 'recipe.spec')
     spec = specifications.convert_specification(document, source.path)
     return Recipe(spec, record.assignments, record.options)
 
 
 def _make_header(plan: Plan) -> PlanHeader[SpecRecord]:
+    """Return the fields of a plan that come before its trees."""
     recipe = None
     if plan.recipe is not None:
         recipe = Recipe(plan.recipe.spec.record, plan.recipe.assignments, plan.recipe.options)

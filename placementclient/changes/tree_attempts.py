@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The attempts to write a tree: what one has sent, and the errors after which there is another."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from placementclient.basis.errors import Differs
+from placementclient.changes import operations as ops
+from placementclient.changes.obstacles import LeftAlone
+from placementclient.client import errors
+from placementclient.model.plans import Change
+from placementclient.model.snapshots import Snapshot
+from placementclient.reading.capture import UnstableRead
+
+
+class TreeAttempt(NamedTuple):
+    """The operations that were applied to a tree in one attempt.
+
+    :param live: the state that they were decided on
+    :param lost: the one that may be applied, as its answer is lost
+    """
+
+    tree: Change
+    live: Snapshot
+    operations: Sequence[ops.Operation]
+    lost: Sequence[ops.Operation]
+
+
+class PlannedAgain(LeftAlone):
+    """The tree had changed, and has a new plan now."""
+
+
+class VerificationFailed(Differs):
+    """The state of the service is not the one that it has just accepted."""
+
+
+#: Refusals that come from other writers, however often; any other refusal does so once.
+PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
+#: Refusals of the service, or of a tree that changes each time that it is read.
+REFUSALS = (errors.Conflict, errors.BadRequest, errors.NotFound, UnstableRead)
+#: The errors after which a tree is read again: the service shows what is done.
+RETRIED = (*REFUSALS, PlannedAgain, errors.NoAnswer)
