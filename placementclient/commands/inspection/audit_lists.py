@@ -76,7 +76,7 @@ class ServiceLists(NamedTuple):
 
 
 class OperatorFacts(NamedTuple):
-    """What the operator tells the audit about consumers and hosts.
+    """The facts about consumers and hosts that the operator gives to the audit.
 
     :param gone: the UUIDs of consumers that no longer exist
     :param ignored: the UUIDs of consumers that are not servers of Nova
