@@ -15,7 +15,11 @@ from pathlib import Path
 from benchmarks.audit_scale import Clock
 from placementclient.files import disk
 from placementclient.model.servers import Flavor
-from placementclient.producers.assuming.assumptions import NamedFiles, assumed, parse
+from placementclient.producers.assuming.assumptions import (
+    NamedFiles,
+    apply_assumptions,
+    parse_assumptions,
+)
 from placementclient.runs import storage
 from tests.functional.clouds import used
 from tests.functional.planted import planted
@@ -55,8 +59,10 @@ def main() -> None:
         clock.stop('make and write')
         snapshot = disk.read_snapshot(path)
         clock.stop('read')
-    entries = parse(ASSUMPTIONS, 'assume.yaml', NamedFiles(storage.read_plan, lambda _: FLAVORS))
-    result = assumed(snapshot, entries)
+    entries = parse_assumptions(
+        ASSUMPTIONS, 'assume.yaml', NamedFiles(storage.read_plan, lambda _: FLAVORS)
+    )
+    result = apply_assumptions(snapshot, entries)
     clock.stop('assume')
     facts = {
         'providers': len(snapshot.providers),

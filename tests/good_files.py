@@ -160,7 +160,10 @@ GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'specification': (storage.read_specified, [YAML.encode(), of_json(SPEC)]),
     'assignments': (storage.read_assignments, [ROWS.encode(), of_json([ROW])]),
     'document': (disk.read_document, [YAML.encode(), of_json(SPEC)]),
-    'declaration': (text_with(declarations.parse), [DECLARED.encode(), of_json(PROVIDERS)]),
+    'declaration': (
+        text_with(declarations.parse_declarations),
+        [DECLARED.encode(), of_json(PROVIDERS)],
+    ),
     'servers': (document_with(records.servers), [of_json({'servers': SERVERS})]),
     'server details': (
         document_with(lambda document, path: records.server_details(document, path, {})),

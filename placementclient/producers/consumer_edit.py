@@ -18,7 +18,7 @@ from placementclient.reading.facets import read_facets
 from placementclient.reading.listing import list_tree_providers
 
 
-class ConsumerEdit(StateProducer):
+class ConsumerEditProducer(StateProducer):
     """The producer of one changed consumer; it refuses amounts for which there is no room.
 
     :param edit: returns the consumer after the edit, or raises an error if it cannot have it
@@ -41,7 +41,7 @@ class ConsumerEdit(StateProducer):
         consumer = allocation.show(self.client, self._uuid).value
         members: dict[str, Provider] = {}
         states = {}
-        for uuid in changed_providers(consumer, self._edit(consumer)):
+        for uuid in list_changed_providers(consumer, self._edit(consumer)):
             if uuid not in members:
                 members |= {item.uuid: item for item in list_tree_providers(self.client, uuid)}
             if uuid in members:
@@ -49,19 +49,19 @@ class ConsumerEdit(StateProducer):
         others = {uuid: ProviderState(provider) for uuid, provider in members.items()}
         return Snapshot((others | states).values(), (consumer,), origin)
 
-    def desired(self, live: Snapshot) -> Snapshot:
+    def decide(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with the edit.
 
         :raises errors.PlacementError: if a provider has no room for it
         """
         consumer = live.consumers[self._uuid]
         after = self._edit(consumer)
-        for uuid in changed_providers(consumer, after):
+        for uuid in list_changed_providers(consumer, after):
             check_room(live.existing(uuid), consumer, after)
         return Snapshot(live.providers.values(), (after,), live.origin)
 
 
-def changed_providers(before: Consumer, after: Consumer) -> list[str]:
+def list_changed_providers(before: Consumer, after: Consumer) -> list[str]:
     """Return the UUIDs of the providers on which a consumer changes."""
     uuids = {**before.allocations, **after.allocations}
     return [uuid for uuid in uuids if before.allocations.get(uuid) != after.allocations.get(uuid)]

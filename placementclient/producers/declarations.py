@@ -25,7 +25,7 @@ _SCHEMA = re.compile('1[.]([0-9]|[1-9][0-9]+)')
 _ANY_NODE = '$COMPUTE_NODE'
 
 
-def parse(text: str, path: str) -> tuple[DeclaredProvider, ...]:
+def parse_declarations(text: str, path: str) -> tuple[DeclaredProvider, ...]:
     """Parse a declaration: a provider, a list, or a provider configuration file of Nova."""
     return read_declarations(parse_document(text, path))
 
@@ -39,13 +39,13 @@ def read_declarations(
         Nova has ``$COMPUTE_NODE``
     """
     if isinstance(document.value, Mapping) and 'meta' in document.value:
-        roots = tuple(_of_nova(document, compute_nodes))
+        roots = tuple(_read_nova_configuration(document, compute_nodes))
     elif isinstance(document.value, list):
         roots = tuple(map(read_declared, document.items()))
     else:
         roots = (read_declared(document),)
     seen: set[str] = set()
-    for declaration in all_of(roots):
+    for declaration in walk_declarations(roots):
         # Nova names the provider of a bare metal node by its UUID.
         for key in {declaration.name, declaration.uuid} - {''}:
             if key in seen:
@@ -54,19 +54,21 @@ def read_declarations(
     return roots
 
 
-def _of_nova(document: Cursor, compute_nodes: Sequence[str]) -> Iterator[DeclaredProvider]:
+def _read_nova_configuration(
+    document: Cursor, compute_nodes: Sequence[str]
+) -> Iterator[DeclaredProvider]:
     """Return what a provider configuration file of Nova declares, for some compute nodes."""
-    inside = _known(document, 'meta', 'providers')
-    version = _known(inside['meta'], 'schema_version').get('schema_version')
+    inside = _select_keys(document, 'meta', 'providers')
+    version = _select_keys(inside['meta'], 'schema_version').get('schema_version')
     if version is None or not _SCHEMA.fullmatch(str(version.value)):
         found = 'is missing' if version is None else f'{version.value} is not known'
         raise inside['meta'].error(f'schema_version {found}, only 1.0 and later ones of 1')
     providers = list(inside['providers'].items()) if 'providers' in inside else []
-    identities = [_identity(item) for item in providers]
+    identities = [_read_identity(item) for item in providers]
     named = {reference.value for reference in identities}
     for item, reference in zip(providers, identities, strict=True):
         if reference.value != _ANY_NODE:
-            yield _added(item, reference)
+            yield _read_additions(item, reference)
             continue
         if not compute_nodes:
             raise reference.error(
@@ -74,17 +76,17 @@ def _of_nova(document: Cursor, compute_nodes: Sequence[str]) -> Iterator[Declare
             )
         for node in compute_nodes:
             if node not in named:
-                yield _added(item, replace(reference, value=node))
+                yield _read_additions(item, replace(reference, value=node))
 
 
-def _known(cursor: Cursor, *names: str) -> dict[str, Cursor]:
+def _select_keys(cursor: Cursor, *names: str) -> dict[str, Cursor]:
     """Return some values of a mapping; Nova takes any other keys beside them."""
     inside = cursor.mapping()
     return {name: inside[name] for name in names if name in inside}
 
 
-def _identity(item: Cursor) -> Cursor:
-    identification = _known(item, 'identification').get('identification')
+def _read_identity(item: Cursor) -> Cursor:
+    identification = _select_keys(item, 'identification').get('identification')
     if identification is None:
         raise item.error('identification is missing')
     identity = identification.read_members(('uuid', 'name'))
@@ -95,9 +97,11 @@ def _identity(item: Cursor) -> Cursor:
     return reference
 
 
-def _added(item: Cursor, reference: Cursor) -> DeclaredProvider:
-    parts = _known(item, 'inventories', 'traits')
-    added = {name: _known(part, 'additional').get('additional') for name, part in parts.items()}
+def _read_additions(item: Cursor, reference: Cursor) -> DeclaredProvider:
+    parts = _select_keys(item, 'inventories', 'traits')
+    added = {
+        name: _select_keys(part, 'additional').get('additional') for name, part in parts.items()
+    }
     classes: dict[str, InventoryFields] = {}
     if (inventories := added.get('inventories')) is not None:
         for entry in inventories.items():
@@ -124,7 +128,7 @@ def _check_custom(cursor: Cursor, name: str, what: str) -> None:
         raise cursor.error(f'{name} is no custom {what}: Nova adds no others')
 
 
-def document(snapshot: Snapshot) -> list[dict[str, Any]]:
+def make_declaration(snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return a declaration of all trees of a snapshot, which would change nothing."""
     records: dict[str, dict[str, Any]] = {}
     # Equal inventories of hosts are one mapping, which is laid out once.
@@ -132,14 +136,14 @@ def document(snapshot: Snapshot) -> list[dict[str, Any]]:
     roots = snapshot.roots()
     # Parents come first. No recursion: a tree may be as deep as its providers are many.
     for state in (state for root in roots for state in snapshot.tree(root.uuid)):
-        records[state.uuid] = _record(state, fields)
+        records[state.uuid] = _make_record(state, fields)
         if state.provider.parent_provider_uuid is not None:
             parent = records[state.provider.parent_provider_uuid]
             parent.setdefault('children', []).append(records[state.uuid])
     return [records[root.uuid] for root in roots]
 
 
-def _record(
+def _make_record(
     state: ProviderState, fields: Callable[[Inventory], Mapping[str, float]]
 ) -> dict[str, Any]:
     return {
@@ -153,8 +157,8 @@ def _record(
     }
 
 
-def all_of(declarations: Iterable[DeclaredProvider]) -> Iterator[DeclaredProvider]:
+def walk_declarations(declarations: Iterable[DeclaredProvider]) -> Iterator[DeclaredProvider]:
     """Return declared providers and all below them, parents first."""
     for declaration in declarations:
         yield declaration
-        yield from all_of(declaration.children)
+        yield from walk_declarations(declaration.children)

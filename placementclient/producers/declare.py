@@ -18,12 +18,12 @@ from placementclient.model.providers import Provider
 from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import DeclaredProvider
-from placementclient.producers.declarations import all_of
+from placementclient.producers.declarations import walk_declarations
 from placementclient.producers.producer import StateProducer
 from placementclient.reading.capture import capture_named
 
 
-class Declaring(StateProducer):
+class DeclarationProducer(StateProducer):
     """The producer of declared trees.
 
     :param prune: delete the providers below that are not declared and have no consumers
@@ -50,21 +50,23 @@ class Declaring(StateProducer):
         """Read the existing trees of all declared providers."""
         existing = {
             provider.root_uuid: provider
-            for declaration in all_of((*self._declarations, *self._previous))
+            for declaration in walk_declarations((*self._declarations, *self._previous))
             for key in ('name', 'uuid')
             if (reference := getattr(declaration, key))
             for provider in resource_provider.list(self.client, **{key: reference})
         }
         return capture_named(self.client, list(existing))
 
-    def desired(self, live: Snapshot) -> Snapshot:
-        after = declared(live, self._declarations, prune=self._prune, previous=self._previous)
+    def decide(self, live: Snapshot) -> Snapshot:
+        after = apply_declarations(
+            live, self._declarations, prune=self._prune, previous=self._previous
+        )
         if not self._reparent:
-            check_trees(live, after)
+            check_moved_providers(live, after)
         return after
 
 
-class InUse(errors.PlacementError):
+class InventoryInUse(errors.PlacementError):
     """A change would remove used inventory, or shrink it below its usage. Nothing was written."""
 
     def __init__(self, used: Sequence[Notice]) -> None:
@@ -77,7 +79,7 @@ class InUse(errors.PlacementError):
         )
 
 
-def check_trees(before: Snapshot, after: Snapshot) -> None:
+def check_moved_providers(before: Snapshot, after: Snapshot) -> None:
     """Refuse a root that becomes a child, and a provider in use that comes into another tree."""
     moved = []
     for uuid in before.providers.keys() & after.providers.keys():
@@ -95,7 +97,7 @@ def check_trees(before: Snapshot, after: Snapshot) -> None:
         )
 
 
-def declared(
+def apply_declarations(
     snapshot: Snapshot,
     declarations: Sequence[DeclaredProvider],
     *,
@@ -107,7 +109,7 @@ def declared(
     :param snapshot: has the trees of all that is declared, as far as they exist
     :raises errors.BadArgument: if a declaration contradicts the snapshot
     :raises errors.UsageError: if the declaration cannot be pruned, or has no previous one
-    :raises InUse: if inventory would go that is used
+    :raises InventoryInUse: if inventory would go that is used
     """
     if prune and any(root.adds for root in declarations):
         raise errors.UsageError(
@@ -121,14 +123,14 @@ def declared(
     _check_names(declarations, snapshot)
     state = _DeclaredState(snapshot)
     for root in declarations:
-        state.place(root, None)
+        state.place_provider(root, None)
     for root in previous:
-        state.withdraw(root, declarations)
+        state.withdraw_additions(root, declarations)
     states = state.states
-    for uuid in _surplus(declarations, snapshot, state.placed) if prune else ():
+    for uuid in _find_undeclared(declarations, snapshot, state.placed) if prune else ():
         states.pop(uuid, None)
     if used := list(shortfalls(snapshot.providers, states)):
-        raise InUse(used)
+        raise InventoryInUse(used)
     return Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin)
 
 
@@ -141,13 +143,13 @@ class _DeclaredState:
         #: The UUIDs of the declared providers.
         self.placed = set[str]()
 
-    def place(self, declared: DeclaredProvider, parent_uuid: str | None) -> None:
+    def place_provider(self, declared: DeclaredProvider, parent_uuid: str | None) -> None:
         """Put a declared provider, and all below it, where it is declared.
 
         :param parent_uuid: of the provider that it is declared below; ``None`` at the top, where
             a provider that exists may be anywhere
         """
-        live = _existing(declared, self._snapshot)
+        live = _find_existing(declared, self._snapshot)
         if live is None and declared.adds:
             raise errors.NoSuchProvider(
                 f'No resource provider is called {declared.name or declared.uuid!r}'
@@ -164,21 +166,23 @@ class _DeclaredState:
         self.states[uuid] = replace(
             state,
             provider=replace(state.provider, name=name, parent_provider_uuid=parent),
-            inventories=_desired_inventories(name, declared, state.inventories),
-            traits=_desired_traits(declared, live),
+            inventories=_merge_inventories(name, declared, state.inventories),
+            traits=_merge_traits(declared, live),
             aggregates=(
                 state.aggregates if declared.aggregates is None else frozenset(declared.aggregates)
             ),
         )
         for child in declared.children:
-            self.place(child, uuid)
+            self.place_provider(child, uuid)
 
-    def withdraw(self, former: DeclaredProvider, declarations: Sequence[DeclaredProvider]) -> None:
+    def withdraw_additions(
+        self, former: DeclaredProvider, declarations: Sequence[DeclaredProvider]
+    ) -> None:
         """Remove the additions of an earlier declaration that no present one has."""
-        live = _existing(former, self._snapshot)
+        live = _find_existing(former, self._snapshot)
         if live is None:
             return
-        current = [root for root in declarations if _existing(root, self._snapshot) == live]
+        current = [root for root in declarations if _find_existing(root, self._snapshot) == live]
         classes = {name for root in current for name in root.inventories or ()}
         traits = {name for root in current for name in root.traits or ()}
         gone = (former.inventories or {}).keys() - classes
@@ -190,7 +194,7 @@ class _DeclaredState:
         self.states[live.uuid] = replace(state, inventories=left, traits=state.traits - lost)
 
 
-def _existing(declared: DeclaredProvider, snapshot: Snapshot) -> ProviderState | None:
+def _find_existing(declared: DeclaredProvider, snapshot: Snapshot) -> ProviderState | None:
     """Return the provider that is declared, if it exists."""
     state = snapshot.providers.get(declared.uuid) if declared.uuid else None
     named = snapshot.named(declared.name) if declared.name else None
@@ -204,14 +208,14 @@ def _existing(declared: DeclaredProvider, snapshot: Snapshot) -> ProviderState |
 def _check_names(declarations: Sequence[DeclaredProvider], snapshot: Snapshot) -> None:
     """Refuse classes and traits that no service can have, before anything is made."""
     names = Names.from_snapshot(snapshot)
-    for declaration in all_of(declarations):
+    for declaration in walk_declarations(declarations):
         for sentence in names.explain_impossible(
             declaration.inventories or (), declaration.traits or ()
         ):
             raise errors.BadArgument(f'{declaration.name or declaration.uuid}: {sentence}')
 
 
-def _desired_inventories(
+def _merge_inventories(
     name: str, declared: DeclaredProvider, live: Mapping[str, Inventory]
 ) -> Mapping[str, Inventory]:
     if declared.inventories is None:
@@ -225,7 +229,7 @@ def _desired_inventories(
     return after
 
 
-def _desired_traits(declared: DeclaredProvider, live: ProviderState | None) -> frozenset[str]:
+def _merge_traits(declared: DeclaredProvider, live: ProviderState | None) -> frozenset[str]:
     present = live.traits if live else frozenset()
     if declared.traits is None:
         return present
@@ -234,11 +238,11 @@ def _desired_traits(declared: DeclaredProvider, live: ProviderState | None) -> f
     return with_compute_traits(declared.traits, live)
 
 
-def _surplus(
+def _find_undeclared(
     declarations: Sequence[DeclaredProvider], snapshot: Snapshot, declared: Set[str]
 ) -> Iterator[str]:
     """Return the UUIDs of the providers below the declared ones that are not declared."""
-    for root in filter(None, (_existing(root, snapshot) for root in declarations)):
+    for root in filter(None, (_find_existing(root, snapshot) for root in declarations)):
         needed = set(declared)
         for state in reversed(list(snapshot.tree(root.uuid))):
             is_used = any(state.usages.values()) or snapshot.consumers_on(state.uuid)

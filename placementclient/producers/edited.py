@@ -93,20 +93,20 @@ class NamesEdit:
     removed: frozenset[str] = frozenset()
 
     def edit_state(self, state: ProviderState) -> ProviderState:
-        desired = (self._names(state) - self.removed) | self.added
+        desired = (self._get_names(state) - self.removed) | self.added
         return replace(state, **{self.facet: desired})
 
     def check(self, states: Collection[ProviderState]) -> None:
         pass
 
     def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
-        present = {name for state in states for name in self._names(state)}
+        present = {name for state in states for name in self._get_names(state)}
         verb = {'traits': 'has the trait', 'aggregates': 'is in the aggregate'}[self.facet]
         for name in sorted(self.removed - present):
             sentence = f'No resource provider that is selected {verb} {name}'
             yield f'{sentence}{suggestion(name, present)}'
 
-    def _names(self, state: ProviderState) -> frozenset[str]:
+    def _get_names(self, state: ProviderState) -> frozenset[str]:
         names: frozenset[str] = getattr(state, self.facet)
         return names
 

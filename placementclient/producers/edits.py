@@ -18,13 +18,13 @@ from placementclient.model.requests import Filter
 from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.edited import Edit
-from placementclient.producers.names import remedy
+from placementclient.producers.names import suggest_remedy
 from placementclient.producers.producer import StateProducer
 from placementclient.reading.capture import make_origin
 from placementclient.reading.facets import read_facets
 
 
-class Edits(StateProducer):
+class EditProducer(StateProducer):
     """One edit of all selected providers.
 
     :param with_usages: read what is used of them too, for a plan that is carried out later
@@ -51,10 +51,10 @@ class Edits(StateProducer):
 
     def read(self) -> Snapshot:
         """Read the selected providers, and the identity of those above them."""
-        self._before = self._read()
+        self._before = self._read_selected()
         return self._before
 
-    def desired(self, live: Snapshot) -> Snapshot:
+    def decide(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with the edit, where it is possible.
 
         :raises errors.BadArgument: if a class or a trait does not exist, or if no provider can have
@@ -70,10 +70,10 @@ class Edits(StateProducer):
         selected = [live.providers[uuid] for uuid in self._selected]
         self._edit.check(selected)
         self._check_names(selected, after)
-        self.remarks = [*self._edit.remarks(selected), *self._shortfalls(after)]
+        self.remarks = [*self._edit.remarks(selected), *self._describe_shortfalls(after)]
         return after
 
-    def _shortfalls(self, after: Snapshot) -> Iterator[str]:
+    def _describe_shortfalls(self, after: Snapshot) -> Iterator[str]:
         """Return a remark on inventories below their usage: the service accepts the edit."""
         shrunk = {}
         for uuid in self._selected:
@@ -83,13 +83,13 @@ class Edits(StateProducer):
         if messages := [lack.message for lack in shortfalls(shrunk, after.providers)]:
             yield f'{first(messages)}. Placement grants nothing more there until enough is freed'
 
-    def _read(self) -> Snapshot:
+    def _read_selected(self) -> Snapshot:
         origin = make_origin(self.client)
         name = self._selection.with_class
         facets = self._facets | ({'inventories'} if name else set())
         states = {}
-        for provider in selected(self.client, self._selection):
-            state = self._state(provider, facets)
+        for provider in select_providers(self.client, self._selection):
+            state = self._read_state(provider, facets)
             if not name or name in state.inventories:
                 states[provider.uuid] = state
         if not states:
@@ -107,7 +107,7 @@ class Edits(StateProducer):
             states = {member.uuid: ProviderState(member) for member in members} | states
         return Snapshot(states.values(), (), origin)
 
-    def _state(self, provider: Provider, facets: Collection[str]) -> ProviderState:
+    def _read_state(self, provider: Provider, facets: Collection[str]) -> ProviderState:
         """Read some facets of a provider, with the generation of the one that changes."""
         state, generations, _ = read_facets(self.client, ProviderState(provider), facets)
         generation = generations[self._edit.facet]
@@ -118,22 +118,22 @@ class Edits(StateProducer):
     def _check_names(self, states: Iterable[ProviderState], after: Snapshot) -> None:
         """Refuse classes and traits that do not exist: a plan would make them."""
         desired = [after.providers[state.uuid] for state in states]
-        classes = _names(desired, 'inventories') - _names(states, 'inventories')
+        classes = _collect_names(desired, 'inventories') - _collect_names(states, 'inventories')
         if classes:
-            _check_exist(classes, resource_class.list(self.client), 'resource class')
-        traits = _names(desired, 'traits') - _names(states, 'traits')
+            _check_names_exist(classes, resource_class.list(self.client), 'resource class')
+        traits = _collect_names(desired, 'traits') - _collect_names(states, 'traits')
         present = trait.list(self.client, name=f'in:{",".join(sorted(traits))}') if traits else ()
         if traits.difference(present):
-            _check_exist(traits, trait.list(self.client), 'trait')
+            _check_names_exist(traits, trait.list(self.client), 'trait')
 
 
-def _check_exist(names: Iterable[str], existing: Collection[str], kind: str) -> None:
+def _check_names_exist(names: Iterable[str], existing: Collection[str], kind: str) -> None:
     for name in sorted(set(names).difference(existing)):
-        hint = remedy([name], existing, f'{kind} create')
+        hint = suggest_remedy([name], existing, f'{kind} create')
         raise errors.BadArgument(f'There is no {kind} {name!r}{hint}')
 
 
-def selected(client: Client, selection: ProviderSelector) -> list[Provider]:
+def select_providers(client: Client, selection: ProviderSelector) -> list[Provider]:
     """Return the selected providers by name, including those that lack the class."""
     required = (selection.with_trait,) if selection.with_trait else ()
     matching = Filter(required=required, member_of=selection.member_of)
@@ -153,12 +153,12 @@ def selected(client: Client, selection: ProviderSelector) -> list[Provider]:
     return [providers[name] for name in sorted(names)]
 
 
-def selected_roots(client: Client, selection: ProviderSelector, names: Sequence[str]) -> list[str]:
+def select_roots(client: Client, selection: ProviderSelector, names: Sequence[str]) -> list[str]:
     """Return the UUIDs of the roots of the trees with a selected provider.
 
     :param names: names, UUIDs or patterns of providers, only of whose trees they are; none: of all
     """
-    providers = selected(client, selection)
+    providers = select_providers(client, selection)
     if names:
         states = map(ProviderState, resource_provider.list(client))
         roots = Snapshot(states, ()).root_uuids(names)
@@ -170,5 +170,5 @@ def selected_roots(client: Client, selection: ProviderSelector, names: Sequence[
     return list({provider.root_uuid: provider for provider in providers})
 
 
-def _names(states: Iterable[ProviderState], facet: str) -> set[str]:
+def _collect_names(states: Iterable[ProviderState], facet: str) -> set[str]:
     return {name for state in states for name in getattr(state, facet)}

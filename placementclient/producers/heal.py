@@ -23,7 +23,7 @@ from placementclient.producers.producer import StateProducer
 from placementclient.reading.capture import capture, capture_named
 
 
-class Healing(StateProducer):
+class HealProducer(StateProducer):
     """The producer of missing allocations.
 
     :param migrating: the UUIDs of the servers of which a migration is not over
@@ -77,9 +77,9 @@ class Healing(StateProducer):
         using = (consumer for consumer in consumers if consumer.allocations)
         return Snapshot(trees.providers.values(), [*trees.consumers.values(), *using], trees.origin)
 
-    def desired(self, live: Snapshot) -> Snapshot:
+    def decide(self, live: Snapshot) -> Snapshot:
         types = self.client.microversion >= TYPED
-        after, notes = healed(
+        after, notes = heal_servers(
             live,
             list(self._servers.values()),
             self._migrating,
@@ -103,15 +103,17 @@ class Healing(StateProducer):
             return None
         if not gone:
             return tree
-        return replace(tree, before=_without(tree.before, gone), after=_without(tree.after, gone))
+        return replace(
+            tree, before=_drop_consumers(tree.before, gone), after=_drop_consumers(tree.after, gone)
+        )
 
 
-def _without(snapshot: Snapshot, consumer_uuids: Collection[str]) -> Snapshot:
+def _drop_consumers(snapshot: Snapshot, consumer_uuids: Collection[str]) -> Snapshot:
     consumers = (c for c in snapshot.consumers.values() if c.uuid not in consumer_uuids)
     return Snapshot(snapshot.providers.values(), consumers, snapshot.origin)
 
 
-def healed(
+def heal_servers(
     snapshot: Snapshot,
     servers: Sequence[Server],
     migrating: Collection[str],
@@ -140,8 +142,8 @@ def healed(
             name, reason = f'consumer {uuid}', heal.reason
             notes.append(Finding(heal.state, name, reason=reason, severity=severity))
             continue
-        added = _added(consumers.get(uuid), healthy)
-        if lacking := _lacking(snapshot, added, healthy, healing):
+        added = _list_added(consumers.get(uuid), healthy)
+        if lacking := _describe_lacking(snapshot, added, healthy, healing):
             notes.append(Finding('failed', f'consumer {uuid}', reason=lacking))
             continue
         for provider_uuid, resources in added.items():
@@ -150,7 +152,7 @@ def healed(
     return Snapshot(snapshot.providers.values(), consumers.values(), snapshot.origin), notes
 
 
-def _added(before: Consumer | None, after: Consumer) -> dict[str, dict[str, int]]:
+def _list_added(before: Consumer | None, after: Consumer) -> dict[str, dict[str, int]]:
     """Return the amounts by provider and class that a consumer gains."""
     allocated = before.allocations if before else {}
     added: dict[str, dict[str, int]] = {}
@@ -161,7 +163,7 @@ def _added(before: Consumer | None, after: Consumer) -> dict[str, dict[str, int]
     return added
 
 
-def _lacking(
+def _describe_lacking(
     snapshot: Snapshot,
     added: Mapping[str, Mapping[str, int]],
     consumer: Consumer,

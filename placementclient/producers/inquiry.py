@@ -15,33 +15,33 @@ from placementclient.placing.topology import Topology
 from placementclient.reading import tree_reader
 
 
-class Unknown(NamedTuple):
+class UnknownNames(NamedTuple):
     """Names that the service does not know, so that no host has them."""
 
     classes: frozenset[str] = frozenset()
     traits: frozenset[str] = frozenset()
 
 
-NOTHING = Unknown()
+NOTHING = UnknownNames()
 #: The default limit of candidates.
 LIMIT = 1000
 #: The most requests for candidates: each costs the service a search.
 MOST_REQUESTS = 16
 
 
-def unknown(client: Client, request: CandidateRequest) -> Unknown:
+def find_unknown_names(client: Client, request: CandidateRequest) -> UnknownNames:
     """Return the classes and traits of a request that the service does not know."""
     groups = (request.common, *request.groups.values())
     classes = {name for group in groups for name in group.resources}
-    traits = _traits(request)
+    traits = _list_traits(request)
     listed = trait.list(client, name=f'in:{",".join(sorted(traits))}') if traits else []
-    return Unknown(
+    return UnknownNames(
         frozenset(classes.difference(resource_class.list(client))),
         frozenset(traits.difference(listed)),
     )
 
 
-def asker(client: Client, limit: int | None = None, unknown: Unknown = NOTHING) -> Ask:
+def make_asker(client: Client, limit: int | None = None, unknown: UnknownNames = NOTHING) -> Ask:
     """Return the function that sends requests for candidates, as many as :data:`MOST_REQUESTS`.
 
     :param limit: at most so many candidates of each request
@@ -53,7 +53,7 @@ def asker(client: Client, limit: int | None = None, unknown: Unknown = NOTHING) 
         groups = (request.common, *request.groups.values())
         if unknown.classes.intersection(name for group in groups for name in group.resources):
             return Offer(0)
-        if unknown.traits and unknown.traits & _traits(request):
+        if unknown.traits and unknown.traits & _list_traits(request):
             return None  # calculated: the service would refuse it
         if next(numbers, None) is None:
             return None
@@ -64,7 +64,7 @@ def asker(client: Client, limit: int | None = None, unknown: Unknown = NOTHING) 
     return ask
 
 
-def without_pcpu(client: Client, request: CandidateRequest) -> Offer:
+def count_without_pcpu(client: Client, request: CandidateRequest) -> Offer:
     """Return the trees without PCPU that have candidates."""
     most = request.limit or LIMIT
     candidates, summaries = allocation_candidate.list(client, request._replace(limit=most))
@@ -73,30 +73,32 @@ def without_pcpu(client: Client, request: CandidateRequest) -> Offer:
     return Offer(len(trees - with_pcpu), len(candidates) >= most)
 
 
-def service_index(
-    client: Client, requests: Sequence[CandidateRequest], unknown: Unknown = NOTHING
+def read_index(
+    client: Client, requests: Sequence[CandidateRequest], unknown: UnknownNames = NOTHING
 ) -> ProviderIndex:
     """Read the providers of the service, with the traits and aggregates that requests name."""
 
-    def matching(conditions: Filter) -> set[str]:
+    def list_matching(conditions: Filter) -> set[str]:
         if unknown.classes & conditions.resources.keys() or unknown.traits & {*conditions.required}:
             return set()
         return {item.uuid for item in resource_provider.list(client, matching=conditions)}
 
     groups = [group for item in requests for group in (item.common, *item.groups.values())]
     joined = [name for group in groups for name in (*group.member_of, *group.forbidden_member_of)]
-    traits = sorted(set[str]().union(*map(_traits, requests)))
-    having = {name: matching(Filter(required=(name,))) for name in traits}
-    members = {name: matching(Filter(member_of=(name,))) for name in _split(joined)}
+    traits = sorted(set[str]().union(*map(_list_traits, requests)))
+    having = {name: list_matching(Filter(required=(name,))) for name in traits}
+    members = {name: list_matching(Filter(member_of=(name,))) for name in _split_names(joined)}
     sharing = tree_reader.read_sharing(client)
     having[SHARING_TRAIT] = set(sharing.providers)
     providers = {item.uuid: item for item in resource_provider.list(client)}
 
-    def names(members: Mapping[str, Set[str]], uuid: str) -> frozenset[str]:
+    def select_names(members: Mapping[str, Set[str]], uuid: str) -> frozenset[str]:
         return frozenset(name for name, uuids in members.items() if uuid in uuids)
 
     states = (
-        ProviderState(provider, traits=names(having, uuid), aggregates=names(members, uuid))
+        ProviderState(
+            provider, traits=select_names(having, uuid), aggregates=select_names(members, uuid)
+        )
         for uuid, provider in {**sharing.providers, **providers}.items()
     )
 
@@ -106,16 +108,16 @@ def service_index(
 
     return ProviderIndex(
         Topology(Snapshot(states, ()), sharing.reach),
-        lambda name, amount: matching(Filter({name: amount})),
+        lambda name, amount: list_matching(Filter({name: amount})),
         read_trees,
     )
 
 
-def _traits(request: CandidateRequest) -> set[str]:
+def _list_traits(request: CandidateRequest) -> set[str]:
     groups = (request.common, *request.groups.values())
     names = [name for group in groups for name in (*group.required, *group.forbidden)]
-    return set(_split([*names, *request.root_required, *request.root_forbidden]))
+    return set(_split_names([*names, *request.root_required, *request.root_forbidden]))
 
 
-def _split(names: Iterable[str]) -> list[str]:
+def _split_names(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for text in names for name in text.split(',')))

@@ -30,7 +30,7 @@ _UNKNOWN_NAMES: tuple[tuple[str, Callable[[Client], Iterable[str]], str], ...] =
 )
 
 
-def suggestion(client: Client, refusal: PlacementError) -> str:
+def suggest_name(client: Client, refusal: PlacementError) -> str:
     """Return the probably intended name, or how to create it, to follow a refusal.
 
     One request, where the service does not know a name.
@@ -46,13 +46,13 @@ def suggestion(client: Client, refusal: PlacementError) -> str:
                 if match and (names := _NAME.findall(refusal.sentence, match.end())):
                     existing = set(listed(client))
                     unknown = [name for name in names if name not in existing]
-                    return remedy(unknown, existing, command)
+                    return suggest_remedy(unknown, existing, command)
     except PlacementError:
         pass
     return ''
 
 
-def remedy(unknown: Sequence[str], existing: Collection[str], command: str) -> str:
+def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: str) -> str:
     """Return the probably intended names instead of unknown ones, or how to create those.
 
     :param command: makes one of that kind; empty: none does
@@ -67,13 +67,15 @@ def remedy(unknown: Sequence[str], existing: Collection[str], command: str) -> s
     return f'{near}{" Or" if near else ";"} make it first: {commands}'
 
 
-def aggregates_of_nova(client: Client) -> dict[str, str]:
+def read_aggregate_names(client: Client) -> dict[str, str]:
     """Return the names of the host aggregates of Nova, by UUID."""
     listed = records.aggregates(service.aggregates(client), COMPUTE_SERVICE)
     return {aggregate.uuid: aggregate.name for aggregate in listed}
 
 
-def aggregate_uuids(client: Client, names: Sequence[str], *, is_checked: bool = True) -> list[str]:
+def find_aggregate_uuids(
+    client: Client, names: Sequence[str], *, is_checked: bool = True
+) -> list[str]:
     """Return the UUIDs of aggregates; look up names in Nova.
 
     :param is_checked: refuse names where there is no Nova; otherwise they stay as they are
@@ -82,7 +84,7 @@ def aggregate_uuids(client: Client, names: Sequence[str], *, is_checked: bool = 
     uuid_of: dict[str, str] = {}
     if named:
         try:
-            uuid_of = {name: uuid for uuid, name in aggregates_of_nova(client).items()}
+            uuid_of = {name: uuid for uuid, name in read_aggregate_names(client).items()}
         except service.NoCompute as reason:
             if isinstance(reason, service.NoCatalog) and not is_checked:
                 return list(map(normalized, names))

@@ -48,9 +48,9 @@ class StateProducer(Producer):
         """Read the providers and consumers that may change, and the input of the decision."""
 
     @abstractmethod
-    def desired(self, live: Snapshot) -> Snapshot:
+    def decide(self, live: Snapshot) -> Snapshot:
         """Return a snapshot as it should become."""
 
     def plan(self) -> Plan:
         live = self.read()
-        return make_plan(self.command, live, self.desired(live))
+        return make_plan(self.command, live, self.decide(live))

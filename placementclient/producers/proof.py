@@ -43,7 +43,7 @@ class Proof:
         #: Why no further server is asked for.
         self._silence = ''
 
-    def verdicts(
+    def judge_consumers(
         self, consumers: Sequence[Consumer], progress: Callable[..., None] | None = None
     ) -> dict[str, Verdict]:
         """Return what may be freed of each consumer, by its UUID.
@@ -51,7 +51,7 @@ class Proof:
         A consumer that is not as it was checked any more keeps everything.
         """
         result = {}
-        judged = parallel(self._verdict, consumers, _WORKERS)
+        judged = parallel(self._judge_consumer, consumers, _WORKERS)
         for consumer, verdict in zip(consumers, judged, strict=True):
             result[consumer.uuid] = verdict
             if progress:
@@ -63,11 +63,13 @@ class Proof:
 
         :raises errors.BadArgument: names each with the reason
         """
-        reasons = [f'{uuid}: {reason}' for uuid in uuids if (reason := self._sign_of_life(uuid))]
+        reasons = [
+            f'{uuid}: {reason}' for uuid in uuids if (reason := self._find_sign_of_life(uuid))
+        ]
         if reasons:
             raise errors.BadArgument('\n'.join(f'--gone: {reason}' for reason in reasons))
 
-    def _sign_of_life(self, uuid: str) -> str:
+    def _find_sign_of_life(self, uuid: str) -> str:
         migration = self._evidence.find_migration(uuid)
         if migration is not None and not migration.is_over:
             return migration.progress
@@ -80,24 +82,24 @@ class Proof:
             return str(reason)
         return 'Nova has this server' if is_known else ''
 
-    def _verdict(self, consumer: Consumer) -> Verdict:
+    def _judge_consumer(self, consumer: Consumer) -> Verdict:
         migration = self._evidence.find_migration(consumer.uuid)
         server_uuid = migration.server_uuid if migration else consumer.uuid
         changed: dict[str, str | None] = {}
-        live = self._read(consumer.uuid, changed)
+        live = self._read_consumer(consumer.uuid, changed)
         if (live.allocations, live.generation) != (consumer.allocations, consumer.generation):
             return Verdict(reason=CHANGED)
-        holding = self._read(server_uuid, changed) if migration else live
+        holding = self._read_consumer(server_uuid, changed) if migration else live
         server = self._servers.get(server_uuid)
         if self._is_nova_asked and consumer.uuid not in self._records.gone:
             try:
-                server = self._asked(server_uuid)
+                server = self._ask_server(server_uuid)
             except (service.NoCompute, errors.BadFile) as reason:
                 self.is_unasked = True
                 return Verdict(reason=f'{SILENT}: {str(reason).removeprefix(f"{SILENT}: ")}')
         return self._evidence.judge(live, holding, server, changed.get)
 
-    def _asked(self, server_uuid: str) -> Server | None:
+    def _ask_server(self, server_uuid: str) -> Server | None:
         """Ask Nova for the record of a server, unless it has not answered before."""
         if self._silence:
             raise service.ServiceSilence(self._silence)
@@ -107,7 +109,7 @@ class Proof:
             self._silence = str(reason)
             raise
 
-    def _read(self, consumer_uuid: str, changed: dict[str, str | None]) -> Consumer:
+    def _read_consumer(self, consumer_uuid: str, changed: dict[str, str | None]) -> Consumer:
         """Read a consumer, and when it has changed last."""
         read = allocation.show(self._client, consumer_uuid)
         if read.last_modified:

@@ -48,7 +48,7 @@ class Objection(NamedTuple):
     is_final: bool = False
 
 
-def purged(
+def purge_provider(
     snapshot: Snapshot, provider_uuid: str, verdicts: Mapping[str, Verdict]
 ) -> tuple[Snapshot, dict[str, Objection]]:
     """Return the snapshot without a provider, and the objections by the UUID of the consumer.
@@ -69,7 +69,7 @@ def purged(
         is_gone = freed >= consumer.allocations.keys()
         rest = consumer.without(tree | freed if is_gone else tree)
         if not freed >= tree & consumer.allocations.keys():
-            objections[uuid] = _objection(consumer, rest, verdicts[uuid])
+            objections[uuid] = _make_objection(consumer, rest, verdicts[uuid])
         if rest.allocations:
             consumers[uuid] = rest
         else:
@@ -78,17 +78,17 @@ def purged(
     return Snapshot(states, consumers.values(), snapshot.origin), objections
 
 
-def _objection(consumer: Consumer, rest: Consumer, verdict: Verdict) -> Objection:
+def _make_objection(consumer: Consumer, rest: Consumer, verdict: Verdict) -> Objection:
     if consumer.type == MIGRATION and not verdict.is_under_way:
         return Objection(_IS_MIGRATION.format(consumer.uuid), True)
     if verdict.is_under_way:
         return Objection(verdict.reason, True)
-    lost = sorted(_classes(consumer) - _classes(rest))
+    lost = sorted(_list_classes(consumer) - _list_classes(rest))
     losing = f'would lose all its {", ".join(lost)}: ' if lost else ''
     return Objection(f'{losing}{verdict.reason or _AT_HOME}')
 
 
-def _classes(consumer: Consumer) -> set[str]:
+def _list_classes(consumer: Consumer) -> set[str]:
     return {name for resources in consumer.allocations.values() for name in resources}
 
 
@@ -106,7 +106,7 @@ class PurgeRefused(errors.PlacementError):
         self.advice = _WAIT if any(o.is_final for o in reasons) else _ADVICE
 
 
-class Purging(StateProducer):
+class PurgeProducer(StateProducer):
     """The producer of a purge: a provider and all below it.
 
     :param proof_on: returns the proof of what may be freed, in a topology
@@ -135,19 +135,21 @@ class Purging(StateProducer):
     def read(self) -> Snapshot:
         return capture(self.client, [self._provider_uuid])
 
-    def desired(self, live: Snapshot) -> Snapshot:
+    def decide(self, live: Snapshot) -> Snapshot:
         """Return the snapshot without the provider.
 
         :raises PurgeRefused: if a consumer would lose what it must not lose
         """
         tree = {state.uuid for state in live.tree(self._provider_uuid)}
         users = [c for c in live.consumers.values() if not tree.isdisjoint(c.allocations)]
-        verdicts = self._proof_on(_topology(self.client)).verdicts(users) if users else {}
-        after, objections = purged(live, self._provider_uuid, verdicts)
-        self._judge(objections, after)
+        verdicts = (
+            self._proof_on(_read_topology(self.client)).judge_consumers(users) if users else {}
+        )
+        after, objections = purge_provider(live, self._provider_uuid, verdicts)
+        self._judge_objections(objections, after)
         return after
 
-    def _judge(self, objections: Mapping[str, Objection], after: Snapshot) -> None:
+    def _judge_objections(self, objections: Mapping[str, Objection], after: Snapshot) -> None:
         refused = [o for o in objections.values() if o.is_final or not self._force]
         self.refusal = PurgeRefused(refused) if refused else None
         noted = {note.subject for note in self.notes}
@@ -156,7 +158,7 @@ class Purging(StateProducer):
             if objection not in refused:
                 state = 'overruled'
                 if rest := after.consumers.get(uuid):
-                    message += _LEFT.format(', '.join(sorted(_classes(rest))), uuid)
+                    message += _LEFT.format(', '.join(sorted(_list_classes(rest))), uuid)
             elif not objection.is_final:
                 message += ' (--force purges it anyway)'
             note = Finding(state, f'consumer {uuid}', reason=message, severity=Severity.WARNING)
@@ -165,7 +167,7 @@ class Purging(StateProducer):
             raise self.refusal
 
 
-def _topology(client: Client) -> Topology:
+def _read_topology(client: Client) -> Topology:
     """Read all providers, and those that serve each tree from another one."""
     sharing = tree_reader.read_sharing(client)
     states = (

@@ -29,7 +29,7 @@ MARGIN = timedelta(minutes=10)
 DONE = 'done'
 
 
-class Repairing(StateProducer):
+class RepairProducer(StateProducer):
     """The producer of safe repairs.
 
     :param snapshot: the one that was audited
@@ -56,30 +56,30 @@ class Repairing(StateProducer):
         """Read the trees of the possible repairs, as far as they exist."""
         if self._repairs and self._is_current:
             return self._snapshot
-        uuids = {uuid for repair in self._repairs.values() for uuid in _providers(repair)}
+        uuids = {uuid for repair in self._repairs.values() for uuid in _list_provider_uuids(repair)}
         listed = resource_provider.list(self.client) if uuids else []
         trees = {provider.root_uuid for provider in listed if provider.uuid in uuids}
         return capture_named(self.client, sorted(trees), workers=4)
 
-    def desired(self, live: Snapshot) -> Snapshot:
-        after, reasons = repaired(live, self._repairs)
-        self._refuse(reasons)
+    def decide(self, live: Snapshot) -> Snapshot:
+        after, reasons = apply_repairs(live, self._repairs)
+        self._note_reasons(reasons)
         return after
 
-    def _refuse(self, reasons: Mapping[int, str]) -> None:
+    def _note_reasons(self, reasons: Mapping[int, str]) -> None:
         self._reasons |= reasons
         for number, reason in reasons.items():
-            name = _row_of(self._repairs[number])[0]
+            name = _name_row(self._repairs[number])[0]
             self.notes.append(Finding('failed', name, reason=reason))
 
-    def note(self, findings: Sequence[Finding], failures: Mapping[int, str]) -> None:
+    def note_failures(self, findings: Sequence[Finding], failures: Mapping[int, str]) -> None:
         """Note the repairs that are not made, for their reasons."""
         for number, failure in failures.items():
             reason = failure.removeprefix('failed: ')
             subject = f'consumer {findings[number].subject}'
             self.notes.append(Finding('failed', subject, reason=reason))
 
-    def ends(
+    def describe_results(
         self, changes: Sequence[Change], results: Sequence[TreeResult], otherwise: str = DONE
     ) -> dict[int, str]:
         """Return the result of each repair, by number; ``otherwise`` where nothing failed."""
@@ -89,15 +89,17 @@ class Repairing(StateProducer):
             for row in change_rows(tree.before, tree.after)
         }
         return {
-            number: self._end(number, by_part.get(part), part) or otherwise
-            for number, part in ((n, _row_of(repair)) for n, repair in self._repairs.items())
+            number: self._describe_result(number, by_part.get(part), part) or otherwise
+            for number, part in ((n, _name_row(repair)) for n, repair in self._repairs.items())
         }
 
-    def failed(self, failure: Exception) -> dict[int, str]:
+    def describe_failure(self, failure: Exception) -> dict[int, str]:
         """Return the result of each repair, by number, if planning failed."""
         return dict.fromkeys(self._repairs, f'failed: {failure}')
 
-    def _end(self, number: int, result: TreeResult | None, part: tuple[str, str]) -> str:
+    def _describe_result(
+        self, number: int, result: TreeResult | None, part: tuple[str, str]
+    ) -> str:
         if reason := self._reasons.get(number):
             return f'failed: {reason}'
         if result is None or part in [(row.object, row.change) for row in result.rows]:
@@ -107,14 +109,14 @@ class Repairing(StateProducer):
         return f'failed: {result.error}' if result.error is not None else ''
 
 
-def _providers(repair: Repair) -> tuple[str, ...]:
+def _list_provider_uuids(repair: Repair) -> tuple[str, ...]:
     """Return the UUIDs of the providers that a repair is about."""
     if isinstance(repair, FreeAllocations):
         return repair.provider_uuids
     return (repair.provider_uuid,)
 
 
-def _row_of(repair: Repair) -> tuple[str, str]:
+def _name_row(repair: Repair) -> tuple[str, str]:
     """Return the object and the change of the row that says that a repair is made."""
     match repair:
         case AddTrait(_, provider):
@@ -125,12 +127,12 @@ def _row_of(repair: Repair) -> tuple[str, str]:
             return f'consumer {consumer.uuid}', 'allocations'
 
 
-def suspects(findings: Sequence[Finding]) -> int:
+def count_suspects(findings: Sequence[Finding]) -> int:
     """Return the number of findings that propose to free an allocation."""
     return sum(isinstance(finding.repair, FreeAllocations) for finding in findings)
 
 
-def prove(
+def prove_findings(
     proof: Proof, findings: Sequence[Finding], progress: Callable[..., None] | None = None
 ) -> tuple[list[Finding], dict[int, str]]:
     """Ask for each consumer that may be freed.
@@ -145,7 +147,7 @@ def prove(
     }
     consumers = {repair.consumer.uuid: repair.consumer for repair in freeing.values()}
     try:
-        verdicts = proof.verdicts(list(consumers.values()), progress)
+        verdicts = proof.judge_consumers(list(consumers.values()), progress)
     except errors.PlacementError as away:
         verdicts = dict.fromkeys(consumers, Verdict(reason=f'{CHANGED}? {away}'))
     for number, repair in freeing.items():
@@ -154,14 +156,14 @@ def prove(
         remedy = with_values(repair, provider_uuids=freed) if freed else None
         result[number] = with_values(findings[number], remedy=remedy)
         if remedy is None:
-            failure, reason = _failure(findings[number], verdict)
+            failure, reason = _explain_retained(findings[number], verdict)
             result[number] = with_values(result[number], reason=reason or failure)
             if failure:
                 failures[number] = f'failed: {failure}'
     return result, failures
 
 
-def _failure(finding: Finding, verdict: Verdict) -> tuple[str, str]:
+def _explain_retained(finding: Finding, verdict: Verdict) -> tuple[str, str]:
     """Return why nothing is freed for a finding: as a failure, or as what is left to do."""
     if verdict.reason.startswith((CHANGED, SILENT)):
         return verdict.reason, ''
@@ -170,7 +172,7 @@ def _failure(finding: Finding, verdict: Verdict) -> tuple[str, str]:
     return '', explain_verdict(verdict, finding.subject, finding.kind)
 
 
-def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, dict[int, str]]:
+def apply_repairs(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, dict[int, str]]:
     """Return the snapshot with repairs, and the obstacles to the others, by number.
 
     A repair that is made already changes nothing; one of which the facts have changed is not made.
@@ -189,14 +191,14 @@ def repaired(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, d
                 continue
             consumers[uuid] = consumers[uuid].without(repair.provider_uuids)
         elif repair.provider_uuid in states:
-            states[repair.provider_uuid] = _of_provider(states[repair.provider_uuid], repair)
+            states[repair.provider_uuid] = _repair_provider(states[repair.provider_uuid], repair)
         else:
             reasons[number] = f'There is no provider {repair.provider_name} any more'
     holding = (consumer for consumer in consumers.values() if consumer.allocations)
     return Snapshot(states.values(), holding, live.origin), reasons
 
 
-def _of_provider(state: ProviderState, repair: AddTrait | LowerReserved) -> ProviderState:
+def _repair_provider(state: ProviderState, repair: AddTrait | LowerReserved) -> ProviderState:
     if isinstance(repair, AddTrait):
         return replace(state, traits=state.traits | {repair.trait})
     name = repair.resource_class

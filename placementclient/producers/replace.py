@@ -23,7 +23,7 @@ from placementclient.model.providers import (
 )
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.producer import StateProducer
-from placementclient.producers.replaced import Irreplaceable, check_related, replaced
+from placementclient.producers.replaced import Irreplaceable, check_same_host, replace_provider
 from placementclient.reading.capture import capture
 
 #: From here on a provider that is no root can get another parent.
@@ -46,7 +46,7 @@ class Replacement(NamedTuple):
     is_merge: bool = False
 
 
-class Replacing(StateProducer):
+class ReplaceProducer(StateProducer):
     """The producer of a replacement.
 
     A replacement that was cut off is recognised by the name to which the old one was moved aside,
@@ -64,16 +64,16 @@ class Replacing(StateProducer):
     def __init__(self, client: Client, request: Replacement, *, is_journaled: bool = False) -> None:
         super().__init__(client)
         self._is_merge, self._is_journaled = request.is_merge, is_journaled
-        old, new = _pair(client, request)
+        old, new = _find_pair(client, request)
         self.old_uuid = old.uuid if old else ''
         self.old_name = original(old.name, old.uuid) if old else ''
         self.new_uuid = request.uuid or (new.uuid if new else '')
-        self.name = _checked_name(request, old, new) if old else ''
-        self.finished = '' if old else _finished(request, new)
+        self.name = _check_name(request, old, new) if old else ''
+        self.finished = '' if old else _describe_finished(request, new)
 
     def plan(self) -> Plan:
         plan = super().plan()
-        if not self._is_journaled and (names := list(_passing(plan))):
+        if not self._is_journaled and (names := list(_find_temporary(plan))):
             raise Irreplaceable(
                 f'More is allocated of {", ".join(names)} than Placement would grant today: the '
                 'limits are lifted for a moment, and would be lost if the command is killed then. '
@@ -85,7 +85,9 @@ class Replacing(StateProducer):
     def read(self) -> Snapshot:
         """Read the trees of both providers; nothing if the replacement is complete."""
         uuids = filter(None, (self.old_uuid, self.new_uuid))
-        existing = {uuid: provider for uuid in uuids if (provider := _by_uuid(self.client, uuid))}
+        existing = {
+            uuid: provider for uuid in uuids if (provider := _find_by_uuid(self.client, uuid))
+        }
         if self.old_uuid in existing:
             return capture(self.client, list(existing))
         new = existing.get(self.new_uuid)
@@ -96,7 +98,7 @@ class Replacing(StateProducer):
             )
         return Snapshot((), ())
 
-    def desired(self, live: Snapshot) -> Snapshot:
+    def decide(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with one provider replaced by the other.
 
         :raises Irreplaceable: if the new one seems to be another host that is in use, or Placement
@@ -105,10 +107,10 @@ class Replacing(StateProducer):
         if self.old_uuid not in live.providers:
             return live
         if not self._is_merge:
-            check_related(live, self.old_uuid, self.new_uuid, self.name)
-        after = replaced(live, self.old_uuid, self.new_uuid, self.name)
-        self._check(live, after)
-        if ungranted := list(self._ungranted(live, after)):
+            check_same_host(live, self.old_uuid, self.new_uuid, self.name)
+        after = replace_provider(live, self.old_uuid, self.new_uuid, self.name)
+        self._check_names(live, after)
+        if ungranted := list(self._find_ungranted(live, after)):
             raise Irreplaceable(
                 'Placement judges all that a consumer holds, and would refuse '
                 f'{first(ungranted)}: min_unit, max_unit or step_size is against it. "placement '
@@ -116,7 +118,7 @@ class Replacing(StateProducer):
             )
         return after
 
-    def _check(self, live: Snapshot, after: Snapshot) -> None:
+    def _check_names(self, live: Snapshot, after: Snapshot) -> None:
         # The name of the new provider first: the names of its children follow it.
         for uuid in sorted(after.providers, key=lambda uuid: uuid != self.new_uuid):
             state = after.providers[uuid]
@@ -137,7 +139,7 @@ class Replacing(StateProducer):
                     'give another --name, or rename that one first'
                 )
 
-    def _ungranted(self, live: Snapshot, after: Snapshot) -> Iterator[str]:
+    def _find_ungranted(self, live: Snapshot, after: Snapshot) -> Iterator[str]:
         """Return all that consumers hold elsewhere and would be refused now."""
         # In the two trees themselves, temporary inventories lift the limits.
         inventories: dict[str, Mapping[str, Inventory]] = {}
@@ -151,10 +153,10 @@ class Replacing(StateProducer):
                         yield f'{amount} {name} of {pair.before.uuid} on {provider.name}'
 
 
-def _pair(client: Client, request: Replacement) -> tuple[Provider | None, Provider | None]:
+def _find_pair(client: Client, request: Replacement) -> tuple[Provider | None, Provider | None]:
     """Return the old and the new provider, as far as they are there."""
-    new = _reference(client, request.uuid or request.twin or '')
-    old = _reference(client, request.old)
+    new = _find_provider(client, request.uuid or request.twin or '')
+    old = _find_provider(client, request.old)
     is_new = bool(old and new and old.uuid == new.uuid)
     is_lost = old is None or (new is None and request.twin)
     if not is_uuid(request.old) and (is_new or is_lost):
@@ -163,15 +165,15 @@ def _pair(client: Client, request: Replacement) -> tuple[Provider | None, Provid
         moved = (p for p in listed if p.name == temporary_name(request.old, p.uuid))
         old = next(moved, None if is_new else old)
     if new is None and request.twin:
-        new = _renamed_twin(client, request, old)
+        new = _find_renamed(client, request, old)
     return old, new
 
 
-def _renamed_twin(client: Client, request: Replacement, old: Provider | None) -> Provider:
+def _find_renamed(client: Client, request: Replacement, old: Provider | None) -> Provider:
     """Return the new provider, which has lost its own name to the name of the old one."""
     new = None
     if old and old.name != original(old.name, old.uuid):
-        new = resource_provider.with_name(client, _final_name(request, old))
+        new = resource_provider.with_name(client, _choose_name(request, old))
     if new is None:
         raise errors.NoSuchProvider(
             f'No resource provider has the name or UUID {request.twin!r}. If it has replaced '
@@ -180,12 +182,12 @@ def _renamed_twin(client: Client, request: Replacement, old: Provider | None) ->
     return new
 
 
-def _final_name(request: Replacement, old: Provider) -> str:
+def _choose_name(request: Replacement, old: Provider) -> str:
     typed = old.name if is_uuid(request.old) else request.old
     return request.name or original(typed, old.uuid)
 
 
-def _finished(request: Replacement, new: Provider | None) -> str:
+def _describe_finished(request: Replacement, new: Provider | None) -> str:
     """Return the sentence that the new provider has replaced the old one, if there is a sign."""
     old = request.old
     name = request.name or (None if is_uuid(old) else old)
@@ -197,9 +199,9 @@ def _finished(request: Replacement, new: Provider | None) -> str:
     )
 
 
-def _checked_name(request: Replacement, old: Provider, new: Provider | None) -> str:
+def _check_name(request: Replacement, old: Provider, new: Provider | None) -> str:
     """Return the name that the new one gets, unless it is another than the operator says."""
-    final = _final_name(request, old)
+    final = _choose_name(request, old)
     if new and new.uuid == old.uuid:
         raise errors.BadArgument(f'{old.name} cannot replace itself')
     if request.uuid and new and new.name != final:
@@ -220,7 +222,7 @@ def _checked_name(request: Replacement, old: Provider, new: Provider | None) -> 
     return final
 
 
-def _passing(plan: Plan) -> Iterator[str]:
+def _find_temporary(plan: Plan) -> Iterator[str]:
     """Return the providers that get temporary inventories."""
     for tree in plan.changes:
         changes = {change.uuid: change for change in tree.providers}
@@ -231,11 +233,11 @@ def _passing(plan: Plan) -> Iterator[str]:
                     yield change.name
 
 
-def _reference(client: Client, name_or_uuid: str) -> Provider | None:
+def _find_provider(client: Client, name_or_uuid: str) -> Provider | None:
     if is_uuid(name_or_uuid):
-        return _by_uuid(client, normalized(name_or_uuid))
+        return _find_by_uuid(client, normalized(name_or_uuid))
     return resource_provider.with_name(client, name_or_uuid)
 
 
-def _by_uuid(client: Client, uuid: str) -> Provider | None:
+def _find_by_uuid(client: Client, uuid: str) -> Provider | None:
     return next(iter(resource_provider.list(client, uuid=uuid)), None)

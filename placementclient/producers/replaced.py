@@ -19,7 +19,7 @@ class Irreplaceable(errors.PlacementError):
     """The replacement would lose or break something; nothing was written."""
 
 
-def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> Snapshot:
+def replace_provider(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> Snapshot:
     """Return the snapshot with one provider replaced by another.
 
     The new one has the inventories, traits, aggregates, children and allocations of both; of a
@@ -34,15 +34,15 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> Sna
         one grants less
     :raises Unaccounted: if something is used that no consumer answers for
     """
-    states, names, heirs = _joined(snapshot, old_uuid, new_uuid, name)
+    states, names, heirs = _join_trees(snapshot, old_uuid, new_uuid, name)
     check_accounted(snapshot, heirs)
-    states |= _merged(states, heirs)
+    states |= _merge_states(states, heirs)
     moved = (
-        _moved(state, names.get(uuid, state.name), heirs)
+        _move_state(state, names.get(uuid, state.name), heirs)
         for uuid, state in states.items()
         if uuid not in heirs
     )
-    return Snapshot(moved, _consumers(snapshot, states, heirs), snapshot.origin)
+    return Snapshot(moved, _move_consumers(snapshot, states, heirs), snapshot.origin)
 
 
 def check_compute_nodes(
@@ -55,7 +55,7 @@ def check_compute_nodes(
     :param is_merge: whether both may be in use, so that Nova has to know the new one
     :raises Irreplaceable: if the compute nodes do not prove that the two are one host
     """
-    by_uuid = _nodes_by_uuid(nodes)
+    by_uuid = _index_nodes(nodes)
     old, new = by_uuid.get(old_uuid), by_uuid.get(new_uuid)
     if is_merge and not (old or new):
         raise Irreplaceable(
@@ -90,7 +90,7 @@ def check_compute_nodes(
         )
 
 
-def _nodes_by_uuid(nodes: Iterable[Hypervisor]) -> dict[str | None, Hypervisor]:
+def _index_nodes(nodes: Iterable[Hypervisor]) -> dict[str | None, Hypervisor]:
     by_uuid = {node.uuid: node for node in nodes}
     if None in by_uuid:
         raise Irreplaceable(
@@ -101,9 +101,9 @@ def _nodes_by_uuid(nodes: Iterable[Hypervisor]) -> dict[str | None, Hypervisor]:
     return by_uuid
 
 
-def check_related(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> None:
+def check_same_host(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> None:
     """Refuse a new provider with consumers of its own and the name of another host."""
-    states, _, heirs = _joined(snapshot, old_uuid, new_uuid, name)
+    states, _, heirs = _join_trees(snapshot, old_uuid, new_uuid, name)
     if new_uuid not in snapshot.providers:
         return
     old, new = states[old_uuid], states[new_uuid]
@@ -111,7 +111,11 @@ def check_related(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -
         return
     left = list(snapshot.tree(old_uuid))
     retained = {consumer.uuid for consumer in snapshot.consumers_in(old_uuid)}
-    joined = {new_uuid, *heirs.values(), *_made_before(snapshot.tree(new_uuid), old, new, name)}
+    joined = {
+        new_uuid,
+        *heirs.values(),
+        *_find_own_providers(snapshot.tree(new_uuid), old, new, name),
+    }
     # Allocations move last: when the names are right, and only providers with an heir are left.
     if new.name == name and all(state.uuid in heirs for state in left):
         joined -= {
@@ -137,7 +141,7 @@ def _has_name_of(new: ProviderState, old: ProviderState, final: str) -> bool:
     return new.name == final and old.name == temporary_name(final, old.uuid)
 
 
-def _made_before(
+def _find_own_providers(
     tree: Iterable[ProviderState], old: ProviderState, new: ProviderState, final: str
 ) -> Iterator[str]:
     """Return the UUIDs of the providers that were below the new one before the first step."""
@@ -150,7 +154,7 @@ def _made_before(
             yield state.uuid
 
 
-def _joined(
+def _join_trees(
     snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str
 ) -> tuple[dict[str, ProviderState], dict[str, str], dict[str, str]]:
     """Return all providers, the names that those of the two trees get, and heirs, each by UUID."""
@@ -166,15 +170,15 @@ def _joined(
                 f'{lower.name} is below {upper.name}: {new.name} cannot replace {old.name}. Give '
                 'a provider that is neither above nor below it'
             )
-    of_old = _names(old_tree, name)
+    of_old = _rename_tree(old_tree, name)
     # Half way, some of the old one's are below the new one already, by either name.
-    of_new = _names(new_tree, name, original(old.name, old_uuid), name)
+    of_new = _rename_tree(new_tree, name, original(old.name, old_uuid), name)
     of_new_by_name = {name: uuid for uuid, name in of_new.items()}
     heirs = {uuid: of_new_by_name[name] for uuid, name in of_old.items() if name in of_new_by_name}
     return states, of_old | of_new, heirs
 
 
-def _names(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str, str]:
+def _rename_tree(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str, str]:
     """Return the names that a provider and all below it get."""
     top, *children = tree
     bases = sorted((original(top.name, top.uuid), *others), key=len, reverse=True)
@@ -186,7 +190,7 @@ def _names(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str,
     return names
 
 
-def _merged(
+def _merge_states(
     states: Mapping[str, ProviderState], heirs: Mapping[str, str]
 ) -> dict[str, ProviderState]:
     """Return each heir with all that it gets; its own inventories are those of today."""
@@ -215,13 +219,13 @@ def _merged(
     return result
 
 
-def _moved(state: ProviderState, name: str, heirs: Mapping[str, str]) -> ProviderState:
+def _move_state(state: ProviderState, name: str, heirs: Mapping[str, str]) -> ProviderState:
     above = state.provider.parent_provider_uuid
     parent = heirs.get(above, above) if above else None
     return replace(state, provider=replace(state.provider, name=name, parent_provider_uuid=parent))
 
 
-def _consumers(
+def _move_consumers(
     snapshot: Snapshot, states: Mapping[str, ProviderState], heirs: Mapping[str, str]
 ) -> list[Consumer]:
     """Return all consumers, with what they held on a provider that goes on its heir."""

@@ -16,7 +16,7 @@ from placementclient.producers.producer import Producer
 from placementclient.reading.capture import capture, capture_named
 
 
-class Reshaping(Producer):
+class ReshapeProducer(Producer):
     """The producer of a reshape that is applied at once.
 
     :param rows: the assignments of consumers
@@ -45,7 +45,9 @@ class Reshaping(Producer):
         else:
             roots_listed = ((root.uuid, root.name) for root in listing.roots())
             chosen = {uuid for uuid, name in roots_listed if conditions.selects(uuid, name, None)}
-        return capture_named(self.client, [*chosen, *_named_elsewhere(self._spec, chosen, listing)])
+        return capture_named(
+            self.client, [*chosen, *_find_named_roots(self._spec, chosen, listing)]
+        )
 
     def plan(self) -> Plan:
         live = self.read()
@@ -74,12 +76,12 @@ def capture_specified(
     if listed is not None:
         listing = Snapshot(map(ProviderState, listed), ())
         chosen = {state.provider.root_uuid for state in map(listing.find, trees) if state}
-        others = _named_elsewhere(spec, chosen, listing)
+        others = _find_named_roots(spec, chosen, listing)
     snapshot = capture(client, [*trees, *others], workers=workers, progress=progress, expect=expect)
     return snapshot, listed
 
 
-def _named_elsewhere(spec: Spec, chosen: Iterable[str], listing: Snapshot) -> list[str]:
+def _find_named_roots(spec: Spec, chosen: Iterable[str], listing: Snapshot) -> list[str]:
     """Return the roots of other trees whose providers the specification names for chosen ones."""
     mentioned: set[str] = set()
     for root_uuid in chosen:

@@ -37,7 +37,7 @@ class Unrestorable(errors.PlacementError):
     """A snapshot that cannot be restored here."""
 
 
-class Restoring(StateProducer):
+class RestoreProducer(StateProducer):
     """The producer of everything that a snapshot has and the service lacks.
 
     Generations begin again. Allocations that no consumer answers for cannot be restored. A consumer
@@ -67,7 +67,7 @@ class Restoring(StateProducer):
         #: How many consumers have a type, which the service cannot store.
         self.untyped = 0
         if client.microversion < TYPED:
-            snapshot, self.untyped = _without_types(snapshot, self._roots)
+            snapshot, self.untyped = _drop_types(snapshot, self._roots)
         self._snapshot = snapshot
         self._missing, self._is_allocations = missing or bool(trees), is_allocations
         self._servers = servers
@@ -84,7 +84,7 @@ class Restoring(StateProducer):
             trees = {self._listed[u].root_uuid for u in part.providers.keys() & self._listed.keys()}
         else:
             _check_complete(part)
-            trees = _existing(self._listed.values(), part, self._missing)
+            trees = _find_existing(self._listed.values(), part, self._missing)
         live = capture_named(self.client, sorted(trees), workers=WORKERS)
         if self._listed.keys() <= live.providers.keys():
             return live
@@ -94,26 +94,26 @@ class Restoring(StateProducer):
         consumers = [*live.consumers.values(), *elsewhere]
         return Snapshot(live.providers.values(), consumers, live.origin)
 
-    def desired(self, live: Snapshot) -> Snapshot:
+    def decide(self, live: Snapshot) -> Snapshot:
         """Return the existing state with the missing objects, after any interrupted restore."""
         part = self._snapshot.only(self._roots)
-        chosen = list(self._chosen(part, live))
-        merged = live if self._is_allocations else self._with_providers(part, chosen, live)
-        restored = {consumer.uuid: _restored(consumer, live) for consumer in chosen}
+        chosen = list(self._choose_consumers(part, live))
+        merged = live if self._is_allocations else self._add_providers(part, chosen, live)
+        restored = {consumer.uuid: _restore_consumer(consumer, live) for consumer in chosen}
         consumers = {**live.consumers, **restored}
         return Snapshot(merged.providers.values(), consumers.values(), live.origin)
 
-    def _with_providers(
+    def _add_providers(
         self, part: Snapshot, chosen: Sequence[Consumer], live: Snapshot
     ) -> Snapshot:
         """Return the existing state with the missing providers."""
         desired = Snapshot(part.providers.values(), chosen)
         # A consumer that has kept what it holds elsewhere is merged by itself.
-        kept = {c.uuid for c in chosen if not self._is_there(part, c, live)}
+        kept = {c.uuid for c in chosen if not self._has_allocations(part, c, live)}
         consumers = (c for c in live.consumers.values() if c.uuid not in kept)
         live = Snapshot(live.providers.values(), consumers)
         merged = merge(_NOTHING, desired, live, diff(_NOTHING, desired))
-        altered = [*_added(part, live)]
+        altered = [*_find_additions(part, live)]
         altered += [obstacle.subject for obstacle in merged.obstacles]
         if altered:
             raise Unrestorable(
@@ -122,14 +122,14 @@ class Restoring(StateProducer):
             )
         return simulate(live, merged.operations)
 
-    def _chosen(self, part: Snapshot, live: Snapshot) -> Iterator[Consumer]:
+    def _choose_consumers(self, part: Snapshot, live: Snapshot) -> Iterator[Consumer]:
         """Return the consumers that are as in the snapshot, or can be again; note the others."""
         notes = {note.subject: note for note in self.notes}
         for uuid, consumer in sorted(part.consumers.items()):
             subject, server = f'consumer {uuid}', (self._servers or {}).get(uuid)
-            if self._is_there(part, consumer, live):
+            if self._has_allocations(part, consumer, live):
                 yield live.consumers[uuid]
-            elif reason := self._obstacle(part, consumer, live, server):
+            elif reason := self._find_obstacle(part, consumer, live, server):
                 notes[subject] = Finding('left alone', subject, reason=reason)
             else:
                 if self._servers is not None and server is None:
@@ -139,7 +139,7 @@ class Restoring(StateProducer):
                 yield consumer
         self.notes = list(notes.values())
 
-    def _is_there(self, part: Snapshot, consumer: Consumer, live: Snapshot) -> bool:
+    def _has_allocations(self, part: Snapshot, consumer: Consumer, live: Snapshot) -> bool:
         """Return whether a consumer has its allocations on the restored trees."""
         current = live.consumers.get(consumer.uuid)
         return current is not None and all(
@@ -148,28 +148,28 @@ class Restoring(StateProducer):
             if uuid in part.providers
         )
 
-    def _obstacle(
+    def _find_obstacle(
         self, part: Snapshot, consumer: Consumer, live: Snapshot, server: Server | None
     ) -> str:
         """Return why a consumer is left alone; empty if it is not."""
         if server is not None and server.is_deleted:
             return 'Nova has deleted the server'
         current = live.consumers.get(consumer.uuid)
-        present = self._by_tree(current.allocations if current else {})
-        planned = self._by_tree(consumer.allocations)
+        present = self._group_by_tree(current.allocations if current else {})
+        planned = self._group_by_tree(consumer.allocations)
         # What a purge has freed is a whole tree, not a part of one.
         if any(planned.get(root) != allocations for root, allocations in present.items()):
-            names = sorted(map(self._name, current.allocations if current else ()))
+            names = sorted(map(self._get_name, current.allocations if current else ()))
             return f'it has moved or changed since, and is on {", ".join(names)}'
         for uuid, resources in consumer.allocations.items():
             if uuid not in self._listed and (self._is_allocations or uuid not in part.providers):
-                return f'{self._name(uuid)} does not exist'
+                return f'{self._get_name(uuid)} does not exist'
             state = live.providers.get(uuid) if self._is_allocations else None
             if state is not None and (lacking := resources.keys() - state.inventories.keys()):
-                return f'{self._name(uuid)} has no inventory of {", ".join(sorted(lacking))}'
+                return f'{self._get_name(uuid)} has no inventory of {", ".join(sorted(lacking))}'
         return ''
 
-    def _by_tree(self, allocations: Allocations) -> dict[str, dict[str, Resources]]:
+    def _group_by_tree(self, allocations: Allocations) -> dict[str, dict[str, Resources]]:
         """Return allocations by the roots of their trees in the snapshot."""
         trees: dict[str, dict[str, Resources]] = {}
         for uuid, resources in allocations.items():
@@ -177,7 +177,7 @@ class Restoring(StateProducer):
             trees.setdefault(state.provider.root_uuid if state else uuid, {})[uuid] = resources
         return trees
 
-    def _name(self, provider_uuid: str) -> str:
+    def _get_name(self, provider_uuid: str) -> str:
         state, item = self._snapshot.providers.get(provider_uuid), self._listed.get(provider_uuid)
         return item.name if item else state.name if state else provider_uuid
 
@@ -190,11 +190,11 @@ class Restoring(StateProducer):
             for uuid, state in snapshot.providers.items()
             if uuid not in self._listed and present.get(state.name) not in snapshot.providers
         }
-        self._snapshot = _with_uuids(snapshot, uuids)
+        self._snapshot = _replace_uuids(snapshot, uuids)
         self._roots = [uuids.get(uuid, uuid) for uuid in self._roots]
 
 
-def _without_types(snapshot: Snapshot, roots: Collection[str]) -> tuple[Snapshot, int]:
+def _drop_types(snapshot: Snapshot, roots: Collection[str]) -> tuple[Snapshot, int]:
     """Return a snapshot as a service before 1.38 can store it, and how many types trees lose."""
     stored = [replace(consumer, type=None) for consumer in snapshot.consumers.values()]
     consumers = snapshot.only(roots).consumers.values()
@@ -202,9 +202,9 @@ def _without_types(snapshot: Snapshot, roots: Collection[str]) -> tuple[Snapshot
     return Snapshot(snapshot.providers.values(), stored, snapshot.origin), lost
 
 
-def load(client: Client, snapshot: Snapshot) -> None:
+def load_snapshot(client: Client, snapshot: Snapshot) -> None:
     """Create the classes, traits, providers and allocations of a snapshot."""
-    restoring = Restoring(client, snapshot)
+    restoring = RestoreProducer(client, snapshot)
     plan = restoring.plan()
     if restoring.is_undone:
         reasons = [f'{note.subject}: {note.reason}' for note in restoring.notes]
@@ -212,16 +212,16 @@ def load(client: Client, snapshot: Snapshot) -> None:
     apply_at_once(client, plan).check()
 
 
-def _restored(consumer: Consumer, live: Snapshot) -> Consumer:
+def _restore_consumer(consumer: Consumer, live: Snapshot) -> Consumer:
     """Return a consumer with all its allocations; if it exists, as its owner and type are now."""
     current = live.consumers.get(consumer.uuid)
     return replace(current, allocations=consumer.allocations) if current else consumer
 
 
-def _with_uuids(snapshot: Snapshot, uuids: Mapping[str, str]) -> Snapshot:
+def _replace_uuids(snapshot: Snapshot, uuids: Mapping[str, str]) -> Snapshot:
     """Return a snapshot with other UUIDs of some providers."""
 
-    def renamed(provider: Provider) -> Provider:
+    def change_uuids(provider: Provider) -> Provider:
         parent = provider.parent_provider_uuid
         return replace(
             provider,
@@ -235,7 +235,7 @@ def _with_uuids(snapshot: Snapshot, uuids: Mapping[str, str]) -> Snapshot:
         for consumer in snapshot.consumers.values()
     )
     states = snapshot.providers.values()
-    renamed_states = (replace(state, provider=renamed(state.provider)) for state in states)
+    renamed_states = (replace(state, provider=change_uuids(state.provider)) for state in states)
     return Snapshot(renamed_states, consumers, snapshot.origin)
 
 
@@ -251,7 +251,7 @@ def _check_complete(snapshot: Snapshot) -> None:
                 )
 
 
-def _existing(providers: Collection[Provider], snapshot: Snapshot, missing: bool) -> set[str]:
+def _find_existing(providers: Collection[Provider], snapshot: Snapshot, missing: bool) -> set[str]:
     """Return the roots of the providers that need not be made."""
     roots, occupied = set[str](), []
     for provider in providers:
@@ -269,7 +269,7 @@ def _existing(providers: Collection[Provider], snapshot: Snapshot, missing: bool
     return roots
 
 
-def _added(snapshot: Snapshot, live: Snapshot) -> Iterator[str]:
+def _find_additions(snapshot: Snapshot, live: Snapshot) -> Iterator[str]:
     """Return the providers that have more than in the snapshot."""
     for uuid, state in snapshot.providers.items():
         if restored := live.providers.get(uuid):

@@ -26,7 +26,7 @@ from placementclient.reading.capture import make_origin
 _WORKERS = 4
 
 
-class Sync(StateProducer):
+class SyncProducer(StateProducer):
     """The producer of Nova's aggregates.
 
     :param remove: take hosts out of the aggregates of Nova in which Nova does not have them
@@ -50,12 +50,12 @@ class Sync(StateProducer):
 
     def read(self) -> Snapshot:
         """Read all hosts, and all aggregates of those that change."""
-        members = _members(self.client, self._aggregates)
-        after, notes = self._synced(members)
+        members = _read_members(self.client, self._aggregates)
+        after, notes = self._sync_aggregates(members)
         self.notes += notes
         states = dict(members.providers)
         roots = [uuid for uuid, state in after.providers.items() if state != states[uuid]]
-        for uuid, read in zip(roots, parallel(self._aggregates_of, roots, _WORKERS), strict=True):
+        for uuid, read in zip(roots, parallel(self._read_aggregates, roots, _WORKERS), strict=True):
             if read is None:
                 del states[uuid]
                 continue
@@ -66,20 +66,20 @@ class Sync(StateProducer):
             states[uuid] = replace(states[uuid], provider=provider, aggregates=aggregates)
         return Snapshot(states.values(), (), members.origin)
 
-    def desired(self, live: Snapshot) -> Snapshot:
-        return self._synced(live)[0]
+    def decide(self, live: Snapshot) -> Snapshot:
+        return self._sync_aggregates(live)[0]
 
-    def _synced(self, live: Snapshot) -> tuple[Snapshot, list[Finding]]:
-        return synced(live, self._aggregates, remove=self._remove)
+    def _sync_aggregates(self, live: Snapshot) -> tuple[Snapshot, list[Finding]]:
+        return sync_aggregates(live, self._aggregates, remove=self._remove)
 
-    def _aggregates_of(self, uuid: str) -> Read[list[str]] | None:
+    def _read_aggregates(self, uuid: str) -> Read[list[str]] | None:
         try:
             return aggregate_api.list(self.client, uuid)
         except errors.NotFound:
             return None
 
 
-def _members(client: Client, aggregates: Iterable[HostAggregate]) -> Snapshot:
+def _read_members(client: Client, aggregates: Iterable[HostAggregate]) -> Snapshot:
     """Return all roots, the aggregates of Nova that they are in, and whether they share."""
     origin = make_origin(client)
     providers = resource_provider.list(client)
@@ -95,7 +95,7 @@ def _members(client: Client, aggregates: Iterable[HostAggregate]) -> Snapshot:
     return Snapshot(roots.values(), (), origin)
 
 
-def synced(
+def sync_aggregates(
     snapshot: Snapshot, aggregates: Iterable[HostAggregate], *, remove: bool = False
 ) -> tuple[Snapshot, list[Finding]]:
     """Return the snapshot with each host in its aggregates, and notes on hosts that stay.
@@ -107,20 +107,20 @@ def synced(
     """
     by_short_name: dict[str, list[ProviderState]] = {}
     for state in snapshot.roots():
-        by_short_name.setdefault(_short(state.name), []).append(state)
+        by_short_name.setdefault(_shorten(state.name), []).append(state)
     gained, lost = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     notes: list[Finding] = []
     for aggregate in aggregates:
         named, unknown = set[str](), list[str]()
         for host in aggregate.hosts:
-            match = snapshot.named(host) or snapshot.named(_short(host))
+            match = snapshot.named(host) or snapshot.named(_shorten(host))
             matches = [match] if match else by_short_name.get(host, [])
             named |= {state.uuid for state in matches}
             if len(matches) == 1:
                 gained[matches[0].uuid].add(aggregate.uuid)
             else:
                 unknown.append(host)
-                notes.append(_unknown_host(aggregate, host, len(matches)))
+                notes.append(_note_unknown_host(aggregate, host, len(matches)))
         for state in snapshot.roots() if remove else ():
             if aggregate.uuid not in state.aggregates or state.uuid in named or is_sharing(state):
                 continue
@@ -137,11 +137,11 @@ def synced(
     return Snapshot(states, snapshot.consumers.values(), snapshot.origin), notes
 
 
-def _unknown_host(aggregate: HostAggregate, host: str, matches: int) -> Finding:
+def _note_unknown_host(aggregate: HostAggregate, host: str, matches: int) -> Finding:
     having = f'{matches} resource providers have' if matches else 'no provider has'
     reason = f'{aggregate.name}: {having} the name of the host'
     return Finding('not known', host, reason=reason)
 
 
-def _short(host: str) -> str:
+def _shorten(host: str) -> str:
     return host.partition('.')[0]

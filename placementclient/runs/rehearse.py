@@ -37,7 +37,7 @@ def rehearse(plan: Plan, snapshot: Snapshot, *, trees: Sequence[str] = ()) -> Re
     part = cut_snapshot(snapshot, plan, trees)
     with Direct.scratch() as service, tempfile.TemporaryDirectory() as folder:
         client = Client(Session(auth=service), HIGHEST)
-        restore.load(client, part)
+        restore.load_snapshot(client, part)
         before = capture(client)
         journal_path = os.path.join(folder, 'plan.journal')
         applied = engines.apply(client, plan, journal_path, trees=trees, other_service=True)

@@ -24,8 +24,8 @@ from placementclient.embedded import Direct
 from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.declarations import parse
-from placementclient.producers.declare import Declaring
+from placementclient.producers.declarations import parse_declarations
+from placementclient.producers.declare import DeclarationProducer
 from placementclient.reading.capture import capture
 
 
@@ -70,7 +70,7 @@ class EmbeddedPlacement:
         :param trees: each as an entry of the file of ``resource provider tree apply``
         :raises placementclient.basis.errors.PlacementError: if the service refuses a tree
         """
-        declaring = Declaring(self.client, parse(json.dumps(trees), 'trees'))
+        declaring = DeclarationProducer(self.client, parse_declarations(json.dumps(trees), 'trees'))
         apply_at_once(self.client, declaring.plan()).check()
         return {provider.name: provider.uuid for provider in resource_provider.list(self.client)}
 

@@ -108,7 +108,7 @@ def build_once(client, cloud, build):
 def load(client, snapshot):
     """Build the cloud of a snapshot."""
     cloud = json.dumps(documents.document(snapshot))
-    build_once(client, cloud, lambda: restore.load(client, snapshot))
+    build_once(client, cloud, lambda: restore.load_snapshot(client, snapshot))
 
 
 def captured(client):

@@ -199,7 +199,7 @@ class Program:
         resource_class.create(client, 'CUSTOM_FPGA')
         for custom in ('CUSTOM_NVIDIA_A40', 'CUSTOM_FAST_DISK'):
             trait.create(client, custom)
-        restore.load(client, disk.read_snapshot(str(CLOUD)))
+        restore.load_snapshot(client, disk.read_snapshot(str(CLOUD)))
 
     def run(self, words):
         """Run a command; where it fails it has changed nothing."""

@@ -50,14 +50,14 @@ def service(tmp_path):
     service = Service(tmp_path)
     try:
         service.start()
-        restore.load(service.client, mixed())
+        restore.load_snapshot(service.client, mixed())
         yield service
     finally:
         service.stop()
 
 
 def test_exporter_has_the_traits_that_patterns_choose(placement, client):
-    restore.load(client, mixed())
+    restore.load_snapshot(client, mixed())
     parts = sorted(
         (state.name, trait)
         for state in capture(client).providers.values()

@@ -57,7 +57,7 @@ class Judge:
         retained = frozenset(parts)
         requested = restrict_request(self._request, sorted(retained, key=str))
         if requested is not None and retained not in self._trees:
-            offer = inquiry.asker(self._client)(requested)
+            offer = inquiry.make_asker(self._client)(requested)
             assert offer is not None
             self._trees[retained] = offer.trees
         return self._trees.get(retained)

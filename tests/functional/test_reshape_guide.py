@@ -75,7 +75,9 @@ def test_the_files_of_the_guide_are_shipped(tmp_path):
 
 def test_the_offline_page_works_on_the_database_of_the_service(monkeypatch, tmp_path, capsys):
     with Direct() as service:
-        restore.load(http.Client(Session(auth=service), microversion.HIGHEST), guide.hosts())
+        restore.load_snapshot(
+            http.Client(Session(auth=service), microversion.HIGHEST), guide.hosts()
+        )
     database = tmp_path / 'data' / 'placementclient' / 'placement.sqlite'
     conf = tmp_path / 'placement.conf'
     conf.write_text(f'[placement_database]\nconnection = sqlite:///{database}\n')
@@ -107,7 +109,7 @@ def others(tmp_path_factory):
     }
     with Direct.scratch() as service:
         session = Session(auth=service)
-        restore.load(_client(session), guide.other_hosts(mapped))
+        restore.load_snapshot(_client(session), guide.other_hosts(mapped))
         yield session, capture.capture(_client(session))
 
 

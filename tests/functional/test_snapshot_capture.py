@@ -178,16 +178,16 @@ def test_capture_reports_the_number_of_trees_before_it_reads_them(client):
 def test_restore_refuses_a_service_that_has_one_of_the_trees(client):
     cloud = clouds.cloud(hosts=2)
     part = Snapshot([cloud.providers[uuid_of('compute0')]], [])
-    restore.load(client, part)
+    restore.load_snapshot(client, part)
     with pytest.raises(restore.Unrestorable, match='compute0'):
-        restore.load(client, cloud)
+        restore.load_snapshot(client, cloud)
     assert len(capture.capture(client).providers) == 1
 
 
 def test_restore_refuses_a_consumer_on_a_provider_that_the_snapshot_lacks(client):
     lacking = Snapshot([clouds.host('compute0')], [spanning('compute0', 'compute1')])
     with pytest.raises(restore.Unrestorable):
-        restore.load(client, lacking)
+        restore.load_snapshot(client, lacking)
     assert capture.capture(client).providers == {}
 
 

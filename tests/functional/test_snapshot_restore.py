@@ -57,7 +57,7 @@ def file(tmp_path):
 
 def complete(client, snapshot):
     """Complete a restore, as the option --missing does."""
-    restoring = restore.Restoring(client, snapshot, missing=True)
+    restoring = restore.RestoreProducer(client, snapshot, missing=True)
     apply_at_once(client, restoring.plan())
 
 
@@ -66,12 +66,12 @@ def is_killed(snapshot, after):
     with Direct.scratch() as service:
         client, killed = http.Client(Session(auth=service), microversion.HIGHEST), False
         # Killed once more after that, half way.
-        for act, writes in ((restore.load, after), (complete, 3)):
+        for act, writes in ((restore.load_snapshot, after), (complete, 3)):
             try:
                 with killed_at(client, writes, is_done=False):
                     act(client, snapshot)
             except Killed:
-                killed = killed or act is restore.load
+                killed = killed or act is restore.load_snapshot
         complete(client, snapshot)
         assert content(clouds.captured(client)) == content(snapshot), after
     return killed
@@ -86,7 +86,7 @@ def test_a_killed_restore_is_completed_by_the_same_command(file):
 
 def test_restore_writes_nothing_that_exists(client, file):
     snapshot = disk.read_snapshot(file)
-    restore.load(client, snapshot)
+    restore.load_snapshot(client, snapshot)
     with watched(client) as requests:
         complete(client, snapshot)
     written = {path for method, path in requests if method not in ('GET',)}
@@ -175,7 +175,7 @@ def test_a_dry_run_of_restore_shows_what_would_be_done(client, placement, file):
     ],
 )
 def test_restore_refuses_to_change_an_existing_provider(client, placement, file, what, name):
-    restore.load(client, disk.read_snapshot(file))
+    restore.load_snapshot(client, disk.read_snapshot(file))
     if what == 'trait':
         generation = resource_provider.generation(client, HOST)
         trait.set_on_provider(client, HOST, ['HW_NUMA_ROOT'], generation)
@@ -190,7 +190,7 @@ def test_restore_refuses_to_change_an_existing_provider(client, placement, file,
 
 
 def test_restore_leaves_a_changed_consumer_alone(client, placement, file):
-    restore.load(client, disk.read_snapshot(file))
+    restore.load_snapshot(client, disk.read_snapshot(file))
     changed = allocation.show(client, uuid_of('INSTANCE')).value
     allocation.set(client, replace(changed, allocations={CHILD: {'CUSTOM_A': 1}}))
     newcomer = replace(changed, uuid=uuid_of('newcomer'), generation=None)
@@ -210,7 +210,7 @@ def test_restore_does_not_overwrite_another_writer(client):
         inventory.create(client, HOST, 'MEMORY_MB', {'total': 1024}, generation)
 
     with disturbed(client, 'POST', '/allocations', intervene):
-        restore.load(client, cloud())
+        restore.load_snapshot(client, cloud())
     live = inventory.list(client, HOST).value
     assert live == {**cloud().providers[HOST].inventories, 'MEMORY_MB': Inventory(1024)}
 

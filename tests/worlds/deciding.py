@@ -13,7 +13,7 @@ from placementclient.model.servers import join_servers
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova import host_records, records
 from placementclient.placing.topology import Topology
-from placementclient.producers.purge import purged
+from placementclient.producers.purge import purge_provider
 from tests.worlds import lists
 from tests.worlds.cloud import CLASSES, Cloud
 from tests.worlds.judging import Case
@@ -80,7 +80,7 @@ def _cases(
     yield Case(cloud, 'audit', cloud.hosts[0], {}, False, world.damages)
     for host in cloud.hosts if verdicts else ():
         case = Case(cloud, 'purge', host, {}, False, world.damages)
-        left, objections = purged(snapshot, host.uuid, verdicts)
+        left, objections = purge_provider(snapshot, host.uuid, verdicts)
         left = snapshot if objections else left
         case.after = _held(left)
         case.names = {state.uuid: state.name for state in left.providers.values()}

@@ -192,10 +192,10 @@ class ResizeAllocation(ChangeCommand):
 
     def _check_room(self, before: Consumer, after: Consumer) -> None:
         """Refuse amounts for which a provider has no room."""
-        from placementclient.producers.consumer_edit import changed_providers, check_room
+        from placementclient.producers.consumer_edit import check_room, list_changed_providers
         from placementclient.reading.facets import read_facets
 
-        uuids = changed_providers(before, after)
+        uuids = list_changed_providers(before, after)
         names: Mapping[str, str] = api.resource_provider.names(self.client, uuids)
         for uuid in uuids:
             state = ProviderState(Provider(uuid, names.get(uuid, uuid), 0))
@@ -303,9 +303,9 @@ def _edit_consumer(
             command.log.warning(f'Consumer {before.uuid} {done}: nothing was done')
 
     if command.has_change_table():
-        from placementclient.producers.consumer_edit import ConsumerEdit
+        from placementclient.producers.consumer_edit import ConsumerEditProducer
 
-        return command.plan_and_apply(ConsumerEdit(client, name, uuid, edit_allocated))
+        return command.plan_and_apply(ConsumerEditProducer(client, name, uuid, edit_allocated))
     attempts.retried(client, attempt, getattr(command.args, 'generation', None))
     return _list_allocations(command, uuid)
 

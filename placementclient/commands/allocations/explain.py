@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from placementclient.insight.candidates.group_hosts import GroupHosts
     from placementclient.nova.server_parts import ServerRequest
     from placementclient.nova.server_request import NovaRequest, Scheduling
-    from placementclient.producers.inquiry import Unknown
+    from placementclient.producers.inquiry import UnknownNames
 
 #: The lowest microversion at which Placement looks for candidates in nested providers.
 _NESTED = Microversion(1, 29)
@@ -172,7 +172,7 @@ class ExplainCandidate(DocumentCommand):
         try:
             explanation = self._ask_placement(question.first, unknown)
         except errors.BadRequest:
-            unknown = inquiry.unknown(self.client, question.first)
+            unknown = inquiry.find_unknown_names(self.client, question.first)
             if unknown == inquiry.NOTHING:
                 raise
             self.warn(explanations.unknown(*unknown, is_nova=self._is_server))
@@ -180,16 +180,16 @@ class ExplainCandidate(DocumentCommand):
         fallback = None
         is_complete = explanation.is_met or unknown != inquiry.NOTHING
         if question.second is not None and not is_complete:
-            fallback = inquiry.without_pcpu(self.client, question.second)
+            fallback = inquiry.count_without_pcpu(self.client, question.second)
         return _Answer(question, explanation, fallback)
 
-    def _ask_placement(self, request: CandidateRequest, unknown: Unknown) -> Explanation:
+    def _ask_placement(self, request: CandidateRequest, unknown: UnknownNames) -> Explanation:
         """Return the explanation of a request, for which Placement is asked."""
         from placementclient.insight.candidates.explanation import explain
         from placementclient.producers import inquiry
 
-        index = inquiry.service_index(self.client, [request], unknown)
-        ask = inquiry.asker(self.client, request.limit, unknown)
+        index = inquiry.read_index(self.client, [request], unknown)
+        ask = inquiry.make_asker(self.client, request.limit, unknown)
         return explain(request, index, ask, self.args.hosts)
 
     def _has_owned_host(self) -> bool:

@@ -65,7 +65,7 @@ class HealAllocation(ChangeCommand):
 
     def execute(self) -> base.Output:
         from placementclient.nova import records, service
-        from placementclient.producers.heal import Healing
+        from placementclient.producers.heal import HealProducer
 
         flavors = self._read_flavors()
         parse = partial(records.server_details, flavors=flavors)
@@ -81,7 +81,7 @@ class HealAllocation(ChangeCommand):
         is_live = shared is not None or bool(notes)
         if is_live and not self.args.server:
             notes += service_lists.note_cells_down(self)
-        healing = Healing(
+        healing = HealProducer(
             self.client,
             chosen,
             {migration.server_uuid for migration in migrations if not migration.is_over},

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from placementclient.model.plans import Plan
     from placementclient.model.servers import Flavor
     from placementclient.model.snapshots import Snapshot
-    from placementclient.producers.assuming import Assumed
+    from placementclient.producers.assuming import AssumedCloud
     from placementclient.producers.assuming.assumptions import Assumption
 
 SNAPSHOT = Option('--snapshot <file>', help='Read this snapshot file instead of the live cloud')
@@ -122,7 +122,7 @@ def read_cloud(
     warn: Callable[[str], None] | None = None,
     *,
     is_steady: bool = False,
-) -> Assumed:
+) -> AssumedCloud:
     """Return the cloud of ``--snapshot`` or of Placement, changed by ``--assume``.
 
     :param warn: logs the assumptions; default: the log of the command
@@ -135,16 +135,16 @@ def read_cloud(
 
 def apply_assumptions(
     command: base.PlacementCommand, snapshot: Snapshot, warn: Callable[[str], None] | None = None
-) -> Assumed:
+) -> AssumedCloud:
     """Return a snapshot changed by the files of ``--assume``, and log what was assumed.
 
     :param warn: logs a sentence; default: the log of the command
     """
-    from placementclient.producers.assuming import Assumed
+    from placementclient.producers.assuming import AssumedCloud
 
     paths = command.args.assume
     if not paths:
-        return Assumed(snapshot)
+        return AssumedCloud(snapshot)
     from placementclient.files import disk
     from placementclient.producers.assuming import assumptions
 
@@ -156,8 +156,8 @@ def apply_assumptions(
             functools.partial(_read_flavors, command, path),
             scheduling,
         )
-        entries += assumptions.parse(disk.read_text(path), path, sources)
-    result = assumptions.assumed(snapshot, entries)
+        entries += assumptions.parse_assumptions(disk.read_text(path), path, sources)
+    result = assumptions.apply_assumptions(snapshot, entries)
     places = Places(command, scheduling.sources.aggregates, scheduling.parts['project'])
     for line in (*(f'assuming: {path}' for path in paths), *map(places.name, result.notes)):
         (warn or command.log.warning)(line)

@@ -138,7 +138,7 @@ def find_aggregates(client: Client, names: Sequence[str], *, is_checked: bool = 
         return list(map(normalized, names))
     from placementclient.producers import names as aggregate_names  # takes long to load
 
-    return aggregate_names.aggregate_uuids(client, names, is_checked=is_checked)
+    return aggregate_names.find_aggregate_uuids(client, names, is_checked=is_checked)
 
 
 def parse_resources(arguments: Iterable[str]) -> dict[str, int]:

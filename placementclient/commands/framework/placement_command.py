@@ -323,7 +323,7 @@ class PlacementCommand(command.Command):
         # One mistake may fail for many providers: the existing names are printed once.
         key = failure.name if isinstance(failure, NoSuchProvider) else failure.sentence
         if key not in self._suggestions:
-            self._suggestions[key] = names.suggestion(self.used_client, failure)
+            self._suggestions[key] = names.suggest_name(self.used_client, failure)
         return self._suggestions[key]
 
     def log_interruption(self) -> None:

@@ -57,10 +57,10 @@ def edit_selected_providers(command: ChangeCommand, name: str, edit: Edit) -> Ou
 
     :param name: the name of the command, for the plan
     """
-    from placementclient.producers.edits import Edits
+    from placementclient.producers.edits import EditProducer
 
     selection = selection_options.make_selector(command.client, command.args)
-    edits = Edits(command.client, name, selection, edit, with_usages=bool(command.args.plan))
+    edits = EditProducer(command.client, name, selection, edit, with_usages=bool(command.args.plan))
     plan = command.make_plan(edits)
     command.warn(edits.remarks)
     refused = [f'{note.subject}: {note.reason}' for note in edits.notes]

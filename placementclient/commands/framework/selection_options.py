@@ -89,7 +89,7 @@ def select_trees(
         return list({state.provider.root_uuid: state for state in selected})
     from placementclient.producers import edits
 
-    return edits.selected_roots(command.client, make_selector(command.client, command.args), named)
+    return edits.select_roots(command.client, make_selector(command.client, command.args), named)
 
 
 def select_planned_trees(

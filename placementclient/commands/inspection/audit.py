@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from placementclient.model.servers import Server
     from placementclient.nova.ratios import ConfiguredRatio
     from placementclient.producers.proof import Proof
-    from placementclient.producers.repair import Repairing
+    from placementclient.producers.repair import RepairProducer
     from placementclient.render.repairs import Invocation
 
 
@@ -174,12 +174,12 @@ class AuditProvider(ChangeCommand):
             proof = self._make_proof(cloud, facts)
             findings, unproved = self._prove_findings(proof, cloud, findings)
             safe = {n: finding.repair for n, finding in enumerate(findings) if finding.repair}
-            repairing = repair.Repairing(
+            repairing = repair.RepairProducer(
                 self.client, cloud.snapshot, safe, is_current=not self.args.snapshot
             )
             if self.args.dry_run:
                 self.empty_message = ChangeCommand.empty_message
-                repairing.note(findings, unproved)
+                repairing.note_failures(findings, unproved)
                 return self.plan_and_apply(repairing)
             done = self._fix_findings(repairing) | unproved
         is_unasked = bool(
@@ -272,8 +272,8 @@ class AuditProvider(ChangeCommand):
         from placementclient.render import findings as tables
 
         self.warn(tables.known_consumers(cloud, findings))
-        with progress.show_progress(self, repair.suspects(findings)) as show:
-            return repair.prove(proof, findings, show)
+        with progress.show_progress(self, repair.count_suspects(findings)) as show:
+            return repair.prove_findings(proof, findings, show)
 
     def _check_ids(self, ids: Collection[str]) -> None:
         """Refuse an ID of ``--id``, ``--ignore`` or ``--explain`` that no check has."""
@@ -333,24 +333,24 @@ class AuditProvider(ChangeCommand):
                     raise errors.BadArgument(message)
                 self.log.warning(message)
 
-    def _fix_findings(self, repairing: Repairing) -> dict[int, str]:
+    def _fix_findings(self, repairing: RepairProducer) -> dict[int, str]:
         """Apply or plan the safe repairs; return the results by the number of the finding."""
         try:
             plan = repairing.plan()
         except errors.PlacementError as failure:
             if self.args.plan:
                 raise
-            return repairing.failed(failure)
+            return repairing.describe_failure(failure)
         if self.args.plan:
             self.write_plan(plan)
-            return repairing.ends((), (), 'planned')
+            return repairing.describe_results((), (), 'planned')
         results: Sequence[TreeResult] = ()
         if plan.changes:
             self.confirm_plan(plan)
             results = self.apply_plan(plan, repairing)
             if self.exit_status != errors.ExitStatus.INTERRUPTED:
                 self.exit_status = errors.ExitStatus.DONE
-        return repairing.ends(plan.changes, results)
+        return repairing.describe_results(plan.changes, results)
 
 
 def make_invocation(command: base.PlacementCommand, servers: Mapping[str, Server]) -> Invocation:

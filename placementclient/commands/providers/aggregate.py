@@ -47,9 +47,9 @@ class ListAggregate(base.Lister):
 
     def _read_names(self) -> dict[str, str]:
         """Return the names of Nova's aggregates by UUID."""
-        from placementclient.producers.names import aggregates_of_nova
+        from placementclient.producers.names import read_aggregate_names
 
-        return aggregates_of_nova(self.client)
+        return read_aggregate_names(self.client)
 
 
 class SetAggregate(base.Lister):
@@ -139,7 +139,7 @@ class SyncAggregate(ChangeCommand):
     empty_message = 'All hosts are in the aggregates that Nova says'
 
     def execute(self) -> columns.Output:
-        from placementclient.producers.sync import Sync
+        from placementclient.producers.sync import SyncProducer
 
         with service_lists.suggest_option_without_nova('--aggregates'):
             aggregates = service_lists.read_records(
@@ -148,5 +148,5 @@ class SyncAggregate(ChangeCommand):
         is_from_nova = self.args.aggregates in (None, NOVA)
         notes = service_lists.note_cells_down(self) if is_from_nova else []
         return self.plan_and_apply(
-            Sync(self.client, aggregates, remove=self.args.remove, notes=notes)
+            SyncProducer(self.client, aggregates, remove=self.args.remove, notes=notes)
         )

@@ -51,10 +51,10 @@ class PurgeProvider(ChangeCommand):
     )
 
     def execute(self) -> base.Output:
-        from placementclient.producers.purge import PurgeRefused, Purging
+        from placementclient.producers.purge import PurgeProducer, PurgeRefused
         from placementclient.render import changes
 
-        purging = Purging(
+        purging = PurgeProducer(
             self.client,
             self.args.provider,
             self._prepare_proof(),

@@ -17,7 +17,7 @@ from placementclient.model.catalog import NEUTRON
 from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
-    from placementclient.producers.replace import Replacing
+    from placementclient.producers.replace import ReplaceProducer
 
 
 def _parse_uuid(text: str) -> str:
@@ -67,14 +67,14 @@ class ReplaceProvider(ChangeCommand):
 
     def execute(self) -> base.Output:
         from placementclient.insight.owners import NEUTRON
-        from placementclient.producers.replace import Replacement, Replacing
+        from placementclient.producers.replace import Replacement, ReplaceProducer
 
         if (self.args.uuid is None) == (self.args.twin is None):
             raise errors.UsageError('Give either --uuid or --with')
         request = Replacement(
             self.args.old, self.args.uuid, self.args.twin, self.args.name, self.args.merge
         )
-        replacing = Replacing(self.client, request, is_journaled=bool(self.args.plan))
+        replacing = ReplaceProducer(self.client, request, is_journaled=bool(self.args.plan))
         if not (self.args.compute_node_exists or replacing.finished):
             self._check_compute_node(replacing, self.args.hypervisors)
         self.empty_message = replacing.finished or self.empty_message
@@ -83,7 +83,7 @@ class ReplaceProvider(ChangeCommand):
             self._warn_of_ports(replacing)
         return output
 
-    def _warn_of_ports(self, replacing: Replacing) -> None:
+    def _warn_of_ports(self, replacing: ReplaceProducer) -> None:
         """Warn of ports for which Neutron stores the UUID of the old provider."""
         from placementclient.nova import service
 
@@ -106,7 +106,7 @@ class ReplaceProvider(ChangeCommand):
                     f'--binding-profile {profile} {port.uuid}'
                 )
 
-    def _check_compute_node(self, replacing: Replacing, source: str | None) -> None:
+    def _check_compute_node(self, replacing: ReplaceProducer, source: str | None) -> None:
         """Refuse to replace a provider by that of another host of Nova.
 
         :param source: the list of compute nodes: a file, or the word for Nova; None: Nova

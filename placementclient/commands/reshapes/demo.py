@@ -69,7 +69,7 @@ class DemoReshape(base.PlacementCommand):
             with resources.as_file(data) as files:
                 left_out = shutil.ignore_patterns(_CLOUD, _START)
                 shutil.copytree(files, '.', ignore=left_out, dirs_exist_ok=True)
-                restore.load(self._scratch, disk.read_snapshot(str(files / name)))
+                restore.load_snapshot(self._scratch, disk.read_snapshot(str(files / name)))
             yield
 
     def _show_reshape(self) -> None:

@@ -169,12 +169,12 @@ class RestoreSnapshot(ChangeCommand):
 
     def execute(self) -> base.Output:
         from placementclient.files import disk
-        from placementclient.producers.restore import Restoring
+        from placementclient.producers.restore import RestoreProducer
 
         snapshot = disk.read_snapshot(self.args.file)
         roots = snapshot.root_uuids(selection_options.select_trees(self, snapshot))
         cloud_options.refuse_unsteady(snapshot, self.args.file, roots or None)
-        restoring = Restoring(
+        restoring = RestoreProducer(
             self.client,
             snapshot,
             missing=self.args.missing,

@@ -61,7 +61,7 @@ class ApplyTree(ChangeCommand):
     def execute(self) -> base.Output:
         from placementclient.files import cursors, disk, specifications
         from placementclient.producers.declarations import read_declarations
-        from placementclient.producers.declare import Declaring
+        from placementclient.producers.declare import DeclarationProducer
 
         paths = [path for path in (self.args.file, self.args.previous) if path]
         documents = [cursors.parse_document(disk.read_text(path), path) for path in paths]
@@ -70,7 +70,7 @@ class ApplyTree(ChangeCommand):
         nodes = self.args.compute_node or ()
         declarations, *previous = (read_declarations(document, nodes) for document in documents)
         return self.plan_and_apply(
-            Declaring(
+            DeclarationProducer(
                 self.client,
                 declarations,
                 prune=self.args.prune,
@@ -81,7 +81,7 @@ class ApplyTree(ChangeCommand):
 
     def _apply_specification(self, spec: Spec) -> base.Output:
         """Apply a file with moves, as the specification of a reshape."""
-        from placementclient.producers.reshaped import Reshaping
+        from placementclient.producers.reshaped import ReshapeProducer
         from placementclient.render import plans
         from placementclient.runs import storage
 
@@ -91,7 +91,7 @@ class ApplyTree(ChangeCommand):
             )
         spec, rows = storage.read_assigned(spec, self.args.file)
         migrations = service_lists.read_records(self, 'migrations', self.args.migrations)
-        reshaping = Reshaping(self.client, spec, rows, migrations)
+        reshaping = ReshapeProducer(self.client, spec, rows, migrations)
         plan = self.make_plan(reshaping)
         self.warn(plans.warnings(plan.changes))
         is_applied = plan.changes and not (self.args.plan or self.args.dry_run)
@@ -115,7 +115,7 @@ class ExportTree(base.PlacementCommand):
 
     def execute(self) -> None:
         from placementclient.files import disk
-        from placementclient.producers.declarations import document
+        from placementclient.producers.declarations import make_declaration
 
-        trees = document(cloud_options.read_selected_trees(self))
+        trees = make_declaration(cloud_options.read_selected_trees(self))
         disk.write_document(self.args.output, trees)

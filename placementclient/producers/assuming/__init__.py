@@ -7,7 +7,7 @@ from placementclient.model.snapshots import Snapshot
 
 
 @dataclass(slots=True)
-class Assumed:
+class AssumedCloud:
     """A snapshot under assumptions.
 
     :param notes: sentences on what became of them, such as who is lost

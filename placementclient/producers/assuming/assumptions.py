@@ -18,7 +18,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova.server_request import NovaRequest, Scheduling
-from placementclient.producers.assuming import Assumed, overlay
+from placementclient.producers.assuming import AssumedCloud, overlay
 
 #: How many hosts or servers one entry may add.
 MOST = 100_000
@@ -27,7 +27,7 @@ ANY = 'any'
 _NUMBER = re.compile(r'\{n(?::(0?\d{1,2})d)?\}')
 
 #: Applies an entry of a file to a cloud; raises :class:`errors.BadFile` if it does not suit.
-Assumption = Callable[[Assumed], None]
+Assumption = Callable[[AssumedCloud], None]
 
 
 class NamedFiles(NamedTuple):
@@ -43,42 +43,42 @@ class NamedFiles(NamedTuple):
     scheduling: Scheduling = Scheduling()
 
 
-def assumed(snapshot: Snapshot, assumptions: Iterable[Assumption]) -> Assumed:
+def apply_assumptions(snapshot: Snapshot, assumptions: Iterable[Assumption]) -> AssumedCloud:
     """Return a snapshot with assumptions applied in order.
 
     :raises errors.BadFile: for one that does not suit the snapshot, with line and column
     """
-    cloud = Assumed(snapshot)
+    cloud = AssumedCloud(snapshot)
     for assume in assumptions:
         assume(cloud)
     return cloud
 
 
-def parse(text: str, path: str, sources: NamedFiles) -> tuple[Assumption, ...]:
+def parse_assumptions(text: str, path: str, sources: NamedFiles) -> tuple[Assumption, ...]:
     """Parse assumptions, YAML or JSON.
 
     :raises errors.BadFile: for what is wrong, with line and column
     """
     document = parse_document(text, path, columns=True)
-    return document.sequence(lambda item: _assumption(item, sources))
+    return document.sequence(lambda item: _read_assumption(item, sources))
 
 
-def _assumption(at: Cursor, sources: NamedFiles) -> Assumption:
+def _read_assumption(at: Cursor, sources: NamedFiles) -> Assumption:
     readers: Mapping[str, Callable[[Cursor, NamedFiles], Assumption]] = {
-        'add': _new_hosts,
+        'add': _read_new_hosts,
         'without': lambda at, _: partial(
-            overlay.remove_hosts, at=at, **at.fields({'without': _texts})
+            overlay.remove_hosts, at=at, **at.fields({'without': _read_texts})
         ),
-        'servers': _new_servers,
+        'servers': _read_new_servers,
         'plan': lambda at, sources: partial(
-            overlay.carry_out, at=at, **at.fields({'plan': lambda name: sources.plan(name.text())})
+            overlay.apply_plan, at=at, **at.fields({'plan': lambda name: sources.plan(name.text())})
         ),
     }
     inside = at.read_members((*_EDIT, *readers, 'like', 'name'))
-    return next((read for key, read in readers.items() if key in inside), _edit)(at, sources)
+    return next((read for key, read in readers.items() if key in inside), _read_edit)(at, sources)
 
 
-def _changes(
+def _read_changes(
     cursor: Cursor, read: Callable[[Cursor], tuple[str, ...]]
 ) -> dict[str, frozenset[str]]:
     def names(at: Cursor) -> frozenset[str]:
@@ -90,12 +90,12 @@ def _changes(
     return changes
 
 
-def _member_of(cursor: Cursor) -> tuple[str, ...]:
+def _read_member_of(cursor: Cursor) -> tuple[str, ...]:
     items = cursor.items() if isinstance(cursor.value, list) else [cursor]
-    return tuple(','.join(_aggregates(item)) for item in items)
+    return tuple(','.join(_read_aggregates(item)) for item in items)
 
 
-def _aggregates(at: Cursor) -> list[str]:
+def _read_aggregates(at: Cursor) -> list[str]:
     uuids = at.text().split(',')
     for uuid in uuids:
         if not is_uuid(uuid):
@@ -111,14 +111,14 @@ _EDIT: Mapping[str, Callable[[Cursor], Any]] = {
     'with_trait': Cursor.symbol,
     'without_trait': Cursor.symbol,
     'with_class': Cursor.symbol,
-    'member_of': _member_of,
+    'member_of': _read_member_of,
     'inventories': lambda at: at.entries(read_inventory_fields),
-    'traits': lambda at: _changes(at, Cursor.symbols),
-    'aggregates': lambda at: _changes(at, lambda names: names.sequence(Cursor.uuid)),
+    'traits': lambda at: _read_changes(at, Cursor.symbols),
+    'aggregates': lambda at: _read_changes(at, lambda names: names.sequence(Cursor.uuid)),
 }
 
 
-def _edit(at: Cursor, _: NamedFiles) -> Assumption:
+def _read_edit(at: Cursor, _: NamedFiles) -> Assumption:
     fields = at.fields(_EDIT)
     conditions = {name: fields.pop(name) for name in CONDITIONS if name in fields}
     if not conditions:
@@ -131,30 +131,30 @@ def _edit(at: Cursor, _: NamedFiles) -> Assumption:
     )
 
 
-def _new_hosts(at: Cursor, _: NamedFiles) -> Assumption:
-    readers = {'add': lambda n: n.integer(1, MOST), 'like': Cursor.text, 'name': _template}
+def _read_new_hosts(at: Cursor, _: NamedFiles) -> Assumption:
+    readers = {'add': lambda n: n.integer(1, MOST), 'like': Cursor.text, 'name': _read_template}
     fields = at.fields(readers, list(readers))
     number, name = fields['add'], fields['name']
     if number > 1 and not _NUMBER.search(name):
         raise at.descend('name').error(f'is the same {number} times: put {{n}} in it')
 
-    def named(n: int) -> str:
+    def fill_number(n: int) -> str:
         return _NUMBER.sub(lambda match: format(n, match[1] or ''), name)
 
     # There may be too many for a list.
     return lambda cloud: overlay.add_hosts(
-        cloud, at, map(named, range(1, number + 1)), fields['like']
+        cloud, at, map(fill_number, range(1, number + 1)), fields['like']
     )
 
 
-def _template(cursor: Cursor) -> str:
+def _read_template(cursor: Cursor) -> str:
     text = cursor.text()
     if set(_NUMBER.sub('', text)) & {'{', '}'}:
         raise cursor.error('unknown placeholder, known are {n} and with leading zeros {n:03d}')
     return text
 
 
-def _texts(cursor: Cursor) -> tuple[str, ...]:
+def _read_texts(cursor: Cursor) -> tuple[str, ...]:
     """Return one text, or a list of texts that is not empty."""
     if not isinstance(cursor.value, list):
         return (cursor.text(),)
@@ -170,11 +170,11 @@ _SERVERS: Mapping[str, Callable[[Cursor], Any]] = {
     'required': Cursor.symbols,
     'forbidden': Cursor.symbols,
     'count': lambda at: at.integer(1, MOST),
-    'on': _texts,
+    'on': _read_texts,
 }
 
 
-def _new_servers(at: Cursor, sources: NamedFiles) -> Assumption:
+def _read_new_servers(at: Cursor, sources: NamedFiles) -> Assumption:
     inside = at.read_members(['servers'])['servers']
     fields = inside.fields(_SERVERS, ['count'])
     count, hosts = fields.pop('count'), fields.pop('on', ())
@@ -183,14 +183,14 @@ def _new_servers(at: Cursor, sources: NamedFiles) -> Assumption:
     path = fields.pop('flavors', None)
     amounts = fields.get('resources', {}).items()
     kind = fields.get('flavor') or ','.join(f'{name}={amount}' for name, amount in amounts)
-    asks = _asks(inside, fields, sources, path)
+    asks = _make_request_builder(inside, fields, sources, path)
     on = () if hosts == (ANY,) else hosts
     return partial(overlay.add_servers, at=inside, kind=kind, asks=asks, count=count, on=on)
 
 
-def _asks(
+def _make_request_builder(
     at: Cursor, fields: Mapping[str, Any], sources: NamedFiles, path: str | None
-) -> overlay.Asks:
+) -> overlay.RequestBuilder:
     """Return the function that builds Nova's request for an assumed server."""
     if 'resources' in fields:
         request = CandidateRequest(Filter(**fields))

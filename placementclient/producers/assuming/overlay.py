@@ -27,7 +27,7 @@ from placementclient.model.providers import LONGEST_NAME, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_request import FALLBACK, NovaRequest
 from placementclient.placing.requests import parse_request
-from placementclient.producers.assuming import Assumed
+from placementclient.producers.assuming import AssumedCloud
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
 
 #: The namespace of invented UUIDs: the same assumptions give the same cloud.
@@ -35,13 +35,13 @@ _NAMESPACE = UUID('a37f4d3c-9d3a-4a53-8f0e-3f3fa7a6a1c5')
 #: The project and the user of assumed servers.
 OWNER = 'assumed'
 #: Returns the request of a server in a cloud.
-Asks = Callable[[Snapshot], NovaRequest]
+RequestBuilder = Callable[[Snapshot], NovaRequest]
 #: The most names in a sentence.
 _NAMED = 5
 
 
 def edit_providers(
-    cloud: Assumed,
+    cloud: AssumedCloud,
     at: Cursor,
     selector: ProviderSelector,
     inventories: Mapping[str, Mapping[str, int | float]],
@@ -54,17 +54,17 @@ def edit_providers(
     """
     states = cloud.snapshot.providers
     selected = selector.select(states.values())
-    for edit, inside in _edits(cloud.snapshot, at, inventories, names):
-        _note(cloud, at, edit.remarks(selected))
+    for edit, inside in _make_edits(cloud.snapshot, at, inventories, names):
+        _add_notes(cloud, at, edit.remarks(selected))
         try:
             edit.check(selected)
             selected = [edit.edit_state(state) for state in selected]
         except errors.PlacementError as reason:
             raise inside.error(str(reason)) from None
-    _set(cloud, {**states, **{state.uuid: state for state in selected}})
+    _set_contents(cloud, {**states, **{state.uuid: state for state in selected}})
 
 
-def _edits(
+def _make_edits(
     snapshot: Snapshot,
     at: Cursor,
     inventories: Mapping[str, Mapping[str, int | float]],
@@ -83,13 +83,13 @@ def _edits(
         yield NamesEdit(facet, added, removed), at.descend(facet)
 
 
-def add_hosts(cloud: Assumed, at: Cursor, names: Iterable[str], like: str) -> None:
+def add_hosts(cloud: AssumedCloud, at: Cursor, names: Iterable[str], like: str) -> None:
     """Add empty copies of a host with these names."""
     states = dict(cloud.snapshot.providers)
-    root = _root(cloud.snapshot, like, at.descend('like'))
+    root = _find_root(cloud.snapshot, like, at.descend('like'))
     taken = {state.name for state in states.values()}
     for name in names:
-        for state in _copies(cloud.snapshot, root, name):
+        for state in _copy_tree(cloud.snapshot, root, name):
             if state.name in taken:
                 raise at.descend('name').error(f'there is a provider {state.name} already')
             if len(state.name) > LONGEST_NAME:
@@ -98,10 +98,10 @@ def add_hosts(cloud: Assumed, at: Cursor, names: Iterable[str], like: str) -> No
                 )
             taken.add(state.name)
             states[state.uuid] = state
-    _set(cloud, states)
+    _set_contents(cloud, states)
 
 
-def _copies(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderState]:
+def _copy_tree(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderState]:
     """Return the tree of a host as an empty one of another name."""
     # The names of children that begin with that of the host, as those that Nova and Neutron make,
     # begin with the new one then; others get it in front.
@@ -117,10 +117,10 @@ def _copies(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderS
         yield replace(state, provider=provider, usages={})
 
 
-def remove_hosts(cloud: Assumed, at: Cursor, without: Sequence[str]) -> None:
+def remove_hosts(cloud: AssumedCloud, at: Cursor, without: Sequence[str]) -> None:
     """Remove hosts, given names, UUIDs or patterns, with what consumers hold on them."""
     snapshot = cloud.snapshot
-    roots = _roots(snapshot, without, at.descend('without'))
+    roots = _find_roots(snapshot, without, at.descend('without'))
     gone = {state.uuid for root in roots for state in snapshot.tree(root)}
     lost = {consumer.uuid for uuid in gone for consumer in snapshot.consumers_on(uuid)}
     consumers = dict(snapshot.consumers)
@@ -132,13 +132,13 @@ def remove_hosts(cloud: Assumed, at: Cursor, without: Sequence[str]) -> None:
     if lost:
         names = listed([snapshot.providers[root].name for root in roots], _NAMED)
         message = f'Lost: {counted(len(lost), "consumer")} on {names}'
-        _note(cloud, at, [f'{message}: {listed(sorted(lost), _NAMED)}'])
+        _add_notes(cloud, at, [f'{message}: {listed(sorted(lost), _NAMED)}'])
     states = {uuid: state for uuid, state in snapshot.providers.items() if uuid not in gone}
-    _set(cloud, states, consumers)
+    _set_contents(cloud, states, consumers)
 
 
 def add_servers(
-    cloud: Assumed, at: Cursor, kind: str, asks: Asks, count: int, on: Sequence[str]
+    cloud: AssumedCloud, at: Cursor, kind: str, asks: RequestBuilder, count: int, on: Sequence[str]
 ) -> None:
     """Add servers where they have room; hosts get one server each in turn.
 
@@ -146,7 +146,7 @@ def add_servers(
     :param on: names, UUIDs, or patterns of names of hosts; none: all hosts, by name
     """
     drain = DrainCloud(cloud.snapshot)
-    roots = _roots(cloud.snapshot, on, at.descend('on')) if on else drain.topology.trees
+    roots = _find_roots(cloud.snapshot, on, at.descend('on')) if on else drain.topology.trees
     drain.hosts = list(roots)
     nova = asks(cloud.snapshot)
     request = parse_request(nova.first)
@@ -169,19 +169,19 @@ def add_servers(
     gains = gained(({}, consumer.allocations) for consumer in servers.values())
     for uuid, gain in gains.items():
         states[uuid] = replace(states[uuid], usages=sum_parts((states[uuid].usages, gain)))
-    _set(cloud, states, {**cloud.snapshot.consumers, **servers})
+    _set_contents(cloud, states, {**cloud.snapshot.consumers, **servers})
     cloud.placed |= servers.keys()
     if missing := count - len(servers):
-        _note(cloud, at, [f'{missing} of {counted(count, "server")} of {kind} do not fit'])
+        _add_notes(cloud, at, [f'{missing} of {counted(count, "server")} of {kind} do not fit'])
         if nova.second is not None:
-            _note(cloud, at, [f'Not counted: hosts without PCPU. {FALLBACK}'])
+            _add_notes(cloud, at, [f'Not counted: hosts without PCPU. {FALLBACK}'])
 
 
-def carry_out(cloud: Assumed, at: Cursor, plan: Plan) -> None:
+def apply_plan(cloud: AssumedCloud, at: Cursor, plan: Plan) -> None:
     """Change the cloud as a plan does."""
     operations: list[Operation] = []
     for tree in plan.changes:
-        live = _part(cloud.snapshot, tree)
+        live = _select_part(cloud.snapshot, tree)
         merged = merge_change(tree, live)
         if merged.obstacles:
             raise at.descend('plan').error(
@@ -192,7 +192,7 @@ def carry_out(cloud: Assumed, at: Cursor, plan: Plan) -> None:
     cloud.snapshot = simulate(cloud.snapshot, operations)
 
 
-def _part(snapshot: Snapshot, change: Change) -> Snapshot:
+def _select_part(snapshot: Snapshot, change: Change) -> Snapshot:
     """Return the part of a cloud that a change is about."""
     sides = before, after = change.before, change.after
     uuids = {uuid for side in sides for uuid in side.providers}
@@ -209,8 +209,8 @@ def _part(snapshot: Snapshot, change: Change) -> Snapshot:
     )
 
 
-def _set(
-    cloud: Assumed,
+def _set_contents(
+    cloud: AssumedCloud,
     states: Mapping[str, ProviderState],
     consumers: Mapping[str, Consumer] | None = None,
 ) -> None:
@@ -218,7 +218,7 @@ def _set(
     cloud.snapshot = Snapshot(states.values(), present.values(), cloud.snapshot.origin)
 
 
-def _roots(snapshot: Snapshot, names: Sequence[str], at: Cursor) -> list[str]:
+def _find_roots(snapshot: Snapshot, names: Sequence[str], at: Cursor) -> list[str]:
     """Return the UUIDs of the roots of hosts, given names, UUIDs or patterns."""
     roots: dict[str, None] = {}
     for index, name in enumerate(names):
@@ -229,11 +229,11 @@ def _roots(snapshot: Snapshot, names: Sequence[str], at: Cursor) -> list[str]:
             except errors.NoSuchProvider as reason:
                 raise inside.error(str(reason)) from None
         else:
-            roots[_root(snapshot, name, inside)] = None
+            roots[_find_root(snapshot, name, inside)] = None
     return list(roots)
 
 
-def _root(snapshot: Snapshot, name: str, at: Cursor) -> str:
+def _find_root(snapshot: Snapshot, name: str, at: Cursor) -> str:
     state = snapshot.find(name)
     if state is None:
         names = [state.name for state in snapshot.providers.values()]
@@ -244,5 +244,5 @@ def _root(snapshot: Snapshot, name: str, at: Cursor) -> str:
     return state.uuid
 
 
-def _note(cloud: Assumed, at: Cursor, sentences: Iterable[str]) -> None:
+def _add_notes(cloud: AssumedCloud, at: Cursor, sentences: Iterable[str]) -> None:
     cloud.notes += [f'{at.path}:{at.line}: {sentence}' for sentence in sentences]

@@ -10,7 +10,7 @@ from placementclient.changes.operations import UpdateProvider
 from placementclient.changes.plan import make_plan as plan
 from placementclient.client import errors
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.replaced import replaced
+from placementclient.producers.replaced import replace_provider
 from tests.unit.dialogue import fault
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -18,7 +18,7 @@ BEFORE = cloud([provider('old', VCPU=8)], [consumer('s', old={'VCPU': 2})])
 
 
 def replacing(live):
-    return plan('replace', live, replaced(live, 'old', 'new', 'host'))
+    return plan('replace', live, replace_provider(live, 'old', 'new', 'host'))
 
 
 def test_a_reshape_that_is_not_allowed_stops_it_before_the_first_write(client, service):

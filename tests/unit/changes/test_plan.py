@@ -12,7 +12,7 @@ from placementclient.changes.operations import DeleteProvider, Reshape, SetTrait
 from placementclient.changes.plan import make_plan as plan
 from placementclient.changes.simulation import simulate
 from placementclient.model.providers import temporary_name
-from placementclient.producers.replaced import replaced
+from placementclient.producers.replaced import replace_provider
 from tests.snapshot_pairs import content, pair
 from tests.unit.insight.clouds import cloud, provider
 
@@ -59,7 +59,7 @@ def test_a_provider_goes_together_with_the_one_that_has_its_name():
     old = replace(old, provider=replace(old.provider, name=temporary_name('host', 'old')))
     new = provider('new')
     before = cloud([old, replace(new, provider=replace(new.provider, name='host'))])
-    (tree,) = plan('replace', before, replaced(before, 'old', 'new', 'host')).changes
+    (tree,) = plan('replace', before, replace_provider(before, 'old', 'new', 'host')).changes
     assert [type(op) for op in list_operations(tree)] == [SetTraits, Reshape, DeleteProvider]
 
 

@@ -15,7 +15,11 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
-from placementclient.producers.assuming.assumptions import NamedFiles, assumed, parse
+from placementclient.producers.assuming.assumptions import (
+    NamedFiles,
+    apply_assumptions,
+    parse_assumptions,
+)
 from tests.functional import clouds
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
@@ -47,8 +51,10 @@ def small():
 
 
 def under(text, snapshot=None, **plans):
-    entries = parse(text, 'assume.yaml', NamedFiles(plans.__getitem__, lambda _: FLAVORS))
-    return assumed(snapshot or small(), entries)
+    entries = parse_assumptions(
+        text, 'assume.yaml', NamedFiles(plans.__getitem__, lambda _: FLAVORS)
+    )
+    return apply_assumptions(snapshot or small(), entries)
 
 
 def fault(text, **plans):
@@ -380,7 +386,9 @@ def test_a_plan_that_cannot_be_read_is_the_fault_of_its_own_file():
         raise errors.BadFile(path, 'No such file or directory')
 
     with pytest.raises(errors.BadFile, match=r'^plan\.json: No such file or directory$'):
-        parse('- plan: plan.json', 'assume.yaml', NamedFiles(missing, lambda _: FLAVORS))
+        parse_assumptions(
+            '- plan: plan.json', 'assume.yaml', NamedFiles(missing, lambda _: FLAVORS)
+        )
 
 
 def test_long_names_of_many_hosts_are_refused_at_the_first():

@@ -8,7 +8,11 @@ from placementclient.basis import errors
 from placementclient.changes.plan import make_plan as plan
 from placementclient.changes.summary import ChangeRow, change_rows
 from placementclient.model.specifications import DeclaredProvider as Declared
-from placementclient.producers.declare import InUse, check_trees, declared
+from placementclient.producers.declare import (
+    InventoryInUse,
+    apply_declarations,
+    check_moved_providers,
+)
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 HOST = provider('host', VCPU=8)
@@ -18,7 +22,7 @@ CLOUD = cloud([HOST, NUMA, GPU], [consumer('s', host={'VCPU': 6})])
 
 
 def changes(*declarations, live=CLOUD, prune=False):
-    after = declared(live, declarations, prune=prune)
+    after = apply_declarations(live, declarations, prune=prune)
     return [
         row
         for tree in plan('', live, after).changes
@@ -28,7 +32,7 @@ def changes(*declarations, live=CLOUD, prune=False):
 
 def test_a_rename_shrinks_no_used_inventory():
     fewer = {'VCPU': {'total': 2}}
-    with pytest.raises(InUse, match='6 VCPU of host is in use, and there would be 2'):
+    with pytest.raises(InventoryInUse, match='6 VCPU of host is in use, and there would be 2'):
         changes(Declared('new', 'host', fewer))
 
 
@@ -105,7 +109,7 @@ OTHER = provider('other', VCPU=8)
 def test_indentation_alone_joins_no_trees(declaration, message):
     live = cloud([HOST, NUMA, GPU, OTHER], [HELD])
     with pytest.raises(errors.BadArgument, match=f'^The file puts {message}.*--reparent'):
-        check_trees(live, declared(live, [declaration]))
+        check_moved_providers(live, apply_declarations(live, [declaration]))
 
 
 @pytest.mark.parametrize(
@@ -118,12 +122,12 @@ def test_indentation_alone_joins_no_trees(declaration, message):
 )
 def test_providers_move_within_their_tree_and_unused_ones_anywhere(declaration, consumers):
     live = cloud([HOST, NUMA, GPU, OTHER], consumers)
-    check_trees(live, declared(live, [declaration]))
+    check_moved_providers(live, apply_declarations(live, [declaration]))
 
 
 @pytest.mark.parametrize('live_traits', [(), ('COMPUTE_STATUS_DISABLED', 'COMPUTE_RESCUE_BFV')])
 def test_traits_that_nova_sets_and_takes_stay_as_they_are(live_traits):
     live = cloud([provider('host', traits=['CUSTOM_OLD', *live_traits])])
     traits = frozenset({'CUSTOM_NEW', 'COMPUTE_STATUS_DISABLED'})
-    after = declared(live, [Declared('host', traits=traits)])
+    after = apply_declarations(live, [Declared('host', traits=traits)])
     assert after.providers['host'].traits == {'CUSTOM_NEW', *live_traits}

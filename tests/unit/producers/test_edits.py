@@ -8,7 +8,7 @@ from placementclient.changes.at_once import apply_at_once
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.inventories import Inventory
 from placementclient.producers.edited import InventoryEdit, NamesEdit
-from placementclient.producers.edits import Edits
+from placementclient.producers.edits import EditProducer
 from tests.unit.dialogue import AGG, ROOT, RP, RP2, conflict, fault, get, provider, put
 
 VCPU, PCPU = Inventory(8).as_fields(), Inventory(4).as_fields()
@@ -37,7 +37,7 @@ TWO = [
 
 def carried(client, service, *exchanges, edit=MORE):
     service.answer(*TWO, *exchanges)
-    edits = Edits(client, 'edit', HOSTS, edit)
+    edits = EditProducer(client, 'edit', HOSTS, edit)
     outcome = apply_at_once(client, edits.plan())
     lines = [exchange.line for exchange in (*TWO, *exchanges)]
     assert [sent.line for sent in service.requests][: len(lines)] == lines
@@ -60,7 +60,9 @@ def test_a_tree_is_named_after_its_root(client, service):
     ]
     service.answer(*exchanges, get('/traits?name=in:CUSTOM_A', {'traits': ['CUSTOM_A']}))
     selection = ProviderSelector(with_trait='CUSTOM_X', with_class='VCPU', member_of=(AGG,))
-    plan = Edits(client, 'edit', selection, NamesEdit('traits', frozenset({'CUSTOM_A'}))).plan()
+    plan = EditProducer(
+        client, 'edit', selection, NamesEdit('traits', frozenset({'CUSTOM_A'}))
+    ).plan()
     assert [sent.line for sent in service.requests][:4] == [exchange.line for exchange in exchanges]
     [tree] = plan.changes
     assert (tree.root_provider_name, tree.root_provider_uuid) == ('host', ROOT)
@@ -85,7 +87,7 @@ def test_edits_below_what_is_in_use_are_remarked(client, service):
     """The service takes it. Only of those that shrink is the use read."""
     answers = [*TWO, used(VCPU=5), used(RP2, VCPU=3)]
     service.answer(*answers)
-    edits = Edits(client, 'edit', HOSTS, InventoryEdit({'VCPU': {'total': 4}}, amend=True))
+    edits = EditProducer(client, 'edit', HOSTS, InventoryEdit({'VCPU': {'total': 4}}, amend=True))
     assert [tree.root_provider_name for tree in edits.plan().changes] == ['host1', 'host2']
     assert [sent.line for sent in service.requests] == [exchange.line for exchange in answers]
     assert edits.remarks == [
@@ -146,7 +148,7 @@ def test_a_refused_edit_does_not_stop_the_others(client, service):
 
 def test_edits_wait_once_for_an_unreachable_service(client, service):
     service.answer(*TWO)
-    edits = Edits(client, 'edit', HOSTS, MORE)
+    edits = EditProducer(client, 'edit', HOSTS, MORE)
     plan = edits.plan()
     service.fail(requests.ConnectionError('away'))
     outcome = apply_at_once(client, plan)

@@ -7,7 +7,7 @@ from msgspec import structs
 from placementclient.insight.evidence import Verdict
 from placementclient.model.shortfalls import Unaccounted
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.purge import Objection, purged
+from placementclient.producers.purge import Objection, purge_provider
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 HOSTS = cloud(
@@ -50,7 +50,7 @@ BOTH = consumer('c', host={'VCPU': 1}, other={'VCPU': 2}, storage={'DISK_GB': 1}
     ],
 )
 def test_purge_frees_only_what_the_evidence_frees(verdict, objection, rest):
-    after, objections = purged(with_consumer(BOTH), UUIDS['host'], {'c': verdict})
+    after, objections = purge_provider(with_consumer(BOTH), UUIDS['host'], {'c': verdict})
     assert {state.name for state in after.providers.values()} == {'other', 'storage'}
     assert {u for c in after.consumers.values() for u in c.allocations} == rest
     assert objections == ({'c': objection} if objection else {})
@@ -60,7 +60,9 @@ def test_purge_names_the_classes_that_a_consumer_would_lose_altogether():
     holder = consumer(
         'c', host={'VCPU': 1, 'MEMORY_MB': 1}, host_gpu={'VGPU': 1}, other={'VCPU': 1}
     )
-    _, objections = purged(with_consumer(holder), UUIDS['host'], {'c': Verdict(reason='why')})
+    _, objections = purge_provider(
+        with_consumer(holder), UUIDS['host'], {'c': Verdict(reason='why')}
+    )
     assert objections == {'c': Objection('would lose all its MEMORY_MB, VGPU: why')}
 
 
@@ -69,4 +71,4 @@ def test_usage_that_no_consumer_answers_for_cannot_be_freed():
     live = with_consumer(holder)
     states = (structs.replace(state, usages={'VCPU': 3}) for state in live.providers.values())
     with pytest.raises(Unaccounted, match='2 VCPU of host is used by consumers without a record'):
-        purged(Snapshot(states, [holder]), UUIDS['host'], {'c': Verdict(('host',))})
+        purge_provider(Snapshot(states, [holder]), UUIDS['host'], {'c': Verdict(('host',))})

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.repair import repaired
+from placementclient.producers.repair import apply_repairs
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 LEAK = consumer('c', a={'VCPU': 1}, b={'VCPU': 2})
@@ -23,7 +23,7 @@ def with_consumer(**changes):
 
 
 def test_one_plan_has_all_repairs():
-    after, reasons = repaired(
+    after, reasons = apply_repairs(
         CLOUD,
         {0: TRAIT, 1: RESERVED, 2: FreeAllocations(LEAK, ('a',)), 3: FreeAllocations(LEAK, ('b',))},
     )
@@ -34,7 +34,7 @@ def test_one_plan_has_all_repairs():
 
 
 def test_a_repair_keeps_the_other_allocations_of_a_consumer():
-    after, _ = repaired(CLOUD, {7: FreeAllocations(LEAK, ('a',))})
+    after, _ = apply_repairs(CLOUD, {7: FreeAllocations(LEAK, ('a',))})
     assert after.consumers['c'] == replace(LEAK, allocations={'b': {'VCPU': 2}})
 
 
@@ -49,18 +49,18 @@ def test_a_repair_keeps_the_other_allocations_of_a_consumer():
     ],
 )
 def test_a_repair_leaves_a_changed_consumer_alone(live, reasons):
-    after, obstacles = repaired(live, {7: FreeAllocations(LEAK, ('a',))})
+    after, obstacles = apply_repairs(live, {7: FreeAllocations(LEAK, ('a',))})
     assert obstacles == reasons
     assert after.consumers == live.consumers
 
 
 @pytest.mark.parametrize('repair', [TRAIT, RESERVED])
 def test_a_repair_that_is_made_changes_nothing(repair):
-    made, _ = repaired(CLOUD, {0: repair})
-    again, reasons = repaired(made, {0: repair})
+    made, _ = apply_repairs(CLOUD, {0: repair})
+    again, reasons = apply_repairs(made, {0: repair})
     assert (again.providers, reasons) == (made.providers, {})
 
 
 def test_a_repair_of_a_missing_provider_fails():
-    _, reasons = repaired(Snapshot((), ()), {3: TRAIT})
+    _, reasons = apply_repairs(Snapshot((), ()), {3: TRAIT})
     assert reasons == {3: 'There is no provider b any more'}

@@ -7,7 +7,7 @@ from placementclient.api import resource_provider
 from placementclient.basis import errors
 from placementclient.client.http import Client
 from placementclient.model.providers import LONGEST_NAME, Provider, temporary_name
-from placementclient.producers.replace import Replacement, Replacing
+from placementclient.producers.replace import Replacement, ReplaceProducer
 from tests.unit.dialogue import ROOT, RP, RP2
 
 OLD, NEW, OTHER = RP, RP2, ROOT
@@ -25,7 +25,7 @@ def producer_of(client, monkeypatch):
             return [p for p in providers if name in (None, p.name) and uuid in (None, p.uuid)]
 
         monkeypatch.setattr(resource_provider, 'list', listed)
-        return Replacing(client, request)
+        return ReplaceProducer(client, request)
 
     return producer
 

@@ -15,7 +15,7 @@ from placementclient.changes.summary import change_rows
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import LONGEST_NAME, original, temporary_name
-from placementclient.producers.replaced import Irreplaceable, check_related, replaced
+from placementclient.producers.replaced import Irreplaceable, check_same_host, replace_provider
 from tests.snapshot_pairs import content
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -43,7 +43,7 @@ def holdings(snapshot, uuid='s'):
 
 
 def test_the_new_provider_has_all_of_the_old_one():
-    after = replaced(cloud(HOST, [SERVER]), 'old', 'new', 'old')
+    after = replace_provider(cloud(HOST, [SERVER]), 'old', 'new', 'old')
     assert places(after) == {
         'new': ('old', None),
         'old_gpu': ('old_gpu', 'new'),
@@ -63,7 +63,7 @@ def test_the_new_provider_has_all_of_the_old_one():
 
 
 def test_a_child_is_made_below_the_same_parent():
-    after = replaced(cloud(HOST, [SERVER]), 'old_gpu', 'new', 'old_gpu')
+    after = replace_provider(cloud(HOST, [SERVER]), 'old_gpu', 'new', 'old_gpu')
     assert places(after) == {
         'old': ('old', None),
         'new': ('old_gpu', 'old'),
@@ -72,13 +72,13 @@ def test_a_child_is_made_below_the_same_parent():
 
 
 def test_children_follow_a_new_name_but_for_those_of_others():
-    after = replaced(cloud(HOST), 'old', 'new', 'fresh')
+    after = replace_provider(cloud(HOST), 'old', 'new', 'fresh')
     assert {name for name, _ in places(after).values()} == {'fresh', 'fresh_gpu', 'old:port'}
 
 
 def test_a_twin_keeps_its_inventories_and_its_place():
     other = consumer('o', twin={'VCPU': 3})
-    after = replaced(cloud([*HOST, TWIN], [SERVER, other]), 'old', 'twin', 'old')
+    after = replace_provider(cloud([*HOST, TWIN], [SERVER, other]), 'old', 'twin', 'old')
     twin = after.providers['twin']
     assert (twin.name, twin.traits, twin.aggregates) == ('old', {'A', 'B'}, {'rack', 'zone'})
     assert {name: inventory.total for name, inventory in twin.inventories.items()} == {
@@ -94,7 +94,7 @@ def test_a_twin_keeps_its_inventories_and_its_place():
 def test_the_shares_of_one_consumer_in_both_are_joined():
     both = consumer('s', old={'VCPU': 2}, twin={'VGPU': 1})
     twin = provider('twin', VGPU=4)
-    assert holdings(replaced(cloud([*HOST, twin], [both]), 'old', 'twin', 'old')) == {
+    assert holdings(replace_provider(cloud([*HOST, twin], [both]), 'old', 'twin', 'old')) == {
         'twin': {'VCPU': 2, 'VGPU': 1}
     }
 
@@ -103,7 +103,7 @@ def test_a_child_of_each_with_one_name_become_one():
     """nova-compute has made its children again under the new name."""
     states = [*HOST, TWIN, provider('twin_gpu', 'twin', VGPU=8), provider('twin_nic', 'twin')]
     other = consumer('o', twin_gpu={'VGPU': 2})
-    after = replaced(cloud(states, [SERVER, other]), 'old', 'twin', 'twin')
+    after = replace_provider(cloud(states, [SERVER, other]), 'old', 'twin', 'twin')
     assert places(after) == {
         'twin': ('twin', None),
         'twin_gpu': ('twin_gpu', 'twin'),
@@ -155,7 +155,7 @@ MIDDLE = provider('middle', 'twin')
 )
 def test_a_replacement_that_would_lose_or_break_something_is_refused(states, consumers, message):
     with pytest.raises(errors.PlacementError, match=message):
-        replaced(cloud(states, consumers), 'old', 'twin', 'old')
+        replace_provider(cloud(states, consumers), 'old', 'twin', 'old')
 
 
 @pytest.mark.parametrize('name', ['old', 'twin', 'third', 'old_b'])
@@ -167,12 +167,12 @@ def test_a_replacement_goes_on_from_each_of_its_steps(new, name):
         [*HOST, provider('old_deep', 'old:port', 'old'), *twin],
         [SERVER, consumer('o', **({'twin': {'VCPU': 3}} if twin else {}))],
     )
-    after = replaced(before, 'old', new, name)
+    after = replace_provider(before, 'old', new, name)
     operations = diff(before, after)
     end = simulate(before, operations)
     for number in range(len(operations)):
         live = simulate(before, operations[:number])
-        again = replaced(live, 'old', new, name)
+        again = replace_provider(live, 'old', new, name)
         assert content(simulate(live, diff(live, again))) == content(end), operations[number]
 
 
@@ -184,7 +184,7 @@ def test_another_host_in_use_is_refused(name):
     both = consumer('b', old={'VCPU': 1}, twin={'DISK_GB': 1})
     live = cloud([*HOST, TWIN], [SERVER, both, TWINS_CONSUMER, consumer('p', twin={'VCPU': 1})])
     with pytest.raises(Irreplaceable) as refused:
-        check_related(live, 'old', 'twin', name)
+        check_same_host(live, 'old', 'twin', name)
     assert str(refused.value) == (
         'twin is in use: 2 consumers with nothing on old have allocations there, and its name is '
         'of another host. Check that both are the same host, then give --merge to join them'
@@ -199,7 +199,7 @@ def test_a_host_whose_child_is_in_use_is_refused(child, name):
     states = [*HOST, TWIN, provider(child, 'twin', VGPU=4)]
     live = cloud(states, [SERVER, Consumer('o', {child: {'VGPU': 1}}, 'p', 'u', 1, None)])
     with pytest.raises(Irreplaceable, match='twin is in use: 1 consumer with nothing on old has'):
-        check_related(live, 'old', 'twin', name)
+        check_same_host(live, 'old', 'twin', name)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_host_whose_child_is_in_use_is_refused(child, name):
 def test_a_twin_in_use_needs_the_name_of_the_same_host(old, new, is_same):
     live = cloud([named(OLD, old), GPU, named(TWIN, new)], [SERVER, TWINS_CONSUMER])
     with nullcontext() if is_same else pytest.raises(Irreplaceable):
-        check_related(live, 'old', 'twin', new)
+        check_same_host(live, 'old', 'twin', new)
 
 
 @pytest.mark.parametrize('name', ['old', 'twin', 'third', 'old_b'])
@@ -239,22 +239,22 @@ def test_an_interrupted_replacement_goes_on_without_merge(name):
         consumer('f', old_fpga={'FPGA': 1}),
     ]
     before = cloud([*HOST, fpga, *numa, *twin], [SERVER, *alone])
-    check_related(before, 'old', 'twin', name)
-    operations = diff(before, replaced(before, 'old', 'twin', name))
+    check_same_host(before, 'old', 'twin', name)
+    operations = diff(before, replace_provider(before, 'old', 'twin', name))
     for number in range(len(operations)):
         live = simulate(before, operations[:number])
-        check_related(live, 'old', 'twin', name)
+        check_same_host(live, 'old', 'twin', name)
 
 
 def test_an_empty_provider_does_not_hide_another_host():
     """A host that has its inventories below it, as one with NUMA providers."""
     live = cloud([provider('old'), provider('old_numa', 'old', VCPU=4), TWIN], [TWINS_CONSUMER])
     with pytest.raises(Irreplaceable):
-        check_related(live, 'old', 'twin', 'twin')
+        check_same_host(live, 'old', 'twin', 'twin')
 
 
 def test_a_provider_that_the_replacement_has_made_is_no_other_host():
-    check_related(cloud(HOST, [SERVER]), 'old', 'new', 'third')
+    check_same_host(cloud(HOST, [SERVER]), 'old', 'new', 'third')
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_a_provider_that_the_replacement_has_made_is_no_other_host():
 )
 def test_one_request_moves_inventories_and_allocations(states, consumers, new, written):
     before = cloud(states, [consumer(uuid, old={'VCPU': 2}) for uuid in consumers])
-    (tree,) = plan('', before, replaced(before, 'old', new, 'old')).changes
+    (tree,) = plan('', before, replace_provider(before, 'old', new, 'old')).changes
     (reshape,) = [o for o in list_operations(tree) if isinstance(o, Reshape)]
     assert {i.provider_uuid: dict(i.after) for i in reshape.inventories} == written
     assert [change.uuid for change in reshape.consumers] == consumers
@@ -284,7 +284,7 @@ def test_one_request_moves_inventories_and_allocations(states, consumers, new, w
 
 def test_rows_tell_two_providers_of_one_name_apart():
     before = cloud([OLD], [consumer('s', old={'VCPU': 2})])
-    (tree,) = plan('', before, replaced(before, 'old', 'new', 'old')).changes
+    (tree,) = plan('', before, replace_provider(before, 'old', 'new', 'old')).changes
     parts = [(row.object, row.change) for row in change_rows(tree.before, tree.after)]
     assert ('old', 'create') in parts
     assert ('old (old)', 'delete') in parts

@@ -7,7 +7,7 @@ from placementclient.model.findings import Finding
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.servers import HostAggregate
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.producers.sync import Sync, synced
+from placementclient.producers.sync import SyncProducer, sync_aggregates
 from tests.unit.dialogue import AGG, RP, RP2, fault, get
 
 ROOTS = ('a', 'b.x.y', 'c', 'c.x', 'd.x', 'd.y', 'e.x')
@@ -55,7 +55,7 @@ def members(snapshot):
     ],
 )
 def test_sync_finds_hosts_by_full_and_short_names(host, provider):
-    after, notes = synced(roots(), [HostAggregate(AGG, 'az', (host,))])
+    after, notes = sync_aggregates(roots(), [HostAggregate(AGG, 'az', (host,))])
     assert (members(after), notes) == ([provider], [])
 
 
@@ -63,7 +63,7 @@ def test_sync_finds_hosts_by_full_and_short_names(host, provider):
                                               ('e.y', 'no provider has'),
                                               ('f', 'no provider has')])  # fmt: skip
 def test_sync_names_hosts_that_placement_lacks(host, having):
-    after, notes = synced(roots(), [HostAggregate(AGG, 'az', (host,))])
+    after, notes = sync_aggregates(roots(), [HostAggregate(AGG, 'az', (host,))])
     assert members(after) == []
     assert notes == [Finding('not known', host, {}, reason=f'az: {having} the name of the host')]
 
@@ -88,25 +88,29 @@ def test_sync_names_hosts_that_placement_lacks(host, having):
 )
 def test_sync_removes_nothing_where_a_host_is_not_known(hosts, left, states):
     live = roots('a', 'b.x.y', 'c')
-    after, notes = synced(live, [HostAggregate(AGG, 'az', hosts)], remove=True)
+    after, notes = sync_aggregates(live, [HostAggregate(AGG, 'az', hosts)], remove=True)
     assert members(after) == left
     assert [(note.subject, note.kind) for note in notes] == states
     for note in notes:
         if note.kind == 'left alone':
             assert note.reason.startswith('az: every host of the aggregate has to be known first: ')
-    assert members(synced(live, [HostAggregate(AGG, 'az', hosts)])[0]) == ['a', 'b.x.y', 'c']
+    assert members(sync_aggregates(live, [HostAggregate(AGG, 'az', hosts)])[0]) == [
+        'a',
+        'b.x.y',
+        'c',
+    ]
 
 
 def test_sync_keeps_sharing_providers():
     live = roots('a', 'c', sharing='c')
-    after, notes = synced(live, [HostAggregate(AGG, 'az', ())], remove=True)
+    after, notes = sync_aggregates(live, [HostAggregate(AGG, 'az', ())], remove=True)
     assert (members(after), notes) == (['c'], [])
 
 
 def test_sync_reads_a_host_before_it_changes_it(client, service):
     aggregates = {'aggregates': [ELSEWHERE], 'resource_provider_generation': 7}
     service.answer(*LISTS, get(f'/resource_providers/{RP}/aggregates', aggregates))
-    sync = Sync(client, [HostAggregate(AGG, 'az', ('a', 'b', 'c'))])
+    sync = SyncProducer(client, [HostAggregate(AGG, 'az', ('a', 'b', 'c'))])
     [tree] = sync.plan().changes
     [state] = tree.after.providers.values()
     assert (state.uuid, state.aggregates) == (RP, {ELSEWHERE, AGG})
@@ -117,4 +121,4 @@ def test_sync_reads_a_host_before_it_changes_it(client, service):
 def test_sync_passes_over_a_host_that_has_gone(client, service):
     gone = get(f'/resource_providers/{RP}/aggregates', answer=fault(404, 'No resource provider'))
     service.answer(*LISTS, gone)
-    assert Sync(client, [HostAggregate(AGG, 'az', ('a', 'b'))]).plan().changes == ()
+    assert SyncProducer(client, [HostAggregate(AGG, 'az', ('a', 'b'))]).plan().changes == ()
