@@ -19,7 +19,7 @@ from placementclient.reading.listing import list_tree_providers
 
 
 class ConsumerEditProducer(StateProducer):
-    """The producer of one changed consumer; it refuses amounts for which there is no room.
+    """Plans the edit of one consumer, and refuses amounts for which there is no room.
 
     :param edit: returns the consumer after the edit, or raises an error if it cannot have it
     """
@@ -36,7 +36,7 @@ class ConsumerEditProducer(StateProducer):
         self._uuid, self._edit = consumer_uuid, edit
 
     def read(self) -> Snapshot:
-        """Read the consumer and the providers on which it changes, with those above them."""
+        """Read the consumer, and the trees of the providers on which its allocations change."""
         origin = make_origin(self.client)
         consumer = allocation.show(self.client, self._uuid).value
         members: dict[str, Provider] = {}
@@ -62,13 +62,16 @@ class ConsumerEditProducer(StateProducer):
 
 
 def list_changed_providers(before: Consumer, after: Consumer) -> list[str]:
-    """Return the UUIDs of the providers on which a consumer changes."""
+    """Return the UUIDs of the providers on which the allocations of a consumer change."""
     uuids = {**before.allocations, **after.allocations}
     return [uuid for uuid in uuids if before.allocations.get(uuid) != after.allocations.get(uuid)]
 
 
 def check_room(state: ProviderState, before: Consumer, after: Consumer) -> None:
-    """Raise an error if a provider, with its usages, does not grant what a consumer would get."""
+    """Check that a provider has room for the amounts that a consumer gains on it.
+
+    :raises errors.PlacementError: if the capacity or the units do not allow an amount
+    """
     held = before.allocations.get(state.uuid, {})
     for name, amount in after.allocations.get(state.uuid, {}).items():
         if amount == (had := held.get(name, 0)):

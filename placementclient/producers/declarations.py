@@ -10,7 +10,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from placementclient.files.cursors import Cursor, parse_document
 from placementclient.files.declared import read_declared, read_inventories
@@ -25,18 +25,33 @@ _SCHEMA = re.compile('1[.]([0-9]|[1-9][0-9]+)')
 _ANY_NODE = '$COMPUTE_NODE'
 
 
+class ProviderRecord(TypedDict):
+    """A declared provider in a file."""
+
+    name: str
+    uuid: str
+    inventories: dict[str, Mapping[str, float]]
+    traits: list[str]
+    aggregates: list[str]
+    children: NotRequired[list[ProviderRecord]]
+
+
 def parse_declarations(text: str, path: str) -> tuple[DeclaredProvider, ...]:
-    """Parse a declaration: a provider, a list, or a provider configuration file of Nova."""
+    """Parse declarations: a provider, a list, or a provider configuration file of Nova.
+
+    :raises errors.BadFile: if the text has faults
+    """
     return read_declarations(parse_document(text, path))
 
 
 def read_declarations(
     document: Cursor, compute_nodes: Sequence[str] = ()
 ) -> tuple[DeclaredProvider, ...]:
-    """Return the providers at the top of a declaration.
+    """Return the declared providers that are not below others.
 
-    :param compute_nodes: the names of the providers for which a provider configuration file of
-        Nova has ``$COMPUTE_NODE``
+    :param compute_nodes: the names of the providers for which a provider configuration file of Nova
+        has ``$COMPUTE_NODE``
+    :raises errors.BadFile: if the document has faults, or declares a provider twice
     """
     if isinstance(document.value, Mapping) and 'meta' in document.value:
         roots = tuple(_read_nova_configuration(document, compute_nodes))
@@ -57,7 +72,7 @@ def read_declarations(
 def _read_nova_configuration(
     document: Cursor, compute_nodes: Sequence[str]
 ) -> Iterator[DeclaredProvider]:
-    """Return what a provider configuration file of Nova declares, for some compute nodes."""
+    """Yield the declarations of a provider configuration file of Nova."""
     inside = _select_keys(document, 'meta', 'providers')
     version = _select_keys(inside['meta'], 'schema_version').get('schema_version')
     if version is None or not _SCHEMA.fullmatch(str(version.value)):
@@ -80,12 +95,13 @@ def _read_nova_configuration(
 
 
 def _select_keys(cursor: Cursor, *names: str) -> dict[str, Cursor]:
-    """Return some values of a mapping; Nova takes any other keys beside them."""
+    """Return some values of a mapping, which may have any other keys, as Nova takes them."""
     inside = cursor.mapping()
     return {name: inside[name] for name in names if name in inside}
 
 
 def _read_identity(item: Cursor) -> Cursor:
+    """Return the name or the UUID by which Nova's file identifies a provider."""
     identification = _select_keys(item, 'identification').get('identification')
     if identification is None:
         raise item.error('identification is missing')
@@ -98,6 +114,7 @@ def _read_identity(item: Cursor) -> Cursor:
 
 
 def _read_additions(item: Cursor, reference: Cursor) -> DeclaredProvider:
+    """Return the declaration of the inventories and traits that Nova's file adds to a provider."""
     parts = _select_keys(item, 'inventories', 'traits')
     added = {
         name: _select_keys(part, 'additional').get('additional') for name, part in parts.items()
@@ -123,14 +140,14 @@ def _read_additions(item: Cursor, reference: Cursor) -> DeclaredProvider:
 
 
 def _check_custom(cursor: Cursor, name: str, what: str) -> None:
-    """Refuse a standard name: Nova does, as its drivers report these."""
+    """Refuse a name that is not custom, as Nova does: its drivers report the standard ones."""
     if not name.startswith('CUSTOM_'):
         raise cursor.error(f'{name} is no custom {what}: Nova adds no others')
 
 
-def make_declaration(snapshot: Snapshot) -> list[dict[str, Any]]:
+def make_declaration(snapshot: Snapshot) -> list[ProviderRecord]:
     """Return a declaration of all trees of a snapshot, which would change nothing."""
-    records: dict[str, dict[str, Any]] = {}
+    records: dict[str, ProviderRecord] = {}
     # Equal inventories of hosts are one mapping, which is laid out once.
     fields = functools.cache(Inventory.as_fields)
     roots = snapshot.roots()
@@ -145,7 +162,7 @@ def make_declaration(snapshot: Snapshot) -> list[dict[str, Any]]:
 
 def _make_record(
     state: ProviderState, fields: Callable[[Inventory], Mapping[str, float]]
-) -> dict[str, Any]:
+) -> ProviderRecord:
     return {
         'name': state.name,
         'uuid': state.uuid,
@@ -158,7 +175,7 @@ def _make_record(
 
 
 def walk_declarations(declarations: Iterable[DeclaredProvider]) -> Iterator[DeclaredProvider]:
-    """Return declared providers and all below them, parents first."""
+    """Yield declared providers and all below them, parents first."""
     for declaration in declarations:
         yield declaration
         yield from walk_declarations(declaration.children)

@@ -24,11 +24,12 @@ from placementclient.reading.capture import capture_named
 
 
 class DeclarationProducer(StateProducer):
-    """The producer of declared trees.
+    """Plans the trees that a file declares.
 
     :param prune: delete the providers below that are not declared and have no consumers
-    :param reparent: let a root become a child, and a provider in use come into another tree
-    :param previous: what the file added before; what it does not name any more is taken away
+    :param reparent: let a root become a child, and a provider in use move to another tree
+    :param previous: the providers as the file declared them before; names that it dropped since are
+        removed
     """
 
     command = 'resource provider tree apply'
@@ -58,6 +59,10 @@ class DeclarationProducer(StateProducer):
         return capture_named(self.client, list(existing))
 
     def decide(self, live: Snapshot) -> Snapshot:
+        """Return the snapshot with the declared trees.
+
+        :raises errors.BadArgument: if a provider would move that only ``reparent`` moves
+        """
         after = apply_declarations(
             live, self._declarations, prune=self._prune, previous=self._previous
         )
@@ -67,7 +72,7 @@ class DeclarationProducer(StateProducer):
 
 
 class InventoryInUse(errors.PlacementError):
-    """A change would remove used inventory, or shrink it below its usage. Nothing was written."""
+    """A change would remove used inventory, or shrink it below its usage; nothing was written."""
 
     def __init__(self, used: Sequence[Notice]) -> None:
         facts = used[0].facts
@@ -80,7 +85,10 @@ class InventoryInUse(errors.PlacementError):
 
 
 def check_moved_providers(before: Snapshot, after: Snapshot) -> None:
-    """Refuse a root that becomes a child, and a provider in use that comes into another tree."""
+    """Refuse a root that becomes a child, and a provider in use that moves to another tree.
+
+    :raises errors.BadArgument: names each of them
+    """
     moved = []
     for uuid in before.providers.keys() & after.providers.keys():
         state = before.providers[uuid]
@@ -106,10 +114,10 @@ def apply_declarations(
 ) -> Snapshot:
     """Return the snapshot with the declared providers as they are declared.
 
-    :param snapshot: has the trees of all that is declared, as far as they exist
+    :param snapshot: has the trees of all declared providers that exist
     :raises errors.BadArgument: if a declaration contradicts the snapshot
-    :raises errors.UsageError: if the declaration cannot be pruned, or has no previous one
-    :raises InventoryInUse: if inventory would go that is used
+    :raises errors.UsageError: if the declaration cannot be pruned, or can have no previous one
+    :raises InventoryInUse: if used inventory would be removed
     """
     if prune and any(root.adds for root in declarations):
         raise errors.UsageError(
@@ -135,7 +143,7 @@ def apply_declarations(
 
 
 class _DeclaredState:
-    """The providers of a snapshot, changed by one declaration after the other."""
+    """The providers of a snapshot, to which one declaration after the other is applied."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -144,10 +152,10 @@ class _DeclaredState:
         self.placed = set[str]()
 
     def place_provider(self, declared: DeclaredProvider, parent_uuid: str | None) -> None:
-        """Put a declared provider, and all below it, where it is declared.
+        """Create or change a declared provider, and all below it.
 
-        :param parent_uuid: of the provider that it is declared below; ``None`` at the top, where
-            a provider that exists may be anywhere
+        :param parent_uuid: of the declared parent; ``None`` at the top, where an existing provider
+            may be anywhere
         """
         live = _find_existing(declared, self._snapshot)
         if live is None and declared.adds:
@@ -178,7 +186,9 @@ class _DeclaredState:
     def withdraw_additions(
         self, former: DeclaredProvider, declarations: Sequence[DeclaredProvider]
     ) -> None:
-        """Remove the additions of an earlier declaration that no present one has."""
+        """Remove the classes and traits of an earlier declaration that no present declaration
+        names.
+        """
         live = _find_existing(former, self._snapshot)
         if live is None:
             return
@@ -195,7 +205,10 @@ class _DeclaredState:
 
 
 def _find_existing(declared: DeclaredProvider, snapshot: Snapshot) -> ProviderState | None:
-    """Return the provider that is declared, if it exists."""
+    """Return the provider that is declared; ``None`` if it does not exist.
+
+    :raises errors.BadArgument: if name and UUID are of different providers
+    """
     state = snapshot.providers.get(declared.uuid) if declared.uuid else None
     named = snapshot.named(declared.name) if declared.name else None
     if declared.uuid and named is not None and named.uuid != declared.uuid:
@@ -206,7 +219,10 @@ def _find_existing(declared: DeclaredProvider, snapshot: Snapshot) -> ProviderSt
 
 
 def _check_names(declarations: Sequence[DeclaredProvider], snapshot: Snapshot) -> None:
-    """Refuse classes and traits that no service can have, before anything is made."""
+    """Refuse classes and traits that no service can have.
+
+    :raises errors.BadArgument: names the provider and the class or trait
+    """
     names = Names.from_snapshot(snapshot)
     for declaration in walk_declarations(declarations):
         for sentence in names.explain_impossible(
@@ -218,6 +234,7 @@ def _check_names(declarations: Sequence[DeclaredProvider], snapshot: Snapshot) -
 def _merge_inventories(
     name: str, declared: DeclaredProvider, live: Mapping[str, Inventory]
 ) -> Mapping[str, Inventory]:
+    """Return the inventories of a provider after its declaration."""
     if declared.inventories is None:
         return live
     after = dict(live) if declared.adds else {}
@@ -230,6 +247,7 @@ def _merge_inventories(
 
 
 def _merge_traits(declared: DeclaredProvider, live: ProviderState | None) -> frozenset[str]:
+    """Return the traits of a provider after its declaration."""
     present = live.traits if live else frozenset()
     if declared.traits is None:
         return present
@@ -241,7 +259,10 @@ def _merge_traits(declared: DeclaredProvider, live: ProviderState | None) -> fro
 def _find_undeclared(
     declarations: Sequence[DeclaredProvider], snapshot: Snapshot, declared: Set[str]
 ) -> Iterator[str]:
-    """Return the UUIDs of the providers below the declared ones that are not declared."""
+    """Yield the UUIDs of unused providers below the declared ones that are not declared.
+
+    :param declared: the UUIDs of the declared providers
+    """
     for root in filter(None, (_find_existing(root, snapshot) for root in declarations)):
         needed = set(declared)
         for state in reversed(list(snapshot.tree(root.uuid))):

@@ -3,7 +3,6 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,14 +16,14 @@ from placementclient.model.snapshots import ProviderState
 class InventoryEdit:
     """Sets inventories of each selected provider.
 
-    :param requested: the fields of each class; others get the service's default
-    :param amend: leave what is not given as it is, and pass over providers that lack a class of
-        which no total is given
-    :param replaces: drop the classes that are not given
+    :param requested: by class, the fields to set; other fields get the service's default
+    :param amend: keep all fields and classes that are not requested, and pass over a provider that
+        lacks a class without a requested total
+    :param replaces: delete the classes that are not requested
     :raises errors.BadArgument: if no provider can have the values
     """
 
-    requested: Mapping[str, Mapping[str, Any]]
+    requested: Mapping[str, Mapping[str, int | float]]
     amend: bool = False
     replaces: bool = False
     #: The field of a provider's state that it changes.
@@ -45,7 +44,10 @@ class InventoryEdit:
                 )
 
     def edit_state(self, state: ProviderState) -> ProviderState:
-        """Return a provider with the edit, or raise a BadArgument if it cannot have the values."""
+        """Return a provider with the edit.
+
+        :raises errors.BadArgument: if it cannot have the values
+        """
         present = state.inventories
         desired = dict(present) if self.amend else {}
         for name, fields in self.requested.items():
@@ -62,7 +64,11 @@ class InventoryEdit:
         return replace(state, inventories=desired)
 
     def check(self, states: Collection[ProviderState]) -> None:
-        """Raise an error for an edit of the selected providers that makes no sense."""
+        """Check that the edit suits the selected providers.
+
+        :raises errors.BadArgument: if a class without a total is on none of them
+        :raises errors.UsageError: if classes would be deleted that the operator did not name
+        """
         classes = {name for state in states for name in state.inventories}
         for name, fields in self.requested.items():
             if name not in classes and 'total' not in fields:
@@ -78,6 +84,7 @@ class InventoryEdit:
             )
 
     def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
+        """Yield a sentence on the providers that the edit passes over."""
         for name, fields in self.requested.items():
             lacking = [state.name for state in states if name not in state.inventories]
             if lacking and self.amend and 'total' not in fields:
@@ -86,18 +93,22 @@ class InventoryEdit:
 
 @dataclass(frozen=True)
 class NamesEdit:
-    """Adds or removes traits or aggregates."""
+    """Adds and removes traits or aggregates.
+
+    :param facet: ``traits`` or ``aggregates``
+    """
 
     facet: str
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
 
     def edit_state(self, state: ProviderState) -> ProviderState:
+        """Return a provider with the edit."""
         desired = (self._get_names(state) - self.removed) | self.added
         return replace(state, **{self.facet: desired})
 
     def check(self, states: Collection[ProviderState]) -> None:
-        pass
+        """Accept any providers."""
 
     def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
         present = {name for state in states for name in self._get_names(state)}

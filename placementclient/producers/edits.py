@@ -25,10 +25,10 @@ from placementclient.reading.facets import read_facets
 
 
 class EditProducer(StateProducer):
-    """One edit of all selected providers.
+    """Plans one edit of all selected providers.
 
-    :param with_usages: read what is used of them too, for a plan that is carried out later
-    :ivar remarks: sentences on what is not done; known once it is planned
+    :param with_usages: read the usages too, for a plan that is carried out later
+    :ivar remarks: sentences on providers that are passed over, or in use; known once it is planned
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class EditProducer(StateProducer):
         self.remarks: list[str] = []
 
     def read(self) -> Snapshot:
-        """Read the selected providers, and the identity of those above them."""
+        """Read the selected providers, and the identity of all providers above them."""
         self._before = self._read_selected()
         return self._before
 
     def decide(self, live: Snapshot) -> Snapshot:
-        """Return the snapshot with the edit, where it is possible.
+        """Return the snapshot with the edit on the providers that can have it.
 
-        :raises errors.BadArgument: if a class or a trait does not exist, or if no provider can have
-            meant the edit
+        :raises errors.BadArgument: if a class or a trait does not exist, or if the edit suits no
+            provider
         """
         states = dict(live.providers)
         for uuid in self._selected:
@@ -74,7 +74,9 @@ class EditProducer(StateProducer):
         return after
 
     def _describe_shortfalls(self, after: Snapshot) -> Iterator[str]:
-        """Return a remark on inventories below their usage: the service accepts the edit."""
+        """Yield a remark on inventories that get smaller than their usage, which the service
+        accepts.
+        """
         shrunk = {}
         for uuid in self._selected:
             before, state = self._before.providers[uuid], after.providers[uuid]
@@ -84,6 +86,7 @@ class EditProducer(StateProducer):
             yield f'{first(messages)}. Placement grants nothing more there until enough is freed'
 
     def _read_selected(self) -> Snapshot:
+        """Read the selected providers that have the class of the selection."""
         origin = make_origin(self.client)
         name = self._selection.with_class
         facets = self._facets | ({'inventories'} if name else set())
@@ -108,7 +111,7 @@ class EditProducer(StateProducer):
         return Snapshot(states.values(), (), origin)
 
     def _read_state(self, provider: Provider, facets: Collection[str]) -> ProviderState:
-        """Read some facets of a provider, with the generation of the one that changes."""
+        """Read some parts of a provider, with the generation that belongs to the edited part."""
         state, generations, _ = read_facets(self.client, ProviderState(provider), facets)
         generation = generations[self._edit.facet]
         if generation is None:
@@ -116,7 +119,7 @@ class EditProducer(StateProducer):
         return replace(state, provider=replace(provider, generation=generation))
 
     def _check_names(self, states: Iterable[ProviderState], after: Snapshot) -> None:
-        """Refuse classes and traits that do not exist: a plan would make them."""
+        """Refuse new classes and traits that the service lacks: a plan would create them."""
         desired = [after.providers[state.uuid] for state in states]
         classes = _collect_names(desired, 'inventories') - _collect_names(states, 'inventories')
         if classes:
@@ -128,13 +131,20 @@ class EditProducer(StateProducer):
 
 
 def _check_names_exist(names: Iterable[str], existing: Collection[str], kind: str) -> None:
+    """Refuse names that are not among the existing ones.
+
+    :raises errors.BadArgument: names them, and the names that were probably meant
+    """
     for name in sorted(set(names).difference(existing)):
         hint = suggest_remedy([name], existing, f'{kind} create')
         raise errors.BadArgument(f'There is no {kind} {name!r}{hint}')
 
 
 def select_providers(client: Client, selection: ProviderSelector) -> list[Provider]:
-    """Return the selected providers by name, including those that lack the class."""
+    """Return the providers that meet all conditions but that on the class, sorted by name.
+
+    :raises errors.NoSuchProvider: if there is none
+    """
     required = (selection.with_trait,) if selection.with_trait else ()
     matching = Filter(required=required, member_of=selection.member_of)
     providers = {p.name: p for p in resource_provider.list(client, matching=matching)}
@@ -156,7 +166,8 @@ def select_providers(client: Client, selection: ProviderSelector) -> list[Provid
 def select_roots(client: Client, selection: ProviderSelector, names: Sequence[str]) -> list[str]:
     """Return the UUIDs of the roots of the trees with a selected provider.
 
-    :param names: names, UUIDs or patterns of providers, only of whose trees they are; none: of all
+    :param names: names, UUIDs or patterns of providers whose trees alone count; none: all trees
+    :raises errors.NoSuchProvider: if no provider is selected
     """
     providers = select_providers(client, selection)
     if names:

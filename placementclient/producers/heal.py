@@ -24,16 +24,16 @@ from placementclient.reading.capture import capture, capture_named
 
 
 class HealProducer(StateProducer):
-    """The producer of missing allocations.
+    """Plans the allocations that servers lack.
 
-    :param migrating: the UUIDs of the servers of which a migration is not over
-    :param is_chosen: whether the operator has chosen the servers; otherwise they are all
+    :param migrating: the UUIDs of the servers with a migration in progress
+    :param is_chosen: whether the operator has chosen the servers; otherwise they are all servers
     :param is_current: asks Nova, just before a write, whether a server is still as it was listed:
-        nothing would ever delete the allocations of one that is gone; ``None`` if Nova cannot say
-    :param ports: those that ask for something
-    :param amounts: whether a server should hold on its host what its flavor asks for
+        nothing would ever delete the allocations of a deleted one; ``None`` if Nova cannot be asked
+    :param ports: those that ask for resources
+    :param amounts: whether to compare the amounts on the host with the flavor
     :param shared_names: the names that several hosts of Nova have, in different cells
-    :param notes: on hosts of which nothing is known
+    :param notes: on hosts that are not known
     """
 
     command = 'resource provider allocation heal'
@@ -78,6 +78,7 @@ class HealProducer(StateProducer):
         return Snapshot(trees.providers.values(), [*trees.consumers.values(), *using], trees.origin)
 
     def decide(self, live: Snapshot) -> Snapshot:
+        """Return the snapshot with the missing allocations, and note the other servers."""
         types = self.client.microversion >= TYPED
         after, notes = heal_servers(
             live,
@@ -92,7 +93,7 @@ class HealProducer(StateProducer):
         return after
 
     def check(self, tree: Change) -> Change | None:
-        """Return the change without servers that Nova has deleted or changed since."""
+        """Return the change without the servers that Nova has deleted or changed since."""
         is_current = self._is_current or (lambda _: True)
         gone = {uuid for uuid in tree.after.consumers if not is_current(self._servers[uuid])}
         reason = 'Nova has deleted or changed the server since the list'
@@ -109,6 +110,7 @@ class HealProducer(StateProducer):
 
 
 def _drop_consumers(snapshot: Snapshot, consumer_uuids: Collection[str]) -> Snapshot:
+    """Return a snapshot without some consumers."""
     consumers = (c for c in snapshot.consumers.values() if c.uuid not in consumer_uuids)
     return Snapshot(snapshot.providers.values(), consumers, snapshot.origin)
 
@@ -123,12 +125,12 @@ def heal_servers(
     amounts: bool = False,
     shared_names: Collection[str] = (),
 ) -> tuple[Snapshot, list[Finding]]:
-    """Return the snapshot with the servers healed, and notes on the servers that stay as they are.
+    """Return the snapshot with the missing allocations of servers, and notes on the other servers.
 
     :param snapshot: younger than the list of servers, with the whole trees of their hosts
     :param types: whether the service stores the types of consumers
-    :param ports: the ports that ask for something, by the UUID of the server
-    :param amounts: whether a server should hold on its host what its flavor asks for
+    :param ports: by the UUID of the server, the ports that ask for resources
+    :param amounts: whether to compare the amounts on the host with the flavor
     :param shared_names: the names that several hosts of Nova have, in different cells
     """
     consumers, notes = dict(snapshot.consumers), list[Finding]()
@@ -153,7 +155,7 @@ def heal_servers(
 
 
 def _list_added(before: Consumer | None, after: Consumer) -> dict[str, dict[str, int]]:
-    """Return the amounts by provider and class that a consumer gains."""
+    """Return by provider and class the amounts that a consumer gains."""
     allocated = before.allocations if before else {}
     added: dict[str, dict[str, int]] = {}
     for uuid, resources in after.allocations.items():
@@ -169,7 +171,12 @@ def _describe_lacking(
     consumer: Consumer,
     healing: Mapping[str, Mapping[str, int]],
 ) -> str:
-    """Return a clause on the lacking room for a consumer beside the other healed servers."""
+    """Return the reason why a consumer has no room beside the other healed servers; empty if it
+    has.
+
+    :param added: by provider and class, the amounts that the consumer gains
+    :param healing: the amounts that the other servers gain
+    """
     for uuid, resources in added.items():
         for name, more in resources.items():
             amount, taken = consumer.allocations[uuid][name], healing[uuid].get(name, 0)

@@ -16,7 +16,7 @@ from placementclient.reading import tree_reader
 
 
 class UnknownNames(NamedTuple):
-    """Names that the service does not know, so that no host has them."""
+    """The classes and traits of a request that the service does not know."""
 
     classes: frozenset[str] = frozenset()
     traits: frozenset[str] = frozenset()
@@ -42,10 +42,10 @@ def find_unknown_names(client: Client, request: CandidateRequest) -> UnknownName
 
 
 def make_asker(client: Client, limit: int | None = None, unknown: UnknownNames = NOTHING) -> Ask:
-    """Return the function that sends requests for candidates, as many as :data:`MOST_REQUESTS`.
+    """Return a function that asks the service for candidates, at most :data:`MOST_REQUESTS` times.
 
-    :param limit: at most so many candidates of each request
-    :param unknown: what the service does not know: no host has it
+    :param limit: the most candidates of each request
+    :param unknown: names that the service does not know, so that no host has them
     """
     most, numbers = limit or LIMIT, iter(range(MOST_REQUESTS))
 
@@ -65,7 +65,7 @@ def make_asker(client: Client, limit: int | None = None, unknown: UnknownNames =
 
 
 def count_without_pcpu(client: Client, request: CandidateRequest) -> Offer:
-    """Return the trees without PCPU that have candidates."""
+    """Return the number of trees without PCPU that have candidates."""
     most = request.limit or LIMIT
     candidates, summaries = allocation_candidate.list(client, request._replace(limit=most))
     trees = {root for candidate in candidates for root in candidate.roots(summaries)}
@@ -76,7 +76,10 @@ def count_without_pcpu(client: Client, request: CandidateRequest) -> Offer:
 def read_index(
     client: Client, requests: Sequence[CandidateRequest], unknown: UnknownNames = NOTHING
 ) -> ProviderIndex:
-    """Read the providers of the service, with the traits and aggregates that requests name."""
+    """Read all providers of the service, with the traits and aggregates that requests name.
+
+    :param unknown: names that the service does not know, so that no host has them
+    """
 
     def list_matching(conditions: Filter) -> set[str]:
         if unknown.classes & conditions.resources.keys() or unknown.traits & {*conditions.required}:
@@ -114,6 +117,7 @@ def read_index(
 
 
 def _list_traits(request: CandidateRequest) -> set[str]:
+    """Return all traits that a request requires or forbids."""
     groups = (request.common, *request.groups.values())
     names = [name for group in groups for name in (*group.required, *group.forbidden)]
     return set(_split_names([*names, *request.root_required, *request.root_forbidden]))

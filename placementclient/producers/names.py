@@ -31,9 +31,11 @@ _UNKNOWN_NAMES: tuple[tuple[str, Callable[[Client], Iterable[str]], str], ...] =
 
 
 def suggest_name(client: Client, refusal: PlacementError) -> str:
-    """Return the probably intended name, or how to create it, to follow a refusal.
+    """Return the name that the operator probably meant, or how to create it; empty: no suggestion.
 
-    One request, where the service does not know a name.
+    It sends one request if the service does not know a name.
+
+    :param refusal: the error that the suggestion follows
     """
     try:
         if isinstance(refusal, NoSuchProvider) and refusal.name:
@@ -53,9 +55,9 @@ def suggest_name(client: Client, refusal: PlacementError) -> str:
 
 
 def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: str) -> str:
-    """Return the probably intended names instead of unknown ones, or how to create those.
+    """Return the names that were probably meant instead of unknown ones, or how to create them.
 
-    :param command: makes one of that kind; empty: none does
+    :param command: creates a name of that kind; empty: none does
     """
     near = wording.suggestion(unknown, sorted(existing))
     custom = [name for name in unknown if command and name.startswith('CUSTOM_')]
@@ -68,7 +70,10 @@ def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: s
 
 
 def read_aggregate_names(client: Client) -> dict[str, str]:
-    """Return the names of the host aggregates of Nova, by UUID."""
+    """Return the names of the host aggregates of Nova, by UUID.
+
+    :raises service.NoCompute: if Nova does not answer
+    """
     listed = records.aggregates(service.aggregates(client), COMPUTE_SERVICE)
     return {aggregate.uuid: aggregate.name for aggregate in listed}
 
@@ -76,9 +81,10 @@ def read_aggregate_names(client: Client) -> dict[str, str]:
 def find_aggregate_uuids(
     client: Client, names: Sequence[str], *, is_checked: bool = True
 ) -> list[str]:
-    """Return the UUIDs of aggregates; look up names in Nova.
+    """Return the UUIDs of aggregates, given UUIDs or names of host aggregates of Nova.
 
-    :param is_checked: refuse names where there is no Nova; otherwise they stay as they are
+    :param is_checked: refuse names if there is no Nova; otherwise they are returned as they are
+    :raises BadArgument: if Nova has no aggregate with a name, or cannot be asked
     """
     named = [name for name in names if not is_uuid(name)]
     uuid_of: dict[str, str] = {}

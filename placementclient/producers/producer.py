@@ -13,8 +13,8 @@ from placementclient.model.snapshots import Snapshot
 class Producer(ABC):
     """Reads a part of the cloud, and plans its changes.
 
-    :ivar notes: the objects that stay as they are, of the kind ``not known``, ``left alone``, …;
-        errors where something is left to do; complete after the last write
+    :ivar notes: the objects that do not change, with the reason; errors among them are left to the
+        operator; complete after the last write
     """
 
     #: The command that the changes are made by, without the program.
@@ -28,28 +28,28 @@ class Producer(ABC):
 
     @property
     def is_undone(self) -> bool:
-        """Return True if something is left to do, so that the command has not succeeded."""
+        """Return whether a note is an error, so that the command has not succeeded."""
         return any(note.is_error for note in self.notes)
 
     @abstractmethod
     def plan(self) -> Plan:
-        """Read the cloud, and plan the changes."""
+        """Read the cloud, and return the plan of its changes."""
 
     def check(self, tree: Change) -> Change | None:
-        """Return the remaining part of a change; called just before it is written."""
+        """Return the part of a change that may still be written; called just before the write."""
         return tree
 
 
 class StateProducer(Producer):
-    """A producer that returns the desired state; its plan leads there."""
+    """A producer that decides on the state after its changes."""
 
     @abstractmethod
     def read(self) -> Snapshot:
-        """Read the providers and consumers that may change, and the input of the decision."""
+        """Read the providers and consumers that may change, and all that the decision needs."""
 
     @abstractmethod
     def decide(self, live: Snapshot) -> Snapshot:
-        """Return a snapshot as it should become."""
+        """Return the snapshot as it is to be after the changes."""
 
     def plan(self) -> Plan:
         live = self.read()

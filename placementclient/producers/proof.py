@@ -21,10 +21,10 @@ SILENT = 'Nova cannot be asked'
 
 
 class Proof:
-    """Judges consumers by what Placement and Nova say of them now.
+    """Judges which allocations may be freed, by what Placement and Nova say now.
 
-    :param servers: of lists, by UUID
-    :param is_nova_asked: whether to ask Nova, whose answer counts then, not the lists
+    :param servers: by UUID, those of the operator's lists
+    :param is_nova_asked: whether to ask Nova, whose answers count more than the lists
     :ivar is_unasked: whether Nova could not be asked for a server
     """
 
@@ -46,9 +46,11 @@ class Proof:
     def judge_consumers(
         self, consumers: Sequence[Consumer], progress: Callable[..., None] | None = None
     ) -> dict[str, Verdict]:
-        """Return what may be freed of each consumer, by its UUID.
+        """Return by UUID which allocations of each consumer may be freed.
 
-        A consumer that is not as it was checked any more keeps everything.
+        A consumer that has changed since it was read keeps everything.
+
+        :param progress: called with the UUID of each judged consumer
         """
         result = {}
         judged = parallel(self._judge_consumer, consumers, _WORKERS)
@@ -59,7 +61,7 @@ class Proof:
         return result
 
     def check_gone(self, uuids: Iterable[str]) -> None:
-        """Refuse consumers that are not gone, whatever the operator says.
+        """Refuse consumers that still exist, although the operator says that they are gone.
 
         :raises errors.BadArgument: names each with the reason
         """
@@ -70,6 +72,7 @@ class Proof:
             raise errors.BadArgument('\n'.join(f'--gone: {reason}' for reason in reasons))
 
     def _find_sign_of_life(self, uuid: str) -> str:
+        """Return the reason why a consumer seems to exist; empty if there is none."""
         migration = self._evidence.find_migration(uuid)
         if migration is not None and not migration.is_over:
             return migration.progress
@@ -83,6 +86,7 @@ class Proof:
         return 'Nova has this server' if is_known else ''
 
     def _judge_consumer(self, consumer: Consumer) -> Verdict:
+        """Read a consumer again, and return which of its allocations may be freed."""
         migration = self._evidence.find_migration(consumer.uuid)
         server_uuid = migration.server_uuid if migration else consumer.uuid
         changed: dict[str, str | None] = {}
@@ -100,7 +104,10 @@ class Proof:
         return self._evidence.judge(live, holding, server, changed.get)
 
     def _ask_server(self, server_uuid: str) -> Server | None:
-        """Ask Nova for the record of a server, unless it has not answered before."""
+        """Return Nova's record of a server; ``None`` if it has none.
+
+        :raises service.NoCompute: if Nova does not answer, or did not answer before
+        """
         if self._silence:
             raise service.ServiceSilence(self._silence)
         try:
@@ -110,7 +117,7 @@ class Proof:
             raise
 
     def _read_consumer(self, consumer_uuid: str, changed: dict[str, str | None]) -> Consumer:
-        """Read a consumer, and when it has changed last."""
+        """Read a consumer, and record the time of its last change."""
         read = allocation.show(self._client, consumer_uuid)
         if read.last_modified:
             moment = parsedate_to_datetime(read.last_modified)

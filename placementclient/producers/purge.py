@@ -39,9 +39,9 @@ _ADVICE = (
 
 
 class Objection(NamedTuple):
-    """The reason why a consumer should keep its allocations on a tree.
+    """The reason why a consumer should keep its allocations in a tree.
 
-    :param is_final: whether --force does not overrule it
+    :param is_final: whether even --force does not overrule it
     """
 
     reason: str
@@ -51,13 +51,13 @@ class Objection(NamedTuple):
 def purge_provider(
     snapshot: Snapshot, provider_uuid: str, verdicts: Mapping[str, Verdict]
 ) -> tuple[Snapshot, dict[str, Objection]]:
-    """Return the snapshot without a provider, and the objections by the UUID of the consumer.
+    """Return the snapshot without a provider and all below it, and objections by consumer UUID.
 
-    A consumer keeps all that it holds elsewhere, unless it is gone.
+    A consumer keeps its other allocations, unless it is gone.
 
     :param snapshot: has the whole tree of the provider
-    :param verdicts: what may be freed of each consumer, by its UUID
-    :raises Unaccounted: if something cannot be freed
+    :param verdicts: by consumer UUID, the allocations that may be freed
+    :raises Unaccounted: if usage remains that no consumer accounts for
     """
     tree = {state.uuid for state in snapshot.tree(provider_uuid)}
     check_accounted(snapshot, sorted(tree))
@@ -79,6 +79,10 @@ def purge_provider(
 
 
 def _make_objection(consumer: Consumer, rest: Consumer, verdict: Verdict) -> Objection:
+    """Return the objection of a consumer.
+
+    :param rest: the consumer without the allocations that would be freed
+    """
     if consumer.type == MIGRATION and not verdict.is_under_way:
         return Objection(_IS_MIGRATION.format(consumer.uuid), True)
     if verdict.is_under_way:
@@ -89,11 +93,12 @@ def _make_objection(consumer: Consumer, rest: Consumer, verdict: Verdict) -> Obj
 
 
 def _list_classes(consumer: Consumer) -> set[str]:
+    """Return the classes of all allocations of a consumer."""
     return {name for resources in consumer.allocations.values() for name in resources}
 
 
 class PurgeRefused(errors.PlacementError):
-    """A consumer would lose allocations that it needs; nothing was done.
+    """A consumer would lose allocations that it needs; nothing was written.
 
     :ivar advice: the next step
     """
@@ -107,12 +112,12 @@ class PurgeRefused(errors.PlacementError):
 
 
 class PurgeProducer(StateProducer):
-    """The producer of a purge: a provider and all below it.
+    """Plans the deletion of a provider and of all below it, with the allocations there.
 
-    :param proof_on: returns the proof of what may be freed, in a topology
-    :param force: overrule the objections, but for those of migrations
-    :param is_dry_run: make the plan even if it is refused
-    :ivar refusal: the error that a purge would end with
+    :param proof_on: returns the proof of which allocations may be freed, given a topology
+    :param force: overrule the objections that are not final
+    :param is_dry_run: make the plan even if the purge is refused
+    :ivar refusal: the error that the purge would end with
     """
 
     command = 'resource provider purge'
@@ -133,12 +138,13 @@ class PurgeProducer(StateProducer):
         self.refusal: PurgeRefused | None = None
 
     def read(self) -> Snapshot:
+        """Read the tree of the provider."""
         return capture(self.client, [self._provider_uuid])
 
     def decide(self, live: Snapshot) -> Snapshot:
         """Return the snapshot without the provider.
 
-        :raises PurgeRefused: if a consumer would lose what it must not lose
+        :raises PurgeRefused: if a consumer would lose allocations that it needs
         """
         tree = {state.uuid for state in live.tree(self._provider_uuid)}
         users = [c for c in live.consumers.values() if not tree.isdisjoint(c.allocations)]
@@ -150,6 +156,7 @@ class PurgeProducer(StateProducer):
         return after
 
     def _judge_objections(self, objections: Mapping[str, Objection], after: Snapshot) -> None:
+        """Note all objections, and raise the refusal if some are not overruled."""
         refused = [o for o in objections.values() if o.is_final or not self._force]
         self.refusal = PurgeRefused(refused) if refused else None
         noted = {note.subject for note in self.notes}
@@ -168,7 +175,7 @@ class PurgeProducer(StateProducer):
 
 
 def _read_topology(client: Client) -> Topology:
-    """Read all providers, and those that serve each tree from another one."""
+    """Read all providers, and which of them share with which trees."""
     sharing = tree_reader.read_sharing(client)
     states = (
         ProviderState(

@@ -30,9 +30,10 @@ DONE = 'done'
 
 
 class RepairProducer(StateProducer):
-    """The producer of safe repairs.
+    """Plans the safe repairs of an audit.
 
     :param snapshot: the one that was audited
+    :param repairs: by the number of the finding
     :param is_current: whether the snapshot was read just now
     """
 
@@ -53,7 +54,7 @@ class RepairProducer(StateProducer):
         self._reasons: dict[int, str] = {}
 
     def read(self) -> Snapshot:
-        """Read the trees of the possible repairs, as far as they exist."""
+        """Read the trees that the repairs may change, as far as they exist."""
         if self._repairs and self._is_current:
             return self._snapshot
         uuids = {uuid for repair in self._repairs.values() for uuid in _list_provider_uuids(repair)}
@@ -62,18 +63,20 @@ class RepairProducer(StateProducer):
         return capture_named(self.client, sorted(trees), workers=4)
 
     def decide(self, live: Snapshot) -> Snapshot:
+        """Return the snapshot with the repairs, and note those that are not possible any more."""
         after, reasons = apply_repairs(live, self._repairs)
         self._note_reasons(reasons)
         return after
 
     def _note_reasons(self, reasons: Mapping[int, str]) -> None:
+        """Note the repairs that are not made, by number with the reason."""
         self._reasons |= reasons
         for number, reason in reasons.items():
             name = _name_row(self._repairs[number])[0]
             self.notes.append(Finding('failed', name, reason=reason))
 
     def note_failures(self, findings: Sequence[Finding], failures: Mapping[int, str]) -> None:
-        """Note the repairs that are not made, for their reasons."""
+        """Note the findings of which nothing is freed, by number with the reason."""
         for number, failure in failures.items():
             reason = failure.removeprefix('failed: ')
             subject = f'consumer {findings[number].subject}'
@@ -82,7 +85,11 @@ class RepairProducer(StateProducer):
     def describe_results(
         self, changes: Sequence[Change], results: Sequence[TreeResult], otherwise: str = DONE
     ) -> dict[int, str]:
-        """Return the result of each repair, by number; ``otherwise`` where nothing failed."""
+        """Return the result of each repair by number, as text.
+
+        :param results: one for each change that was begun
+        :param otherwise: the text of a repair that did not fail
+        """
         by_part = {
             (row.object, row.change): result
             for tree, result in zip(changes, results, strict=False)
@@ -94,12 +101,16 @@ class RepairProducer(StateProducer):
         }
 
     def describe_failure(self, failure: Exception) -> dict[int, str]:
-        """Return the result of each repair, by number, if planning failed."""
+        """Return for each repair the text that planning failed, by number."""
         return dict.fromkeys(self._repairs, f'failed: {failure}')
 
     def _describe_result(
         self, number: int, result: TreeResult | None, part: tuple[str, str]
     ) -> str:
+        """Return the result of one repair as text; empty if it did not fail.
+
+        :param part: the object and the change of its row in the table of the change
+        """
         if reason := self._reasons.get(number):
             return f'failed: {reason}'
         if result is None or part in [(row.object, row.change) for row in result.rows]:
@@ -110,14 +121,14 @@ class RepairProducer(StateProducer):
 
 
 def _list_provider_uuids(repair: Repair) -> tuple[str, ...]:
-    """Return the UUIDs of the providers that a repair is about."""
+    """Return the UUIDs of the providers that a repair changes."""
     if isinstance(repair, FreeAllocations):
         return repair.provider_uuids
     return (repair.provider_uuid,)
 
 
 def _name_row(repair: Repair) -> tuple[str, str]:
-    """Return the object and the change of the row that says that a repair is made."""
+    """Return the object and the change of a repair's row in the table of the change."""
     match repair:
         case AddTrait(_, provider):
             return provider, 'traits'
@@ -135,9 +146,11 @@ def count_suspects(findings: Sequence[Finding]) -> int:
 def prove_findings(
     proof: Proof, findings: Sequence[Finding], progress: Callable[..., None] | None = None
 ) -> tuple[list[Finding], dict[int, str]]:
-    """Ask for each consumer that may be freed.
+    """Ask for each consumer whose allocations the findings propose to free.
 
-    :return: the findings with what may really be freed, and why something failed, by number
+    :param progress: called with the UUID of each judged consumer
+    :return: the findings with the allocations that may really be freed, and by number the reasons
+        why nothing is freed
     """
     result, failures = list(findings), dict[int, str]()
     freeing = {
@@ -164,7 +177,7 @@ def prove_findings(
 
 
 def _explain_retained(finding: Finding, verdict: Verdict) -> tuple[str, str]:
-    """Return why nothing is freed for a finding: as a failure, or as what is left to do."""
+    """Return why nothing is freed for a finding: a failure, or else advice for the operator."""
     if verdict.reason.startswith((CHANGED, SILENT)):
         return verdict.reason, ''
     if finding.kind == 'orphan' and verdict.reason != UNKNOWN:
@@ -173,9 +186,9 @@ def _explain_retained(finding: Finding, verdict: Verdict) -> tuple[str, str]:
 
 
 def apply_repairs(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapshot, dict[int, str]]:
-    """Return the snapshot with repairs, and the obstacles to the others, by number.
+    """Return the snapshot with repairs, and by number the reasons against the others.
 
-    A repair that is made already changes nothing; one of which the facts have changed is not made.
+    A repair that was made already changes nothing; a repair whose facts have changed is not made.
     """
     states, consumers = dict(live.providers), dict(live.consumers)
     reasons: dict[int, str] = {}
@@ -199,6 +212,7 @@ def apply_repairs(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapsh
 
 
 def _repair_provider(state: ProviderState, repair: AddTrait | LowerReserved) -> ProviderState:
+    """Return a provider with a repair."""
     if isinstance(repair, AddTrait):
         return replace(state, traits=state.traits | {repair.trait})
     name = repair.resource_class

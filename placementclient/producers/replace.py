@@ -31,12 +31,12 @@ _MOVES_CHILDREN = KEEPS_CONSUMER_TYPE
 
 
 class Replacement(NamedTuple):
-    """The two providers, as an operator names them.
+    """Two providers of which one replaces the other, as an operator names them.
 
-    :param uuid: of the new one, which is made; ``None`` if it is there
-    :param twin: name or UUID of the new one, if it is there
-    :param name: that the new one gets; ``None``: that of the old one
-    :param is_merge: whether the new one may be another host, with consumers of its own
+    :param uuid: of a new provider that is to be created; ``None`` if it exists
+    :param twin: name or UUID of the new provider, if it exists
+    :param name: for the new provider; ``None``: the name of the old one
+    :param is_merge: whether the new provider may have consumers of its own
     """
 
     old: str
@@ -47,16 +47,16 @@ class Replacement(NamedTuple):
 
 
 class ReplaceProducer(StateProducer):
-    """The producer of a replacement.
+    """Plans the replacement of a provider by another, also after an interruption.
 
-    A replacement that was cut off is recognised by the name to which the old one was moved aside,
-    by the UUID of the new one, and by its name.
+    An interrupted replacement is recognised by the temporary name of the old provider, and by the
+    UUID and the name of the new one.
 
     :param is_journaled: whether the plan is carried out with a journal
-    :raises errors.BadArgument: if the new one is another than the operator says
-    :ivar finished: says that nothing is left to do; empty if there may be
-    :ivar name: the name that the new one gets
-    :ivar old_name: the name that the old one had before the replacement
+    :raises errors.BadArgument: if the new provider contradicts the arguments
+    :ivar finished: a sentence if the replacement is complete; empty otherwise
+    :ivar name: of the new provider after the replacement
+    :ivar old_name: of the old provider before the replacement
     """
 
     command = 'resource provider replace'
@@ -72,6 +72,10 @@ class ReplaceProducer(StateProducer):
         self.finished = '' if old else _describe_finished(request, new)
 
     def plan(self) -> Plan:
+        """Read the two trees, and return the plan of the replacement.
+
+        :raises Irreplaceable: if it needs temporary inventories, which an interruption would lose
+        """
         plan = super().plan()
         if not self._is_journaled and (names := list(_find_temporary(plan))):
             raise Irreplaceable(
@@ -83,7 +87,10 @@ class ReplaceProducer(StateProducer):
         return plan
 
     def read(self) -> Snapshot:
-        """Read the trees of both providers; nothing if the replacement is complete."""
+        """Read the trees of both providers; nothing if the replacement is complete.
+
+        :raises errors.NoSuchProvider: if the old provider is gone without a replacement
+        """
         uuids = filter(None, (self.old_uuid, self.new_uuid))
         existing = {
             uuid: provider for uuid in uuids if (provider := _find_by_uuid(self.client, uuid))
@@ -101,8 +108,8 @@ class ReplaceProducer(StateProducer):
     def decide(self, live: Snapshot) -> Snapshot:
         """Return the snapshot with one provider replaced by the other.
 
-        :raises Irreplaceable: if the new one seems to be another host that is in use, or Placement
-            would refuse a consumer for what it holds elsewhere
+        :raises Irreplaceable: if the new one seems to be another host in use, or if Placement would
+            refuse the other allocations of a consumer
         """
         if self.old_uuid not in live.providers:
             return live
@@ -120,6 +127,7 @@ class ReplaceProducer(StateProducer):
 
     def _check_names(self, live: Snapshot, after: Snapshot) -> None:
         # The name of the new provider first: the names of its children follow it.
+        """Check that the service can store the new names and parents of all providers."""
         for uuid in sorted(after.providers, key=lambda uuid: uuid != self.new_uuid):
             state = after.providers[uuid]
             before = live.providers.get(uuid)
@@ -140,7 +148,9 @@ class ReplaceProducer(StateProducer):
                 )
 
     def _find_ungranted(self, live: Snapshot, after: Snapshot) -> Iterator[str]:
-        """Return all that consumers hold elsewhere and would be refused now."""
+        """Yield the allocations in other trees that Placement would refuse when it writes the
+        consumer.
+        """
         # In the two trees themselves, temporary inventories lift the limits.
         inventories: dict[str, Mapping[str, Inventory]] = {}
         for pair in changed_consumers(live, after):
@@ -154,7 +164,7 @@ class ReplaceProducer(StateProducer):
 
 
 def _find_pair(client: Client, request: Replacement) -> tuple[Provider | None, Provider | None]:
-    """Return the old and the new provider, as far as they are there."""
+    """Return the old and the new provider; ``None`` for one that does not exist."""
     new = _find_provider(client, request.uuid or request.twin or '')
     old = _find_provider(client, request.old)
     is_new = bool(old and new and old.uuid == new.uuid)
@@ -170,7 +180,10 @@ def _find_pair(client: Client, request: Replacement) -> tuple[Provider | None, P
 
 
 def _find_renamed(client: Client, request: Replacement, old: Provider | None) -> Provider:
-    """Return the new provider, which has lost its own name to the name of the old one."""
+    """Return the new provider if it has the name of the old one already.
+
+    :raises errors.NoSuchProvider: if it has not
+    """
     new = None
     if old and old.name != original(old.name, old.uuid):
         new = resource_provider.with_name(client, _choose_name(request, old))
@@ -183,12 +196,16 @@ def _find_renamed(client: Client, request: Replacement, old: Provider | None) ->
 
 
 def _choose_name(request: Replacement, old: Provider) -> str:
+    """Return the name of the new provider after the replacement."""
     typed = old.name if is_uuid(request.old) else request.old
     return request.name or original(typed, old.uuid)
 
 
 def _describe_finished(request: Replacement, new: Provider | None) -> str:
-    """Return the sentence that the new provider has replaced the old one, if there is a sign."""
+    """Return the sentence that the replacement is complete.
+
+    :raises errors.NoSuchProvider: if nothing shows that it is
+    """
     old = request.old
     name = request.name or (None if is_uuid(old) else old)
     if new is None or name not in (None, new.name):
@@ -200,7 +217,10 @@ def _describe_finished(request: Replacement, new: Provider | None) -> str:
 
 
 def _check_name(request: Replacement, old: Provider, new: Provider | None) -> str:
-    """Return the name that the new one gets, unless it is another than the operator says."""
+    """Return the name of the new provider after the replacement.
+
+    :raises errors.BadArgument: if the providers contradict the arguments
+    """
     final = _choose_name(request, old)
     if new and new.uuid == old.uuid:
         raise errors.BadArgument(f'{old.name} cannot replace itself')
@@ -223,7 +243,7 @@ def _check_name(request: Replacement, old: Provider, new: Provider | None) -> st
 
 
 def _find_temporary(plan: Plan) -> Iterator[str]:
-    """Return the providers that get temporary inventories."""
+    """Yield the names of the providers that get temporary inventories."""
     for tree in plan.changes:
         changes = {change.uuid: change for change in tree.providers}
         for operation in list_operations(tree):
@@ -234,10 +254,12 @@ def _find_temporary(plan: Plan) -> Iterator[str]:
 
 
 def _find_provider(client: Client, name_or_uuid: str) -> Provider | None:
+    """Return the provider with a name or UUID; ``None`` if there is none."""
     if is_uuid(name_or_uuid):
         return _find_by_uuid(client, normalized(name_or_uuid))
     return resource_provider.with_name(client, name_or_uuid)
 
 
 def _find_by_uuid(client: Client, uuid: str) -> Provider | None:
+    """Return the provider with a UUID; ``None`` if there is none."""
     return next(iter(resource_provider.list(client, uuid=uuid)), None)

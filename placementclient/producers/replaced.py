@@ -16,33 +16,34 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 class Irreplaceable(errors.PlacementError):
-    """The replacement would lose or break something; nothing was written."""
+    """A provider cannot replace another without a loss; nothing was written."""
 
 
 def replace_provider(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> Snapshot:
     """Return the snapshot with one provider replaced by another.
 
     The new one has the inventories, traits, aggregates, children and allocations of both; of a
-    class that both have, its own inventory. The names of children that begin with the name of the
-    provider and ``_`` follow it. Where a child of each then has the same name, that of the new one
-    replaces the other in the same way.
+    class that both have, its own inventory. Children whose names begin with the name of the
+    provider and ``_`` are renamed with it. If a child of each then has the same name, that of the
+    new one replaces the other in the same way.
 
-    :param snapshot: has the whole trees of both, as far as they exist; also half way between
-    :param new_uuid: of a provider that is there, or that is made where the old one is
+    :param snapshot: has the whole trees of both, as far as they exist; also of an interrupted
+        replacement
+    :param new_uuid: of a provider that exists, or that is created in the place of the old one
     :raises errors.BadArgument: if one of the two is below the other
-    :raises Irreplaceable: if a consumer holds the same class on both, or an inventory of the new
-        one grants less
-    :raises Unaccounted: if something is used that no consumer answers for
+    :raises Irreplaceable: if a consumer has allocations of the same class on both, or an inventory
+        of the new one grants less
+    :raises Unaccounted: if there is usage that no consumer accounts for
     """
-    states, names, heirs = _join_trees(snapshot, old_uuid, new_uuid, name)
-    check_accounted(snapshot, heirs)
-    states |= _merge_states(states, heirs)
+    states, names, successors = _join_trees(snapshot, old_uuid, new_uuid, name)
+    check_accounted(snapshot, successors)
+    states |= _merge_states(states, successors)
     moved = (
-        _move_state(state, names.get(uuid, state.name), heirs)
+        _move_state(state, names.get(uuid, state.name), successors)
         for uuid, state in states.items()
-        if uuid not in heirs
+        if uuid not in successors
     )
-    return Snapshot(moved, _move_consumers(snapshot, states, heirs), snapshot.origin)
+    return Snapshot(moved, _move_consumers(snapshot, states, successors), snapshot.origin)
 
 
 def check_compute_nodes(
@@ -51,7 +52,7 @@ def check_compute_nodes(
     """Refuse to join two hosts of Nova, and a UUID with which nova-compute would not start.
 
     :param nodes: all compute nodes of Nova
-    :param name: that the new provider gets
+    :param name: of the new provider after the replacement
     :param is_merge: whether both may be in use, so that Nova has to know the new one
     :raises Irreplaceable: if the compute nodes do not prove that the two are one host
     """
@@ -91,6 +92,10 @@ def check_compute_nodes(
 
 
 def _index_nodes(nodes: Iterable[Hypervisor]) -> dict[str | None, Hypervisor]:
+    """Return compute nodes by UUID.
+
+    :raises Irreplaceable: if their IDs are numbers, as before compute API 2.53
+    """
     by_uuid = {node.uuid: node for node in nodes}
     if None in by_uuid:
         raise Irreplaceable(
@@ -102,8 +107,11 @@ def _index_nodes(nodes: Iterable[Hypervisor]) -> dict[str | None, Hypervisor]:
 
 
 def check_same_host(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str) -> None:
-    """Refuse a new provider with consumers of its own and the name of another host."""
-    states, _, heirs = _join_trees(snapshot, old_uuid, new_uuid, name)
+    """Refuse a new provider with consumers of its own that has the name of another host.
+
+    :raises Irreplaceable: if so
+    """
+    states, _, successors = _join_trees(snapshot, old_uuid, new_uuid, name)
     if new_uuid not in snapshot.providers:
         return
     old, new = states[old_uuid], states[new_uuid]
@@ -113,13 +121,13 @@ def check_same_host(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str)
     retained = {consumer.uuid for consumer in snapshot.consumers_in(old_uuid)}
     joined = {
         new_uuid,
-        *heirs.values(),
+        *successors.values(),
         *_find_own_providers(snapshot.tree(new_uuid), old, new, name),
     }
-    # Allocations move last: when the names are right, and only providers with an heir are left.
-    if new.name == name and all(state.uuid in heirs for state in left):
+    # Allocations move last: when the names are right, and only providers with a successor are left.
+    if new.name == name and all(state.uuid in successors for state in left):
         joined -= {
-            heirs[state.uuid]
+            successors[state.uuid]
             for state in left
             if not (state.inventories or snapshot.consumers_on(state.uuid))
         }
@@ -133,7 +141,10 @@ def check_same_host(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str)
 
 
 def _has_name_of(new: ProviderState, old: ProviderState, final: str) -> bool:
-    """Return whether the names say that a new provider is the host of the old one."""
+    """Return whether a new provider has the name of the old one's host.
+
+    :param final: the name of the new provider after the replacement
+    """
     former = original(old.name, old.uuid)
     if any(same_host(original(new.name, uuid), former) for uuid in (old.uuid, new.uuid)):
         return True
@@ -144,7 +155,7 @@ def _has_name_of(new: ProviderState, old: ProviderState, final: str) -> bool:
 def _find_own_providers(
     tree: Iterable[ProviderState], old: ProviderState, new: ProviderState, final: str
 ) -> Iterator[str]:
-    """Return the UUIDs of the providers that were below the new one before the first step."""
+    """Yield the UUIDs of the providers that were below the new one before the replacement began."""
     # Half way, providers of the old one are below it too. Those keep their names, or have names
     # that begin with the final one and "_".
     ours = (f'{new.name}:',) if new.name == final else (f'{new.name}:', f'{new.name}_')
@@ -157,7 +168,10 @@ def _find_own_providers(
 def _join_trees(
     snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str
 ) -> tuple[dict[str, ProviderState], dict[str, str], dict[str, str]]:
-    """Return all providers, the names that those of the two trees get, and heirs, each by UUID."""
+    """Return by UUID all providers, the new names in both trees, and the successors.
+
+    A successor is the provider that takes the place of one that is deleted.
+    """
     old = snapshot.providers[old_uuid]
     above = old.provider.parent_provider_uuid
     new = snapshot.providers.get(new_uuid) or ProviderState(Provider(new_uuid, '', 0, above))
@@ -174,12 +188,17 @@ def _join_trees(
     # Half way, some of the old one's are below the new one already, by either name.
     of_new = _rename_tree(new_tree, name, original(old.name, old_uuid), name)
     of_new_by_name = {name: uuid for uuid, name in of_new.items()}
-    heirs = {uuid: of_new_by_name[name] for uuid, name in of_old.items() if name in of_new_by_name}
-    return states, of_old | of_new, heirs
+    successors = {
+        uuid: of_new_by_name[name] for uuid, name in of_old.items() if name in of_new_by_name
+    }
+    return states, of_old | of_new, successors
 
 
 def _rename_tree(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str, str]:
-    """Return the names that a provider and all below it get."""
+    """Return the new names of a provider and of all below it, by UUID.
+
+    :param others: further names that the names of children may begin with
+    """
     top, *children = tree
     bases = sorted((original(top.name, top.uuid), *others), key=len, reverse=True)
     names = {top.uuid: final}
@@ -191,22 +210,25 @@ def _rename_tree(tree: Sequence[ProviderState], final: str, *others: str) -> dic
 
 
 def _merge_states(
-    states: Mapping[str, ProviderState], heirs: Mapping[str, str]
+    states: Mapping[str, ProviderState], successors: Mapping[str, str]
 ) -> dict[str, ProviderState]:
-    """Return each heir with all that it gets; its own inventories are those of today."""
+    """Return each successor with the parts that it takes over.
+
+    :raises Irreplaceable: if an inventory of a successor grants less
+    """
     result: dict[str, ProviderState] = {}
     lacking = []
-    for gone, heir in ((states[uuid], states[heirs[uuid]]) for uuid in heirs):
+    for gone, successor in ((states[uuid], states[successors[uuid]]) for uuid in successors):
         lacking += [
-            (heir.name, name, gone.name)
-            for name in gone.inventories.keys() & heir.inventories.keys()
-            if not heir.inventories[name].covers(gone.inventories[name])
+            (successor.name, name, gone.name)
+            for name in gone.inventories.keys() & successor.inventories.keys()
+            if not successor.inventories[name].covers(gone.inventories[name])
         ]
-        result[heir.uuid] = replace(
-            heir,
-            inventories={**gone.inventories, **heir.inventories},
-            traits=gone.traits | heir.traits,
-            aggregates=gone.aggregates | heir.aggregates,
+        result[successor.uuid] = replace(
+            successor,
+            inventories={**gone.inventories, **successor.inventories},
+            traits=gone.traits | successor.traits,
+            aggregates=gone.aggregates | successor.aggregates,
         )
     if lacking:
         lacking.sort()
@@ -219,30 +241,34 @@ def _merge_states(
     return result
 
 
-def _move_state(state: ProviderState, name: str, heirs: Mapping[str, str]) -> ProviderState:
+def _move_state(state: ProviderState, name: str, successors: Mapping[str, str]) -> ProviderState:
+    """Return a provider with another name, below the successor of its parent."""
     above = state.provider.parent_provider_uuid
-    parent = heirs.get(above, above) if above else None
+    parent = successors.get(above, above) if above else None
     return replace(state, provider=replace(state.provider, name=name, parent_provider_uuid=parent))
 
 
 def _move_consumers(
-    snapshot: Snapshot, states: Mapping[str, ProviderState], heirs: Mapping[str, str]
+    snapshot: Snapshot, states: Mapping[str, ProviderState], successors: Mapping[str, str]
 ) -> list[Consumer]:
-    """Return all consumers, with what they held on a provider that goes on its heir."""
+    """Return all consumers, with the successors in place of deleted providers.
+
+    :raises Irreplaceable: if a consumer has allocations of a class on both
+    """
     result, twice = [], []
     for consumer in snapshot.consumers.values():
         allocations: dict[str, dict[str, int]] = {
             uuid: dict(resources)
             for uuid, resources in consumer.allocations.items()
-            if uuid not in heirs
+            if uuid not in successors
         }
-        for uuid in consumer.allocations.keys() & heirs.keys():
-            heir_resources = allocations.setdefault(heirs[uuid], {})
-            sides = f'on {states[uuid].name} and on {states[heirs[uuid]].name}'
+        for uuid in consumer.allocations.keys() & successors.keys():
+            successor_resources = allocations.setdefault(successors[uuid], {})
+            sides = f'on {states[uuid].name} and on {states[successors[uuid]].name}'
             for name, amount in consumer.allocations[uuid].items():
-                if name in heir_resources:
+                if name in successor_resources:
                     twice.append(f'consumer {consumer.uuid} holds {name} {sides}')
-                heir_resources[name] = amount
+                successor_resources[name] = amount
         result.append(replace(consumer, allocations=allocations))
     if twice:
         raise Irreplaceable(

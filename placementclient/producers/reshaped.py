@@ -17,10 +17,10 @@ from placementclient.reading.capture import capture, capture_named
 
 
 class ReshapeProducer(Producer):
-    """The producer of a reshape that is applied at once.
+    """Plans a reshape that is applied at once.
 
     :param rows: the assignments of consumers
-    :param migrations: those of Nova's servers, to warn of; ``None`` if they are not known
+    :param migrations: of servers, as Nova lists them, to warn of; ``None`` if they are not known
     """
 
     command = 'resource provider tree apply'
@@ -37,7 +37,9 @@ class ReshapeProducer(Producer):
         self._listed: Sequence[Provider] = ()
 
     def read(self) -> Snapshot:
-        """Read all trees of the specification, and those that it names targets of."""
+        """Read all trees that the specification selects, and the trees of the targets that it
+        names.
+        """
         self._listed = resource_provider.list(self.client)
         listing, conditions = Snapshot(map(ProviderState, self._listed), ()), self._spec.trees
         if conditions is None:
@@ -50,6 +52,7 @@ class ReshapeProducer(Producer):
         )
 
     def plan(self) -> Plan:
+        """Read the trees, and plan the reshape."""
         live = self.read()
         return planner.plan_reshape(
             live, self._spec, self._rows, listed=self._listed, migrations=self._migrations
@@ -65,11 +68,16 @@ def capture_specified(
     progress: Callable[[str], None] | None = None,
     expect: Callable[[int], None] | None = None,
 ) -> tuple[Snapshot, list[Provider] | None]:
-    """Return a snapshot for a plan, and all providers if the snapshot has only some of them.
+    """Return a snapshot to plan a reshape from, and all providers if the snapshot has only some
+    trees.
 
     A target may be in another tree, as a sharing provider is: the trees of all providers that the
-    specification names for the chosen trees are read too. Without them the plan would make a
+    specification names for the chosen trees are read too. Otherwise the plan would create a
     provider that exists.
+
+    :param trees: names or UUIDs of roots; none: all trees
+    :param progress: called with the name of each tree that was read
+    :param expect: called with the number of trees
     """
     listed = resource_provider.list(client) if trees else None
     others: list[str] = []
@@ -82,7 +90,7 @@ def capture_specified(
 
 
 def _find_named_roots(spec: Spec, chosen: Iterable[str], listing: Snapshot) -> list[str]:
-    """Return the roots of other trees whose providers the specification names for chosen ones."""
+    """Return the UUIDs of other roots with providers that are named for chosen trees."""
     mentioned: set[str] = set()
     for root_uuid in chosen:
         names = [name for state in listing.tree(root_uuid) for name in (state.name, state.uuid)]

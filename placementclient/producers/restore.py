@@ -34,19 +34,20 @@ HINT = (
 
 
 class Unrestorable(errors.PlacementError):
-    """A snapshot that cannot be restored here."""
+    """The service cannot have the state of this snapshot; nothing was written."""
 
 
 class RestoreProducer(StateProducer):
-    """The producer of everything that a snapshot has and the service lacks.
+    """Plans the creation of all objects of a snapshot that the service lacks.
 
-    Generations begin again. Allocations that no consumer answers for cannot be restored. A consumer
-    that has moved or changed since is left alone.
+    Generations begin again. Usage that no consumer accounts for cannot be restored. A consumer that
+    has moved or changed since is left alone.
 
-    :param missing: complete a restore that did not come to its end
+    :param missing: complete an interrupted restore
     :param trees: names or UUIDs of the only trees to restore; none: all
-    :param is_allocations: restore only allocations, onto the providers that the service has
-    :param servers: Nova's: those that it has deleted are left alone; ``None``: they are not known
+    :param is_allocations: restore only allocations, on the providers that exist
+    :param servers: Nova's, by UUID; deleted ones are left alone; ``None``: they are not known
+    :ivar untyped: how many consumers have a type that the service cannot store
     """
 
     command = 'resource provider snapshot restore'
@@ -75,7 +76,10 @@ class RestoreProducer(StateProducer):
         self._listed: Mapping[str, Provider] = {}
 
     def read(self) -> Snapshot:
-        """Read the existing trees of the snapshot, and its consumers that are elsewhere."""
+        """Read the existing trees of the snapshot, and its consumers that are on other trees now.
+
+        :raises Unrestorable: if providers exist that the restore does not complete
+        """
         self._listed = {item.uuid: item for item in resource_provider.list(self.client)}
         if self._is_allocations:
             self._use_present_providers()
@@ -95,7 +99,10 @@ class RestoreProducer(StateProducer):
         return Snapshot(live.providers.values(), consumers, live.origin)
 
     def decide(self, live: Snapshot) -> Snapshot:
-        """Return the existing state with the missing objects, after any interrupted restore."""
+        """Return the existing state with the missing objects.
+
+        :raises Unrestorable: if existing objects differ from those of the snapshot
+        """
         part = self._snapshot.only(self._roots)
         chosen = list(self._choose_consumers(part, live))
         merged = live if self._is_allocations else self._add_providers(part, chosen, live)
@@ -106,7 +113,10 @@ class RestoreProducer(StateProducer):
     def _add_providers(
         self, part: Snapshot, chosen: Sequence[Consumer], live: Snapshot
     ) -> Snapshot:
-        """Return the existing state with the missing providers."""
+        """Return the existing state with the missing providers.
+
+        :param chosen: the consumers to restore
+        """
         desired = Snapshot(part.providers.values(), chosen)
         # A consumer that has kept what it holds elsewhere is merged by itself.
         kept = {c.uuid for c in chosen if not self._has_allocations(part, c, live)}
@@ -123,7 +133,10 @@ class RestoreProducer(StateProducer):
         return simulate(live, merged.operations)
 
     def _choose_consumers(self, part: Snapshot, live: Snapshot) -> Iterator[Consumer]:
-        """Return the consumers that are as in the snapshot, or can be again; note the others."""
+        """Yield the consumers that are unchanged or can be restored, and note the others.
+
+        :param part: the trees of the snapshot to restore
+        """
         notes = {note.subject: note for note in self.notes}
         for uuid, consumer in sorted(part.consumers.items()):
             subject, server = f'consumer {uuid}', (self._servers or {}).get(uuid)
@@ -140,7 +153,7 @@ class RestoreProducer(StateProducer):
         self.notes = list(notes.values())
 
     def _has_allocations(self, part: Snapshot, consumer: Consumer, live: Snapshot) -> bool:
-        """Return whether a consumer has its allocations on the restored trees."""
+        """Return whether a consumer has its allocations of the snapshot."""
         current = live.consumers.get(consumer.uuid)
         return current is not None and all(
             current.allocations.get(uuid) == resources
@@ -151,7 +164,7 @@ class RestoreProducer(StateProducer):
     def _find_obstacle(
         self, part: Snapshot, consumer: Consumer, live: Snapshot, server: Server | None
     ) -> str:
-        """Return why a consumer is left alone; empty if it is not."""
+        """Return the reason why a consumer is left alone; empty if it can be restored."""
         if server is not None and server.is_deleted:
             return 'Nova has deleted the server'
         current = live.consumers.get(consumer.uuid)
@@ -170,7 +183,7 @@ class RestoreProducer(StateProducer):
         return ''
 
     def _group_by_tree(self, allocations: Allocations) -> dict[str, dict[str, Resources]]:
-        """Return allocations by the roots of their trees in the snapshot."""
+        """Return allocations by the UUID of the root in the snapshot."""
         trees: dict[str, dict[str, Resources]] = {}
         for uuid, resources in allocations.items():
             state = self._snapshot.providers.get(uuid)
@@ -178,11 +191,12 @@ class RestoreProducer(StateProducer):
         return trees
 
     def _get_name(self, provider_uuid: str) -> str:
+        """Return the present name of a provider, or else that in the snapshot."""
         state, item = self._snapshot.providers.get(provider_uuid), self._listed.get(provider_uuid)
         return item.name if item else state.name if state else provider_uuid
 
     def _use_present_providers(self) -> None:
-        """Give the providers of the snapshot the UUIDs that the service has for their names."""
+        """Give the providers of the snapshot the UUIDs of the existing ones with their names."""
         snapshot = self._snapshot
         present = {item.name: uuid for uuid, item in self._listed.items()}
         uuids = {
@@ -195,7 +209,7 @@ class RestoreProducer(StateProducer):
 
 
 def _drop_types(snapshot: Snapshot, roots: Collection[str]) -> tuple[Snapshot, int]:
-    """Return a snapshot as a service before 1.38 can store it, and how many types trees lose."""
+    """Return a snapshot as a service before 1.38 stores it, and how many consumers lose a type."""
     stored = [replace(consumer, type=None) for consumer in snapshot.consumers.values()]
     consumers = snapshot.only(roots).consumers.values()
     lost = sum(consumer.type is not None for consumer in consumers)
@@ -203,7 +217,10 @@ def _drop_types(snapshot: Snapshot, roots: Collection[str]) -> tuple[Snapshot, i
 
 
 def load_snapshot(client: Client, snapshot: Snapshot) -> None:
-    """Create the classes, traits, providers and allocations of a snapshot."""
+    """Create the classes, traits, providers and allocations of a snapshot.
+
+    :raises Unrestorable: if some of it cannot be created
+    """
     restoring = RestoreProducer(client, snapshot)
     plan = restoring.plan()
     if restoring.is_undone:
@@ -213,13 +230,16 @@ def load_snapshot(client: Client, snapshot: Snapshot) -> None:
 
 
 def _restore_consumer(consumer: Consumer, live: Snapshot) -> Consumer:
-    """Return a consumer with all its allocations; if it exists, as its owner and type are now."""
+    """Return a consumer with its allocations of the snapshot and its present owner."""
     current = live.consumers.get(consumer.uuid)
     return replace(current, allocations=consumer.allocations) if current else consumer
 
 
 def _replace_uuids(snapshot: Snapshot, uuids: Mapping[str, str]) -> Snapshot:
-    """Return a snapshot with other UUIDs of some providers."""
+    """Return a snapshot with other UUIDs of some providers.
+
+    :param uuids: the new ones, by the old ones
+    """
 
     def change_uuids(provider: Provider) -> Provider:
         parent = provider.parent_provider_uuid
@@ -240,6 +260,10 @@ def _replace_uuids(snapshot: Snapshot, uuids: Mapping[str, str]) -> Snapshot:
 
 
 def _check_complete(snapshot: Snapshot) -> None:
+    """Refuse a snapshot with allocations of which it has no inventory.
+
+    :raises Unrestorable: names the consumer and the classes
+    """
     for consumer in snapshot.consumers.values():
         for uuid, resources in consumer.allocations.items():
             state = snapshot.providers.get(uuid)
@@ -252,7 +276,11 @@ def _check_complete(snapshot: Snapshot) -> None:
 
 
 def _find_existing(providers: Collection[Provider], snapshot: Snapshot, missing: bool) -> set[str]:
-    """Return the roots of the providers that need not be made."""
+    """Return the UUIDs of the roots of the snapshot's providers that exist.
+
+    :param missing: whether they may exist
+    :raises Unrestorable: if they must not
+    """
     roots, occupied = set[str](), []
     for provider in providers:
         state = snapshot.providers.get(provider.uuid) or snapshot.named(provider.name)
@@ -270,7 +298,7 @@ def _find_existing(providers: Collection[Provider], snapshot: Snapshot, missing:
 
 
 def _find_additions(snapshot: Snapshot, live: Snapshot) -> Iterator[str]:
-    """Return the providers that have more than in the snapshot."""
+    """Yield the names of the existing providers that have more than in the snapshot."""
     for uuid, state in snapshot.providers.items():
         if restored := live.providers.get(uuid):
             yield from (obstacle.subject for obstacle in find_additions(state, restored))

@@ -27,10 +27,10 @@ _WORKERS = 4
 
 
 class SyncProducer(StateProducer):
-    """The producer of Nova's aggregates.
+    """Plans the aggregates of providers after the host aggregates of Nova.
 
-    :param remove: take hosts out of the aggregates of Nova in which Nova does not have them
-    :param notes: on hosts of which nothing is known
+    :param remove: take hosts out of the aggregates in which Nova does not have them
+    :param notes: on hosts that are not known
     """
 
     command = 'resource provider aggregate sync'
@@ -49,7 +49,7 @@ class SyncProducer(StateProducer):
         self.notes += notes
 
     def read(self) -> Snapshot:
-        """Read all hosts, and all aggregates of those that change."""
+        """Read all hosts, and all aggregates of the hosts that change."""
         members = _read_members(self.client, self._aggregates)
         after, notes = self._sync_aggregates(members)
         self.notes += notes
@@ -67,12 +67,14 @@ class SyncProducer(StateProducer):
         return Snapshot(states.values(), (), members.origin)
 
     def decide(self, live: Snapshot) -> Snapshot:
+        """Return the snapshot with each host in its aggregates."""
         return self._sync_aggregates(live)[0]
 
     def _sync_aggregates(self, live: Snapshot) -> tuple[Snapshot, list[Finding]]:
         return sync_aggregates(live, self._aggregates, remove=self._remove)
 
     def _read_aggregates(self, uuid: str) -> Read[list[str]] | None:
+        """Return the aggregates of a provider; ``None`` if it does not exist any more."""
         try:
             return aggregate_api.list(self.client, uuid)
         except errors.NotFound:
@@ -80,7 +82,7 @@ class SyncProducer(StateProducer):
 
 
 def _read_members(client: Client, aggregates: Iterable[HostAggregate]) -> Snapshot:
-    """Return all roots, the aggregates of Nova that they are in, and whether they share."""
+    """Return all roots with the traits that show sharing, and with their aggregates of Nova."""
     origin = make_origin(client)
     providers = resource_provider.list(client)
     roots = {p.uuid: ProviderState(p) for p in providers if p.uuid == p.root_uuid}
@@ -98,12 +100,12 @@ def _read_members(client: Client, aggregates: Iterable[HostAggregate]) -> Snapsh
 def sync_aggregates(
     snapshot: Snapshot, aggregates: Iterable[HostAggregate], *, remove: bool = False
 ) -> tuple[Snapshot, list[Finding]]:
-    """Return the snapshot with each host in its aggregates, and notes on hosts that stay.
+    """Return the snapshot with each host in its aggregates, and notes on hosts that do not change.
 
-    Aggregates that Nova does not have stay: they may tie hosts to sharing providers. No host leaves
-    an aggregate of which one host is not known: it may be that very provider.
+    Aggregates that Nova does not have stay: they may tie hosts to sharing providers. If one host of
+    an aggregate is not known, no host is taken out of it: a provider there may be that host.
 
-    :param snapshot: has all roots, and whether they are in the aggregates of Nova and share
+    :param snapshot: has all roots, with their aggregates of Nova and the trait of sharing providers
     """
     by_short_name: dict[str, list[ProviderState]] = {}
     for state in snapshot.roots():
@@ -138,10 +140,14 @@ def sync_aggregates(
 
 
 def _note_unknown_host(aggregate: HostAggregate, host: str, matches: int) -> Finding:
+    """Return the note on a host of an aggregate that no provider, or more than one, has the name
+    of.
+    """
     having = f'{matches} resource providers have' if matches else 'no provider has'
     reason = f'{aggregate.name}: {having} the name of the host'
     return Finding('not known', host, reason=reason)
 
 
 def _shorten(host: str) -> str:
+    """Return the name of a host without its domain."""
     return host.partition('.')[0]

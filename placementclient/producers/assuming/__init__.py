@@ -10,9 +10,9 @@ from placementclient.model.snapshots import Snapshot
 class AssumedCloud:
     """A snapshot under assumptions.
 
-    :param notes: sentences on what became of them, such as who is lost
-    :param lost: the consumers that lose what they hold on hosts that are switched off, by UUID
-    :param placed: the UUIDs of the consumers that are servers to come
+    :param notes: sentences on the effects of the assumptions, such as lost consumers
+    :param lost: the UUIDs of the consumers with allocations on hosts that are removed
+    :param placed: the UUIDs of the consumers that stand for new servers
     """
 
     snapshot: Snapshot

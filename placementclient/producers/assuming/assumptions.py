@@ -31,11 +31,11 @@ Assumption = Callable[[AssumedCloud], None]
 
 
 class NamedFiles(NamedTuple):
-    """The functions that read files which an assumption names.
+    """The functions that read the files which an assumption names.
 
     :param plan: reads a plan, given its path
-    :param flavors: lists flavors, given the path of a file; given ``None``, it asks for them
-    :param scheduling: of servers of a flavor
+    :param flavors: lists flavors, given the path of a file; given ``None``, it asks Nova for them
+    :param scheduling: the settings by which Nova asks for servers of a flavor
     """
 
     plan: Callable[[str], Plan]
@@ -46,7 +46,7 @@ class NamedFiles(NamedTuple):
 def apply_assumptions(snapshot: Snapshot, assumptions: Iterable[Assumption]) -> AssumedCloud:
     """Return a snapshot with assumptions applied in order.
 
-    :raises errors.BadFile: for one that does not suit the snapshot, with line and column
+    :raises errors.BadFile: if one does not suit the snapshot, with its line and column
     """
     cloud = AssumedCloud(snapshot)
     for assume in assumptions:
@@ -57,13 +57,15 @@ def apply_assumptions(snapshot: Snapshot, assumptions: Iterable[Assumption]) -> 
 def parse_assumptions(text: str, path: str, sources: NamedFiles) -> tuple[Assumption, ...]:
     """Parse assumptions, YAML or JSON.
 
-    :raises errors.BadFile: for what is wrong, with line and column
+    :param sources: read the files that the assumptions name
+    :raises errors.BadFile: if the text has faults, with line and column
     """
     document = parse_document(text, path, columns=True)
     return document.sequence(lambda item: _read_assumption(item, sources))
 
 
 def _read_assumption(at: Cursor, sources: NamedFiles) -> Assumption:
+    """Return the assumption of one entry, by the key that names its kind."""
     readers: Mapping[str, Callable[[Cursor, NamedFiles], Assumption]] = {
         'add': _read_new_hosts,
         'without': lambda at, _: partial(
@@ -81,6 +83,8 @@ def _read_assumption(at: Cursor, sources: NamedFiles) -> Assumption:
 def _read_changes(
     cursor: Cursor, read: Callable[[Cursor], tuple[str, ...]]
 ) -> dict[str, frozenset[str]]:
+    """Return the names to add and to remove."""
+
     def names(at: Cursor) -> frozenset[str]:
         return frozenset(read(at))
 
@@ -91,11 +95,13 @@ def _read_changes(
 
 
 def _read_member_of(cursor: Cursor) -> tuple[str, ...]:
+    """Return one condition for each entry: the UUIDs of aggregates, joined by commas."""
     items = cursor.items() if isinstance(cursor.value, list) else [cursor]
     return tuple(','.join(_read_aggregates(item)) for item in items)
 
 
 def _read_aggregates(at: Cursor) -> list[str]:
+    """Return UUIDs of aggregates from a text that joins them by commas."""
     uuids = at.text().split(',')
     for uuid in uuids:
         if not is_uuid(uuid):
@@ -106,7 +112,7 @@ def _read_aggregates(at: Cursor) -> list[str]:
     return list(map(normalized, uuids))
 
 
-_EDIT: Mapping[str, Callable[[Cursor], Any]] = {
+_EDIT: Mapping[str, Callable[[Cursor], object]] = {
     'match': Cursor.text,
     'with_trait': Cursor.symbol,
     'without_trait': Cursor.symbol,
@@ -119,6 +125,9 @@ _EDIT: Mapping[str, Callable[[Cursor], Any]] = {
 
 
 def _read_edit(at: Cursor, _: NamedFiles) -> Assumption:
+    """Return the assumption that the selected providers have other inventories, traits or
+    aggregates.
+    """
     fields = at.fields(_EDIT)
     conditions = {name: fields.pop(name) for name in CONDITIONS if name in fields}
     if not conditions:
@@ -132,6 +141,7 @@ def _read_edit(at: Cursor, _: NamedFiles) -> Assumption:
 
 
 def _read_new_hosts(at: Cursor, _: NamedFiles) -> Assumption:
+    """Return the assumption of further hosts."""
     readers = {'add': lambda n: n.integer(1, MOST), 'like': Cursor.text, 'name': _read_template}
     fields = at.fields(readers, list(readers))
     number, name = fields['add'], fields['name']
@@ -148,6 +158,7 @@ def _read_new_hosts(at: Cursor, _: NamedFiles) -> Assumption:
 
 
 def _read_template(cursor: Cursor) -> str:
+    """Return a name of hosts, in which only a placeholder for a number may stand in braces."""
     text = cursor.text()
     if set(_NUMBER.sub('', text)) & {'{', '}'}:
         raise cursor.error('unknown placeholder, known are {n} and with leading zeros {n:03d}')
@@ -155,7 +166,7 @@ def _read_template(cursor: Cursor) -> str:
 
 
 def _read_texts(cursor: Cursor) -> tuple[str, ...]:
-    """Return one text, or a list of texts that is not empty."""
+    """Return one text, or the texts of a list that is not empty."""
     if not isinstance(cursor.value, list):
         return (cursor.text(),)
     if not cursor.value:
@@ -163,7 +174,7 @@ def _read_texts(cursor: Cursor) -> tuple[str, ...]:
     return cursor.texts()
 
 
-_SERVERS: Mapping[str, Callable[[Cursor], Any]] = {
+_SERVERS: Mapping[str, Callable[[Cursor], object]] = {
     'flavor': Cursor.text,
     'flavors': Cursor.text,
     'resources': lambda at: at.entries(lambda amount: amount.integer(1, UNLIMITED)),
@@ -175,6 +186,7 @@ _SERVERS: Mapping[str, Callable[[Cursor], Any]] = {
 
 
 def _read_new_servers(at: Cursor, sources: NamedFiles) -> Assumption:
+    """Return the assumption of further servers."""
     inside = at.read_members(['servers'])['servers']
     fields = inside.fields(_SERVERS, ['count'])
     count, hosts = fields.pop('count'), fields.pop('on', ())
@@ -191,7 +203,10 @@ def _read_new_servers(at: Cursor, sources: NamedFiles) -> Assumption:
 def _make_request_builder(
     at: Cursor, fields: Mapping[str, Any], sources: NamedFiles, path: str | None
 ) -> overlay.RequestBuilder:
-    """Return the function that builds Nova's request for an assumed server."""
+    """Return the function that builds Nova's request for a new server.
+
+    :param path: of a file of flavors; ``None``: Nova is asked
+    """
     if 'resources' in fields:
         request = CandidateRequest(Filter(**fields))
         return lambda _: NovaRequest(request)

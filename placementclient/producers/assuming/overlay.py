@@ -49,8 +49,9 @@ def edit_providers(
 ) -> None:
     """Change inventories, traits and aggregates of the selected providers.
 
-    :param inventories: the fields that are given, by class; the others stay
-    :param names: the traits and the aggregates to ``add`` and to ``remove``
+    :param inventories: by class, the fields to change
+    :param names: by ``traits`` and ``aggregates``, the names to ``add`` and to ``remove``
+    :raises errors.BadFile: if no provider can have the values
     """
     states = cloud.snapshot.providers
     selected = selector.select(states.values())
@@ -70,6 +71,7 @@ def _make_edits(
     inventories: Mapping[str, Mapping[str, int | float]],
     names: Mapping[str, Mapping[str, frozenset[str]]],
 ) -> Iterator[tuple[Edit, Cursor]]:
+    """Yield an edit for each key of an entry, with the place of the key."""
     if inventories:
         for sentence in Names.from_snapshot(snapshot).explain_impossible(inventories, ()):
             raise at.descend('inventories').error(sentence)
@@ -84,7 +86,12 @@ def _make_edits(
 
 
 def add_hosts(cloud: AssumedCloud, at: Cursor, names: Iterable[str], like: str) -> None:
-    """Add empty copies of a host with these names."""
+    """Add empty copies of a host.
+
+    :param names: of the copies
+    :param like: name or UUID of the host to copy
+    :raises errors.BadFile: if there is no such host, or a name is taken or too long
+    """
     states = dict(cloud.snapshot.providers)
     root = _find_root(cloud.snapshot, like, at.descend('like'))
     taken = {state.name for state in states.values()}
@@ -102,7 +109,7 @@ def add_hosts(cloud: AssumedCloud, at: Cursor, names: Iterable[str], like: str) 
 
 
 def _copy_tree(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderState]:
-    """Return the tree of a host as an empty one of another name."""
+    """Yield the providers of a host under another name, without usage."""
     # The names of children that begin with that of the host, as those that Nova and Neutron make,
     # begin with the new one then; others get it in front.
     old = snapshot.providers[root_uuid].name
@@ -118,7 +125,11 @@ def _copy_tree(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[Provid
 
 
 def remove_hosts(cloud: AssumedCloud, at: Cursor, without: Sequence[str]) -> None:
-    """Remove hosts, given names, UUIDs or patterns, with what consumers hold on them."""
+    """Remove hosts with the allocations on them.
+
+    :param without: names, UUIDs, or patterns of names of hosts
+    :raises errors.BadFile: if there is no such host
+    """
     snapshot = cloud.snapshot
     roots = _find_roots(snapshot, without, at.descend('without'))
     gone = {state.uuid for root in roots for state in snapshot.tree(root)}
@@ -140,9 +151,10 @@ def remove_hosts(cloud: AssumedCloud, at: Cursor, without: Sequence[str]) -> Non
 def add_servers(
     cloud: AssumedCloud, at: Cursor, kind: str, asks: RequestBuilder, count: int, on: Sequence[str]
 ) -> None:
-    """Add servers where they have room; hosts get one server each in turn.
+    """Add servers where they have room; each host gets one server in turn.
 
-    :param kind: the name of the flavor, or the amounts
+    :param kind: the name of the flavor, or the amounts, for messages
+    :param asks: builds Nova's request for a server
     :param on: names, UUIDs, or patterns of names of hosts; none: all hosts, by name
     """
     drain = DrainCloud(cloud.snapshot)
@@ -178,7 +190,10 @@ def add_servers(
 
 
 def apply_plan(cloud: AssumedCloud, at: Cursor, plan: Plan) -> None:
-    """Change the cloud as a plan does."""
+    """Carry out a plan on the cloud.
+
+    :raises errors.BadFile: if the plan does not suit the cloud any more
+    """
     operations: list[Operation] = []
     for tree in plan.changes:
         live = _select_part(cloud.snapshot, tree)
@@ -193,7 +208,7 @@ def apply_plan(cloud: AssumedCloud, at: Cursor, plan: Plan) -> None:
 
 
 def _select_part(snapshot: Snapshot, change: Change) -> Snapshot:
-    """Return the part of a cloud that a change is about."""
+    """Return the trees and consumers of a cloud that a change may concern."""
     sides = before, after = change.before, change.after
     uuids = {uuid for side in sides for uuid in side.providers}
     named = (snapshot.named(state.name) for state in after.providers.values())
@@ -214,12 +229,16 @@ def _set_contents(
     states: Mapping[str, ProviderState],
     consumers: Mapping[str, Consumer] | None = None,
 ) -> None:
+    """Replace the providers, and the consumers if they are given, of a cloud."""
     present = cloud.snapshot.consumers if consumers is None else consumers
     cloud.snapshot = Snapshot(states.values(), present.values(), cloud.snapshot.origin)
 
 
 def _find_roots(snapshot: Snapshot, names: Sequence[str], at: Cursor) -> list[str]:
-    """Return the UUIDs of the roots of hosts, given names, UUIDs or patterns."""
+    """Return the UUIDs of the roots of hosts.
+
+    :param names: names, UUIDs, or patterns of names
+    """
     roots: dict[str, None] = {}
     for index, name in enumerate(names):
         inside = at.descend(index) if isinstance(at.value, list) else at
@@ -234,6 +253,7 @@ def _find_roots(snapshot: Snapshot, names: Sequence[str], at: Cursor) -> list[st
 
 
 def _find_root(snapshot: Snapshot, name: str, at: Cursor) -> str:
+    """Return the UUID of the root with a name or UUID; refuse a provider below another one."""
     state = snapshot.find(name)
     if state is None:
         names = [state.name for state in snapshot.providers.values()]
@@ -245,4 +265,5 @@ def _find_root(snapshot: Snapshot, name: str, at: Cursor) -> str:
 
 
 def _add_notes(cloud: AssumedCloud, at: Cursor, sentences: Iterable[str]) -> None:
+    """Add notes to a cloud, each with file and line of the assumption."""
     cloud.notes += [f'{at.path}:{at.line}: {sentence}' for sentence in sentences]
