@@ -25,14 +25,14 @@ _LITERAL = re.compile('``(.+?)``')
 
 
 @cache
-def content() -> str:
+def read_texts() -> str:
     """Return the texts about all checks, each below the ID of its check in brackets."""
     return (pkgutil.get_data(__package__, 'audit_checks.txt') or b'').decode()
 
 
-def texts(check_id: str) -> Mapping[str, str]:
+def find_texts(check_id: str) -> Mapping[str, str]:
     """Return the texts about a check by :data:`LABELS`, with literals in double backquotes."""
-    section = content().partition(f'[{check_id}]\n')[2].partition('\n[')[0]
+    section = read_texts().partition(f'[{check_id}]\n')[2].partition('\n[')[0]
     summary, *others = (' '.join(paragraph.split()) for paragraph in section.split('\n\n'))
     result = dict.fromkeys(LABELS, '') | {'summary': summary}
     for text in others:
@@ -42,23 +42,28 @@ def texts(check_id: str) -> Mapping[str, str]:
     return result
 
 
-def _text(name: str, check: Check, program: str) -> str:
+def _strip_markup(name: str, check: Check, program: str) -> str:
     """Return a text without markup; commands are in quotes, and stand out so."""
-    text = naming_program(texts(check.id)[name], program)
+    text = naming_program(find_texts(check.id)[name], program)
     if name == 'example':
         return text.strip('`')
     return _LITERAL.sub(lambda match: f'"{match[1]}"' if ' ' in match[1] else match[1], text)
 
 
-def rows(checks: Iterable[Check], program: str = 'placement') -> Output:
+def list_checks(checks: Iterable[Check], program: str = 'placement') -> Output:
     """Return the texts about checks as a table; they name the commands of a program."""
     return COLUMNS, [
-        (c.id, c.severity.value, list(c.needs), *(_text(name, c, program) for name in LABELS))
+        (
+            c.id,
+            c.severity.value,
+            list(c.needs),
+            *(_strip_markup(name, c, program) for name in LABELS),
+        )
         for c in checks
     ]
 
 
-def lines(check: Check, width: int, program: str = 'placement') -> Iterator[str]:
+def format_check(check: Check, width: int, program: str = 'placement') -> Iterator[str]:
     """Return the text about a check for a terminal; the width of lines is in characters.
 
     :param program: the one whose commands the text names
@@ -66,7 +71,7 @@ def lines(check: Check, width: int, program: str = 'placement') -> Iterator[str]
     needs = ' and '.join(f'--{name}' for name in check.needs)
     yield f'{check.id} ({check.severity.value}{needs and ", needs "}{needs})'
     for name, label in LABELS.items():
-        if text := _text(name, check, program):
+        if text := _strip_markup(name, check, program):
             yield ''
             yield from textwrap.wrap(
                 f'{label}{text}', width, break_long_words=False, break_on_hyphens=False

@@ -11,7 +11,7 @@ from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.servers import Flavor
 from placementclient.nova.server_request import FALLBACK
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.facts import Facts, size, size_difference
+from placementclient.render.facts import Facts, show_amount, show_difference
 
 #: The numbers of servers that fit, for each flavor by its name, or for ``None``: one shape.
 CountedFits = Sequence[tuple[str | None, Sequence[Fits]]]
@@ -23,8 +23,8 @@ _CHANGE = ('before', 'after', 'difference')
 K = TypeVar('K', bound=Hashable)
 
 
-def _amount(name: str) -> Column:
-    return Column(name, lambda line: size(line.resource_class, getattr(line, name)))
+def _make_amount_column(name: str) -> Column:
+    return Column(name, lambda line: show_amount(line.resource_class, getattr(line, name)))
 
 
 _FITS = Columns(
@@ -34,7 +34,7 @@ _FITS = Columns(
 )
 
 
-def _keys(by: str) -> tuple[Column, ...]:
+def _list_key_columns(by: str) -> tuple[Column, ...]:
     """Return the columns that tell one line of a table of amounts from the others."""
     resource_class = Column('resource_class')
     if by == 'class':
@@ -44,15 +44,17 @@ def _keys(by: str) -> tuple[Column, ...]:
     return (subject, resource_class, shared_by) if by == 'tree' else (subject, resource_class)
 
 
-def lines(totals: Iterable[TotalsLine], by: str) -> Output:
-    return Columns(*_keys(by), Column('providers'), *map(_amount, _AMOUNTS)).rows(totals)
+def list_totals(totals: Iterable[TotalsLine], by: str) -> Output:
+    return Columns(
+        *_list_key_columns(by), Column('providers'), *map(_make_amount_column, _AMOUNTS)
+    ).rows(totals)
 
 
-def changed_lines(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by: str) -> Output:
+def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by: str) -> Output:
     """Return the amounts that change, each with both values and their difference."""
-    keys = Columns(*_keys(by))
+    keys = Columns(*_list_key_columns(by))
 
-    def amounts(lines: Iterable[TotalsLine]) -> dict[tuple[tuple[str, ...], str, str], int]:
+    def index_amounts(lines: Iterable[TotalsLine]) -> dict[tuple[tuple[str, ...], str, str], int]:
         listed = list(lines)
         return {
             (key, line.resource_class, name): getattr(line, name)
@@ -61,38 +63,42 @@ def changed_lines(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by:
         }
 
     rows = [
-        (*key, name, *_change(resource_class, first, second))
-        for (key, resource_class, name), first, second in _changes(amounts(before), amounts(after))
+        (*key, name, *_show_change(resource_class, first, second))
+        for (key, resource_class, name), first, second in _find_changes(
+            index_amounts(before), index_amounts(after)
+        )
     ]
     return (*keys.names, 'amount', *_CHANGE), rows
 
 
-def exceeding(lines: Sequence[TotalsLine], percentage: float) -> str:
+def describe_exceeding(lines: Sequence[TotalsLine], percentage: float) -> str:
     """Return the sentence that names the lines of which more than a percentage is used."""
     names = (' '.join(dict.fromkeys((line.name, line.resource_class))) for line in lines)
     return f'More than {percentage:g} percent is used: {listed([*dict.fromkeys(names)], 5)}'
 
 
-def fits(counts: CountedFits, by: str) -> Output:
+def list_fits(counts: CountedFits, by: str) -> Output:
     rows = [
-        (*_fits_key(flavor, item), *values)
+        (*_make_fits_key(flavor, item), *values)
         for flavor, items in counts
         for item, values in zip(items, _FITS.rows(items)[1], strict=True)
     ]
-    return (*_fits_names(counts, by), *_FITS.names), rows
+    return (*_name_fits_columns(counts, by), *_FITS.names), rows
 
 
-def changed_fits(before: CountedFits, after: CountedFits, by: str) -> Output:
+def compare_fits(before: CountedFits, after: CountedFits, by: str) -> Output:
     """Return the numbers of servers that change, with both values and their difference."""
     old, new = (
-        {_fits_key(flavor, item): item.count for flavor, items in counts for item in items}
+        {_make_fits_key(flavor, item): item.count for flavor, items in counts for item in items}
         for counts in (before, after)
     )
-    rows = [(*key, *_change('', first, second)) for key, first, second in _changes(old, new)]
-    return (*_fits_names(after, by), *_CHANGE), rows
+    rows = [
+        (*key, *_show_change('', first, second)) for key, first, second in _find_changes(old, new)
+    ]
+    return (*_name_fits_columns(after, by), *_CHANGE), rows
 
 
-def fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
+def describe_fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
     """Return a sentence about the servers that fit with VCPU in place of PCPU."""
     if more.servers:
         yield (
@@ -102,7 +108,7 @@ def fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
         )
 
 
-def named_aggregates(output: Output, names: Mapping[str, str]) -> Output:
+def add_aggregate_names(output: Output, names: Mapping[str, str]) -> Output:
     """Return a table with the names of aggregates, by UUID, in a column behind the UUIDs."""
     columns, rows = output
     place = columns.index('aggregate')
@@ -110,16 +116,16 @@ def named_aggregates(output: Output, names: Mapping[str, str]) -> Output:
     return (*columns[: place + 1], 'name', *columns[place + 1 :]), named
 
 
-def _fits_names(counts: CountedFits, by: str) -> tuple[str, ...]:
+def _name_fits_columns(counts: CountedFits, by: str) -> tuple[str, ...]:
     is_shape = any(flavor is None for flavor, _ in counts)
     return (_SUBJECT[by],) if is_shape else ('flavor', _SUBJECT[by])
 
 
-def _fits_key(flavor: str | None, item: Fits) -> tuple[str, ...]:
+def _make_fits_key(flavor: str | None, item: Fits) -> tuple[str, ...]:
     return (item.name,) if flavor is None else (flavor, item.name)
 
 
-def _changes(
+def _find_changes(
     before: Mapping[K, int], after: Mapping[K, int]
 ) -> Iterator[tuple[K, int | None, int | None]]:
     """Return what has another number after than before; ``None`` where there is no such line."""
@@ -130,10 +136,10 @@ def _changes(
             yield key, first, second
 
 
-def _change(resource_class: str, before: int | None, after: int | None) -> tuple[Facts, ...]:
+def _show_change(resource_class: str, before: int | None, after: int | None) -> tuple[Facts, ...]:
     """Return both values, for people with their units, and their difference."""
     values = (
-        Facts(None) if amount is None else size(resource_class, amount)
+        Facts(None) if amount is None else show_amount(resource_class, amount)
         for amount in (before, after)
     )
-    return *values, size_difference(resource_class, (after or 0) - (before or 0))
+    return *values, show_difference(resource_class, (after or 0) - (before or 0))

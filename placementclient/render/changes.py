@@ -20,38 +20,43 @@ _SIGNS = {'create': '+', 'delete': '-'}
 _EXPECTED = ('', 'planned', 'done')
 
 
-def planned(rows: Iterable[ChangeRow], notes: Sequence[Finding] | None = None) -> Output:
+def list_planned(rows: Iterable[ChangeRow], notes: Sequence[Finding] | None = None) -> Output:
     """Return the parts of a planned change, and notes; a table without notes has no state."""
     if notes is None:
-        return PLANNED, [_cells(row) for row in rows]
-    return CARRIED, [*((*_cells(row), 'planned', '') for row in rows), *map(_noted, notes)]
+        return PLANNED, [_make_cells(row) for row in rows]
+    return CARRIED, [
+        *((*_make_cells(row), 'planned', '') for row in rows),
+        *map(_make_note_row, notes),
+    ]
 
 
-def carried(results: Iterable[TreeResult], notes: Iterable[Finding] = ()) -> Output:
+def list_results(results: Iterable[TreeResult], notes: Iterable[Finding] = ()) -> Output:
     """Return the applied parts of a change, then the failed trees and the notes."""
     made, failed = [], []
     for result in results:
-        made += [(*_cells(row), 'done', '') for row in result.rows]
+        made += [(*_make_cells(row), 'done', '') for row in result.rows]
         reason = str(result.error or '')
-        failed += [(*_cells(row), 'not known', reason) for row in result.unknown]
+        failed += [(*_make_cells(row), 'not known', reason) for row in result.unknown]
         is_told = result.unknown or (result.rows and result.error is None)
         if not is_told and (result.error or not result.is_undone):
             name, state = result.root_provider_name, result.state.value
             failed.append((name, '', Facts(None), Facts(None), state, reason))
-    return CARRIED, [*made, *failed, *map(_noted, notes)]
+    return CARRIED, [*made, *failed, *map(_make_note_row, notes)]
 
 
-def ending(
+def summarize_results(
     changes: Iterable[Change], results: Iterable[TreeResult], notes: Iterable[Finding]
 ) -> str:
     """Return how many trees are changed, or consumers, and the names of those that are not."""
     undone = [(note.subject, note.kind) for note in notes if note.is_error]
     left_out = {subject for subject, _ in undone}
-    states = (state for pair in zip(changes, results, strict=False) for state in _states(*pair))
+    states = (
+        state for pair in zip(changes, results, strict=False) for state in _list_states(*pair)
+    )
     return tally([*(state for state in states if state[0] not in left_out), *undone])
 
 
-def _states(tree: Change, result: TreeResult) -> Iterator[tuple[str, str]]:
+def _list_states(tree: Change, result: TreeResult) -> Iterator[tuple[str, str]]:
     """Return the state of a tree; of each consumer, where nothing but consumers changes."""
     state = 'not known' if result.unknown else result.state
     if any(change.is_changed for change in tree.providers):
@@ -63,20 +68,20 @@ def _states(tree: Change, result: TreeResult) -> Iterator[tuple[str, str]]:
         yield name, State.APPLIED if name in done else state
 
 
-def _noted(note: Finding) -> tuple[object, ...]:
+def _make_note_row(note: Finding) -> tuple[object, ...]:
     return note.subject, '', Facts(None), Facts(None), note.kind, note.reason
 
 
-def lines(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:
+def format_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:
     """Return rows of the columns of a change as lines: ``+``, ``~`` or ``-``, and the part."""
-    return differences.lines((_text(*map(shown, row)) for row in rows), width)
+    return differences.wrap_texts((_format_row(*map(shown, row)) for row in rows), width)
 
 
-def planned_lines(rows: Iterable[ChangeRow], width: int) -> Iterator[str]:
-    return lines(PLANNED, map(_cells, rows), width)
+def format_planned(rows: Iterable[ChangeRow], width: int) -> Iterator[str]:
+    return format_rows(PLANNED, map(_make_cells, rows), width)
 
 
-def _text(
+def _format_row(
     name: str, change: str, before: str, after: str, state: str = '', reason: str = ''
 ) -> str:
     outcome = '' if state in _EXPECTED else f'{state}: {reason}' if reason else state
@@ -88,5 +93,5 @@ def _text(
     return ' '.join(filter(None, (sign, name, part, values, outcome and f'({outcome})')))
 
 
-def _cells(row: ChangeRow) -> tuple[str, str, Facts, Facts]:
+def _make_cells(row: ChangeRow) -> tuple[str, str, Facts, Facts]:
     return row.object, row.change, Facts(row.before), Facts(row.after)

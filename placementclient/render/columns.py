@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.model.inventories import FIELDS
-from placementclient.render.facts import Facts, amounts
+from placementclient.render.facts import Facts, format_amounts
 
 if TYPE_CHECKING:
     from placementclient.model.consumers import (
@@ -61,15 +61,15 @@ class Columns:
         return names, values
 
 
-def _key(name: str, position: int) -> Column:
+def _make_key_column(name: str, position: int) -> Column:
     return Column(name, itemgetter(position))
 
 
-def _field(name: str) -> Column:
+def _make_field_column(name: str) -> Column:
     return Column(name, lambda item: item.get(name, ''))
 
 
-def by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
+def group_by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
     """Return the allocations of a provider by consumer, in the form of Placement's API."""
     records: dict[str, dict[str, Any]] = {}
     for holding in holdings:
@@ -79,7 +79,7 @@ def by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
     return records
 
 
-def candidates(
+def list_candidates(
     listed: Iterable[Candidate],
     summaries: Mapping[str, ProviderSummary],
     version: Microversion,
@@ -88,30 +88,32 @@ def candidates(
 ) -> Output:
     """Return a row for each provider of each candidate; long ones with groups and tree."""
     columns = CANDIDATE + CANDIDATE_TREE if long else CANDIDATE
-    return columns.rows(_numbered(listed, summaries, 1), version)
+    return columns.rows(_number_rows(listed, summaries, 1), version)
 
 
-def claimed(
+def list_claimed(
     granted: Iterable[Candidate],
     summaries: Mapping[str, ProviderSummary],
     names: Mapping[str, str],
     version: Microversion,
 ) -> Output:
     """Return a row for each claimed provider, with number 0, and for those of the alternates."""
-    items = [(*item, names.get(item[1], '')) for item in _numbered(granted, summaries, 0)]
+    items = [(*item, names.get(item[1], '')) for item in _number_rows(granted, summaries, 0)]
     return CLAIMED.rows(items, version)
 
 
-def relocated(shown: Read[Consumer], names: Mapping[str, str], version: Microversion) -> Output:
+def list_relocated(
+    shown: Read[Consumer], names: Mapping[str, str], version: Microversion
+) -> Output:
     """Return the allocations of a consumer, with the names of the providers."""
     items = [
-        (uuid, Facts(dict(resources), amounts), shown, names.get(uuid, ''))
+        (uuid, Facts(dict(resources), format_amounts), shown, names.get(uuid, ''))
         for uuid, resources in shown.value.allocations.items()
     ]
     return RELOCATED.rows(items, version)
 
 
-def _numbered(
+def _number_rows(
     listed: Iterable[Candidate], summaries: Mapping[str, ProviderSummary], first: int
 ) -> list[tuple[int, str, Resources, Candidate, ProviderSummary]]:
     return [
@@ -121,19 +123,19 @@ def _numbered(
     ]
 
 
-def _served(item: Any) -> Facts:
+def _show_groups(item: Any) -> Facts:
     """Return the groups of a request that a provider serves; the first has no name."""
     _, uuid, _, candidate, *_ = item
     groups = [group for group, providers in candidate.mappings.items() if uuid in providers]
     return Facts(groups, lambda groups: ', '.join(filter(None, groups)))
 
 
-def _used_of_capacity(item: Any) -> str:
+def _format_usage(item: Any) -> str:
     resources = item[4].resources.items()
     return ','.join(f'{name}={used}/{capacity}' for name, (used, capacity) in resources)
 
 
-def usage_by_type(usages: Iterable[Usage]) -> Output:
+def list_usage_by_type(usages: Iterable[Usage]) -> Output:
     rows = [
         (usage.consumer_type, usage.consumer_count, name, amount)
         for usage in usages
@@ -155,13 +157,13 @@ PROVIDER = Columns(
     Column('parent_provider_uuid', since=_TREES),
 )
 #: Items are mappings of an inventory's fields; '' where one has not been given.
-INVENTORY = Columns(*map(_field, FIELDS))
-INVENTORY_OF_CLASS = Columns(_field('resource_class')) + INVENTORY
-INVENTORY_OF_PROVIDER = Columns(_field('resource_provider')) + INVENTORY_OF_CLASS
-USED_INVENTORY = INVENTORY + Columns(_field('used'))
-USED_INVENTORY_OF_CLASS = INVENTORY_OF_CLASS + Columns(_field('used'))
+INVENTORY = Columns(*map(_make_field_column, FIELDS))
+INVENTORY_OF_CLASS = Columns(_make_field_column('resource_class')) + INVENTORY
+INVENTORY_OF_PROVIDER = Columns(_make_field_column('resource_provider')) + INVENTORY_OF_CLASS
+USED_INVENTORY = INVENTORY + Columns(_make_field_column('used'))
+USED_INVENTORY_OF_CLASS = INVENTORY_OF_CLASS + Columns(_make_field_column('used'))
 #: Items are (resource class, amount).
-USAGE = Columns(_key('resource_class', 0), _key('usage', 1))
+USAGE = Columns(_make_key_column('resource_class', 0), _make_key_column('usage', 1))
 _OWNER = Columns(
     Column('project_id', lambda item: item[2].value.project_id, Microversion(1, 12)),
     Column('user_id', lambda item: item[2].value.user_id, Microversion(1, 12)),
@@ -172,7 +174,7 @@ _GENERATION = Column('generation', lambda item: item[2].generations[item[0]])
 #: does.
 ALLOCATION = (
     Columns(
-        _key('resource_provider', 0),
+        _make_key_column('resource_provider', 0),
         _GENERATION,
         Column('resources', lambda item: dict(item[1])),
     )
@@ -180,27 +182,32 @@ ALLOCATION = (
 )
 #: Items are (provider UUID, resources, read consumer, name of the provider).
 RELOCATED = (
-    Columns(_key('resource_provider', 0), _key('name', 3), _GENERATION, _key('resources', 1))
+    Columns(
+        _make_key_column('resource_provider', 0),
+        _make_key_column('name', 3),
+        _GENERATION,
+        _make_key_column('resources', 1),
+    )
     + _OWNER
 )
 #: Items are (number, provider UUID, resources, candidate, summary of the provider).
 _CANDIDATE = Columns(
-    _key('#', 0),
+    _make_key_column('#', 0),
     Column('allocation', lambda item: ','.join(f'{name}={n}' for name, n in item[2].items())),
-    _key('resource provider', 1),
+    _make_key_column('resource provider', 1),
 )
 _OF_PROVIDER = Columns(
-    Column('inventory used/capacity', _used_of_capacity),
+    Column('inventory used/capacity', _format_usage),
     Column('traits', lambda item: ','.join(item[4].traits), Microversion(1, 17)),
 )
 CANDIDATE = _CANDIDATE + _OF_PROVIDER
 CANDIDATE_TREE = Columns(
-    Column('groups', _served, Microversion(1, 34)),
+    Column('groups', _show_groups, Microversion(1, 34)),
     Column('parent_provider_uuid', lambda item: item[4].parent_provider_uuid, Microversion(1, 29)),
     Column('root_provider_uuid', lambda item: item[4].root_provider_uuid, Microversion(1, 29)),
 )
 #: Items have the name of the provider too.
-CLAIMED = _CANDIDATE + Columns(_key('name', 5)) + _OF_PROVIDER + CANDIDATE_TREE
+CLAIMED = _CANDIDATE + Columns(_make_key_column('name', 5)) + _OF_PROVIDER + CANDIDATE_TREE
 #: Items are :class:`placementclient.insight.diff.Difference`.
 DIFFERENCE = Columns(
     *map(Column, ('change', 'kind', 'name', 'uuid', 'field')),
@@ -210,6 +217,6 @@ DIFFERENCE = Columns(
 #: Items are :class:`placementclient.model.consumers.Holding`.
 HOLDING = Columns(
     Column('consumer', attrgetter('consumer_uuid')),
-    Column('resources', lambda holding: Facts(dict(holding.resources), amounts)),
+    Column('resources', lambda holding: Facts(dict(holding.resources), format_amounts)),
     Column('consumer_generation', since=Microversion(1, 28)),
 )

@@ -10,7 +10,7 @@ from typing import Any
 from placementclient.basis.printable import printable
 from placementclient.insight.diff import Difference
 from placementclient.render import facts
-from placementclient.render.units import sized
+from placementclient.render.units import format_amount
 
 _SIGNS = {'added': '+', 'changed': '~', 'removed': '-'}
 #: The space before an amount and before its unit.
@@ -18,7 +18,7 @@ _IN_AMOUNT = re.compile(r'(?<=\w) (?=\d)|(?<=\d) (?=[KMGTPE]iB)')
 _SETS = {'traits': 'trait', 'aggregates': 'aggregate'}
 
 
-def parts(differences: Sequence[Difference]) -> Iterator[str]:
+def describe_differences(differences: Sequence[Difference]) -> Iterator[str]:
     """Return each difference as a text: ``+``, ``~`` or ``-``, and the object.
 
     All that a consumer has got is one difference, and all that it has lost. The new UUID of a
@@ -31,8 +31,8 @@ def parts(differences: Sequence[Difference]) -> Iterator[str]:
         if old and new and difference is old:
             items.append((difference, '~', f'UUID {old.uuid} → {new.uuid}'))
         if not (old and new and old.before == new.after and difference in (old, new)):
-            items += ((difference, *part) for part in _parts(difference))
-    for (sign, name, _), group in groupby(items, _line_of):
+            items += ((difference, *part) for part in _describe_parts(difference))
+    for (sign, name, _), group in groupby(items, _make_line_key):
         yield printable(f'{sign} {name} {", ".join(text for *_, text in group)}'.rstrip())
 
 
@@ -44,14 +44,14 @@ def _find_replaced(differences: Iterable[Difference]) -> dict[str, tuple[Differe
     return {name: (removed[name], added[name]) for name in removed.keys() & added.keys()}
 
 
-def _line_of(item: tuple[Difference, str, str]) -> tuple[str, str, str]:
+def _make_line_key(item: tuple[Difference, str, str]) -> tuple[str, str, str]:
     """Return the sign, the name, and a text that differs if another line begins."""
     difference, sign, text = item
     is_shared = difference.kind == 'consumer' and sign != '~'
     return sign, difference.name, difference.uuid if is_shared else text
 
 
-def lines(texts: Iterable[str], width: int) -> Iterator[str]:
+def wrap_texts(texts: Iterable[str], width: int) -> Iterator[str]:
     """Return some texts as lines.
 
     :param width: of the longest line, in characters; names, UUIDs and amounts are never broken
@@ -67,7 +67,7 @@ def lines(texts: Iterable[str], width: int) -> Iterator[str]:
         yield from (line.replace('\xa0', ' ') for line in wrapped)
 
 
-def _parts(difference: Difference) -> Iterator[tuple[str, str]]:
+def _describe_parts(difference: Difference) -> Iterator[tuple[str, str]]:
     """Return the parts of a difference, each with its sign."""
     before, after, field = difference.before, difference.after, difference.field
     sign = _SIGNS[difference.change]
@@ -80,23 +80,23 @@ def _parts(difference: Difference) -> Iterator[tuple[str, str]]:
         # The total stands for all fields of an inventory that only one side has.
         _, name, part = field.split('.')
         if part == 'total':
-            yield sign, f'{name} {sized(name, before or after)}'
+            yield sign, f'{name} {format_amount(name, before or after)}'
     else:
-        values = [_value(field, value) for value in (before, after) if value is not None]
-        yield sign, f'{_label(field)} {" → ".join(values)}'
+        values = [_format_value(field, value) for value in (before, after) if value is not None]
+        yield sign, f'{_label_field(field)} {" → ".join(values)}'
 
 
 def _describe_amounts(content: dict[str, Any]) -> str:
     """Return what an object has that is only on one side."""
     amounts = (
-        f'{_label(field.removesuffix(".total"))} {_value(field, value)}'
+        f'{_label_field(field.removesuffix(".total"))} {_format_value(field, value)}'
         for field, value in sorted(content.items())
         if field.endswith('.total') or field.startswith('allocations.')
     )
     return ', '.join(amounts)
 
 
-def _label(field: str) -> str:
+def _label_field(field: str) -> str:
     """Return a field as people read it: ``VCPU on compute1`` for an allocation."""
     kind, _, rest = field.partition('.')
     if kind == 'allocations':
@@ -107,9 +107,9 @@ def _label(field: str) -> str:
     )
 
 
-def _value(field: str, value: Any) -> str:
+def _format_value(field: str, value: Any) -> str:
     """Return a value, an amount with its unit."""
     parts = field.split('.')
     name = parts[1] if parts[0] == 'inventories' else parts[-1]
     is_amount = parts[-1] != 'allocation_ratio' and len(parts) > 1
-    return sized(name, value) if is_amount else facts.text(value)
+    return format_amount(name, value) if is_amount else facts.format_value(value)

@@ -25,8 +25,8 @@ from placementclient.model.findings import Finding
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
 from placementclient.render.columns import Output
-from placementclient.render.facts import Facts, sizes
-from placementclient.render.units import sized
+from placementclient.render.facts import Facts, format_sizes
+from placementclient.render.units import format_amount
 
 #: The columns of a plan; ``from`` and ``to`` are the names of hosts.
 MOVES = ('wave', 'server', 'from', 'to', 'allocations', 'state', 'reason', 'command')
@@ -56,7 +56,7 @@ def answer_drain(
     left = [server.server for server in strict.list_unplaced()]
     is_told = cloud.knowledge.consumers is not None
     messages = [
-        _summary(cloud.snapshot, emptied, decision),
+        _summarize_moves(cloud.snapshot, emptied, decision),
         *describe_unsettled(decision.unsettled),
     ]
     messages += [
@@ -171,7 +171,7 @@ def describe_cells(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[s
         )
 
 
-def _summary(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
+def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
     """Return the number of servers that can move, as a sentence."""
     least, most = decision.bounds
     servers, moves = counted(decision.strict.total, 'server'), decision.moves
@@ -270,7 +270,7 @@ def _describe_request(cloud: DrainCloud, request: Request) -> str:
     if rare := sorted(single & cloud.rare_traits):
         words.append(f'with {listed(rare, _NAMED)}')
     words += _describe_places(cloud, {name for names in request.root_member_of for name in names})
-    return ' '.join((sizes(request.totals), *words))
+    return ' '.join((format_sizes(request.totals), *words))
 
 
 def _describe_places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]:
@@ -314,7 +314,9 @@ def _describe_free(rooms: Collection[Mapping[str, Any]]) -> Iterator[str]:
         parts = []
         for row in rows:
             name = row['resource_class']
-            free, capacity, most = (sized(name, row[k]) for k in ('free', 'capacity', 'largest'))
+            free, capacity, most = (
+                format_amount(name, row[k]) for k in ('free', 'capacity', 'largest')
+            )
             parts.append(f'{name} {free} of {capacity}, at most {most} on a provider')
         where = f' in {_name_zone(name_zone(place))}' if has_zones else ''
         yield f'Free afterwards{where}: {"; ".join(parts)}'
@@ -322,12 +324,12 @@ def _describe_free(rooms: Collection[Mapping[str, Any]]) -> Iterator[str]:
 
 def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:
     """Return a row for each move, and for each consumer that no plan can move."""
-    moves = [_move_row(cloud, move) for move in answer.moves]
+    moves = [_make_move_row(cloud, move) for move in answer.moves]
     planned = {(row[1], row[2]) for row in moves}
     consumers = cloud.snapshot.consumers
     stuck = [
         (
-            *(None, finding.subject, host, '', _allocations_cell(holder.allocations)),
+            *(None, finding.subject, host, '', _make_allocations_cell(holder.allocations)),
             *(str(MoveState.CANNOT_MOVE), finding.facts['reason'], finding.facts['command']),
         )
         for finding in answer.unsettled
@@ -337,7 +339,7 @@ def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:
     return MOVES, [*moves, *stuck]
 
 
-def _move_row(cloud: DrainCloud, move: ServerMove) -> tuple[Any, ...]:
+def _make_move_row(cloud: DrainCloud, move: ServerMove) -> tuple[Any, ...]:
     providers, leaving = cloud.snapshot.providers, cloud.find_departure(move.server)
     target = providers[move.target].name if move.target else ''
     return (
@@ -345,18 +347,18 @@ def _move_row(cloud: DrainCloud, move: ServerMove) -> tuple[Any, ...]:
         move.server,
         providers[move.source].name,
         target,
-        _allocations_cell(move.after),
+        _make_allocations_cell(move.after),
         str(leaving.state),
         leaving.reason,
         leaving.command.format(server=move.server, host=target),
     )
 
 
-def _allocations_cell(allocations: Allocations) -> Facts:
-    return Facts(allocations, lambda held: sizes(sum_parts(held.values())))
+def _make_allocations_cell(allocations: Allocations) -> Facts:
+    return Facts(allocations, lambda held: format_sizes(sum_parts(held.values())))
 
 
-def document(
+def make_document(
     cloud: DrainCloud, emptied: Sequence[str], answer: DrainAnswer, assuming: Sequence[str]
 ) -> dict[str, Any]:
     """Return an answer as data, with the files of assumptions."""
@@ -371,7 +373,7 @@ def document(
         'moves': [
             dict(zip(MOVES, row, strict=True)) | {'allocations': move.after}
             for move in answer.moves
-            if (row := _move_row(cloud, move))
+            if (row := _make_move_row(cloud, move))
         ],
     }
 

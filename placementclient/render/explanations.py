@@ -32,7 +32,7 @@ _MISSING = {
 }
 
 
-def lines(
+def format_explanation(
     explanation: Explanation,
     most: int = 5,
     fallback: Offer | None = None,
@@ -47,13 +47,13 @@ def lines(
     :param limit: the condition of the server group on the host
     """
     names = explanation.names.items()
-    for line in _lines(explanation, most, fallback, filters, limit):
+    for line in _list_lines(explanation, most, fallback, filters, limit):
         for uuid, name in names:
             line = line.replace(f'in the tree of {uuid}', f'in the tree of {name}')
         yield line
 
 
-def _lines(
+def _list_lines(
     explanation: Explanation,
     most: int,
     fallback: Offer | None,
@@ -61,11 +61,11 @@ def _lines(
     limit: GroupHosts | None,
 ) -> Iterator[str]:
     if explanation.is_met:
-        yield f'Placement can meet it: candidates on {_trees(explanation.offer)}.'
+        yield f'Placement can meet it: candidates on {_count_trees(explanation.offer)}.'
     else:
         yield 'The request cannot be met.'
     if fallback is not None:
-        yield _fallback(fallback)
+        yield _describe_fallback(fallback)
     if filters:
         yield f'Placement does not decide, but a filter of the scheduler: {", ".join(filters)}'
     if limit is not None:
@@ -79,12 +79,14 @@ def _lines(
     made = explanation.count
     # One candidate for each tree needs no line, unless some are lost.
     if made is not None and (made.total > len(made.trees) or made.lost_trees):
-        yield from _candidates(made, most)
+        yield from _describe_candidates(made, most)
     if not explanation.is_met:
-        yield from _causes(explanation)
+        yield from _describe_causes(explanation)
 
 
-def unknown(classes: Collection[str], traits: Collection[str], *, is_nova: bool) -> Iterator[str]:
+def describe_unknown_names(
+    classes: Collection[str], traits: Collection[str], *, is_nova: bool
+) -> Iterator[str]:
     """Return a sentence for each class and trait that the service does not know.
 
     :param is_nova: whether they are from a request of Nova
@@ -96,36 +98,36 @@ def unknown(classes: Collection[str], traits: Collection[str], *, is_nova: bool)
             yield sentence + cause * is_nova
 
 
-def _fallback(offer: Offer) -> str:
+def _describe_fallback(offer: Offer) -> str:
     again = 'Nova asks again with VCPU in place of PCPU'
     if not offer.trees:
         return f'{again}: that cannot be met either.'
-    return f'{again}: Placement has candidates on {_trees(offer)} without PCPU. {FALLBACK}.'
+    return f'{again}: Placement has candidates on {_count_trees(offer)} without PCPU. {FALLBACK}.'
 
 
-def _causes(explanation: Explanation) -> Iterator[str]:
+def _describe_causes(explanation: Explanation) -> Iterator[str]:
     """Return the conflicts of a request that cannot be met, what would be enough, and where."""
     yield ''
     several = ' (one of several sets)' if explanation.has_more_conflicts else ''
     yield f'Cannot be met together{several}'
     for conflict in explanation.conflicts:
-        texts = map(str, _ordered(conflict, explanation))
+        texts = map(str, _order_conflict(conflict, explanation))
         yield f'  {" + ".join(texts)}'
     if explanation.relaxations:
         yield ''
         yield 'Would be enough'
         for relaxation in explanation.relaxations:
-            yield f'  {_relaxation(relaxation)}'
+            yield f'  {_describe_relaxation(relaxation)}'
     if explanation.nearest:
         yield ''
         yield 'Nearest trees'
-        yield from _nearest(explanation)
+        yield from _describe_nearest(explanation)
     if explanation.is_cut:
         yield ''
         yield 'There are too many combinations to try them all: there may be more'
 
 
-def _candidates(count: CandidateCount, most: int) -> Iterator[str]:
+def _describe_candidates(count: CandidateCount, most: int) -> Iterator[str]:
     """Return how many candidates there are, and whether Nova takes them all."""
     yield from ('', 'Candidates (calculated)')
     width = len(str(count.total))
@@ -145,11 +147,12 @@ def _candidates(count: CandidateCount, most: int) -> Iterator[str]:
         )
 
 
-def _nearest(explanation: Explanation) -> Iterator[str]:
+def _describe_nearest(explanation: Explanation) -> Iterator[str]:
     """Return the shortages of the nearest trees; those that all trees share come first, once."""
     shortages = {
         host.name: [
-            f'    {shortage.requirement}: {_shortage(shortage)}' for shortage in host.shortages
+            f'    {shortage.requirement}: {_describe_shortage(shortage)}'
+            for shortage in host.shortages
         ]
         for host in explanation.nearest
     }
@@ -165,7 +168,7 @@ def _nearest(explanation: Explanation) -> Iterator[str]:
             yield from specific
 
 
-def data(explanation: Explanation, fallback: Offer | None = None) -> dict[str, Any]:
+def make_record(explanation: Explanation, fallback: Offer | None = None) -> dict[str, Any]:
     """Return the explanation as data for a program."""
     record = {
         'can_be_met': explanation.is_met,
@@ -173,15 +176,15 @@ def data(explanation: Explanation, fallback: Offer | None = None) -> dict[str, A
         'is_cut': explanation.offer.is_cut,
         'trees': explanation.trees,
         'alone': [
-            {**_record(requirement), 'trees': count}
+            {**_record_requirement(requirement), 'trees': count}
             for requirement, count in explanation.alone.items()
         ],
         'conflicts': [
-            [_record(need) for need in _ordered(conflict, explanation)]
+            [_record_requirement(need) for need in _order_conflict(conflict, explanation)]
             for conflict in explanation.conflicts
         ],
-        'enough': [_enough(relaxation) for relaxation in explanation.relaxations],
-        'nearest': [_host(host) for host in explanation.nearest],
+        'enough': [_record_relaxation(relaxation) for relaxation in explanation.relaxations],
+        'nearest': [_record_host(host) for host in explanation.nearest],
         'is_exhaustive': not (explanation.is_cut or explanation.has_more_conflicts),
     }
     if fallback is not None:
@@ -200,16 +203,18 @@ def data(explanation: Explanation, fallback: Offer | None = None) -> dict[str, A
     return record
 
 
-def _trees(offer: Offer) -> str:
+def _count_trees(offer: Offer) -> str:
     number = counted(offer.trees, 'tree')
     return f'at least {number}' if offer.is_cut else number
 
 
-def _ordered(conflict: frozenset[Requirement], explanation: Explanation) -> Sequence[Requirement]:
+def _order_conflict(
+    conflict: frozenset[Requirement], explanation: Explanation
+) -> Sequence[Requirement]:
     return [need for need in explanation.alone if need in conflict]
 
 
-def _relaxation(relaxation: Relaxation) -> str:
+def _describe_relaxation(relaxation: Relaxation) -> str:
     changes = [
         f'{need.value}={amount} instead of {need.amount}'
         + (f' (group {need.group})' if need.group else '')
@@ -221,10 +226,10 @@ def _relaxation(relaxation: Relaxation) -> str:
         is_negated = text.startswith(('no ', 'not '))
         changes.append(f'without the condition "{text}"' if is_negated else f'without {text}')
     source = '' if relaxation.is_confirmed else ' (calculated)'
-    return f'{" and ".join(changes)}: {_trees(relaxation.offer)}{source}'
+    return f'{" and ".join(changes)}: {_count_trees(relaxation.offer)}{source}'
 
 
-def _shortage(shortage: Shortage) -> str:
+def _describe_shortage(shortage: Shortage) -> str:
     if shortage.reason is Reason.SHAPE:
         together = ', '.join(map(str, shortage.others))
         return f'not together with {together}' if together else 'the tree has not that shape'
@@ -236,7 +241,7 @@ def _shortage(shortage: Shortage) -> str:
     return _MISSING[shortage.requirement.kind]
 
 
-def _record(requirement: Requirement) -> dict[str, Any]:
+def _record_requirement(requirement: Requirement) -> dict[str, Any]:
     record: dict[str, Any] = {
         'kind': requirement.kind.value,
         'value': requirement.value,
@@ -247,27 +252,29 @@ def _record(requirement: Requirement) -> dict[str, Any]:
     return record
 
 
-def _enough(relaxation: Relaxation) -> Mapping[str, Any]:
+def _record_relaxation(relaxation: Relaxation) -> Mapping[str, Any]:
     return {
-        'instead': [{**_record(need), 'enough': amount} for need, amount in relaxation.lowered],
-        'without': [_record(need) for need in relaxation.dropped],
+        'instead': [
+            {**_record_requirement(need), 'enough': amount} for need, amount in relaxation.lowered
+        ],
+        'without': [_record_requirement(need) for need in relaxation.dropped],
         'trees': relaxation.offer.trees,
         'is_cut': relaxation.offer.is_cut,
         'is_asked': relaxation.is_confirmed,
     }
 
 
-def _host(host: Host) -> Mapping[str, Any]:
+def _record_host(host: Host) -> Mapping[str, Any]:
     return {
         'name': host.name,
         'uuid': host.root_uuid,
         'lacks': [
             {
-                **_record(shortage.requirement),
+                **_record_requirement(shortage.requirement),
                 'reason': shortage.reason.value,
                 'provider': shortage.provider,
                 'has': shortage.amount,
-                'not_together_with': [_record(need) for need in shortage.others],
+                'not_together_with': [_record_requirement(need) for need in shortage.others],
             }
             for shortage in host.shortages
         ],

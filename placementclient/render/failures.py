@@ -27,21 +27,21 @@ DECIDE = (
 )
 
 
-def lines(failure: errors.PlacementError) -> Iterator[str]:
+def format_failure(failure: errors.PlacementError) -> Iterator[str]:
     """Return an exception as text: one line, or a line for each of many facts."""
     # Not loaded before something is wrong.
     from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 
     if isinstance(failure, Infeasible):
         yield 'Infeasible:'
-        yield from _grouped(failure.causes)
-        yield from _grouped(failure.slack)
+        yield from _group_causes(failure.causes)
+        yield from _group_causes(failure.slack)
     elif isinstance(failure, Undetermined):
         yield 'Undetermined:'
-        yield from _grouped(failure.causes)
+        yield from _group_causes(failure.causes)
         yield failure.advice
     elif isinstance(failure, Undecided):
-        yield from _undecided(failure)
+        yield from _format_undecided(failure)
     elif isinstance(failure, errors.BadFile):
         yield from map(str, failure.faults[:MOST])
         if len(failure.faults) > MOST:
@@ -50,7 +50,7 @@ def lines(failure: errors.PlacementError) -> Iterator[str]:
         yield str(failure)
 
 
-def _undecided(failure: Undecided) -> Iterator[str]:
+def _format_undecided(failure: Undecided) -> Iterator[str]:
     trees = Counter(row.tree for row in failure.rows)
     if len(failure.rows) <= FIRST:
         yield 'Undecided:'
@@ -67,6 +67,6 @@ def _undecided(failure: Undecided) -> Iterator[str]:
     yield from (f'Warning: {warning}' for warning in failure.warnings)
 
 
-def _grouped(facts: Iterable[Cause]) -> Iterator[str]:
+def _group_causes(facts: Iterable[Cause]) -> Iterator[str]:
     sentences = ((fact.tree, fact.sentence) for fact in facts)
     yield from (f'  {line}' for line in grouped(sentences))

@@ -10,10 +10,10 @@ from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding, Severity
 from placementclient.placing.providers import is_sharing
-from placementclient.render.audit_checks import texts
+from placementclient.render.audit_checks import find_texts
 from placementclient.render.columns import Output
-from placementclient.render.facts import Facts, evidence
-from placementclient.render.repairs import Invocation, next_step
+from placementclient.render.facts import Facts, format_evidence
+from placementclient.render.repairs import Invocation, choose_next_step
 
 #: The columns of a finding; ``--fix`` adds one.
 _COLUMNS = ('id', 'severity', 'subject', 'evidence', 'command', 'reason')
@@ -32,7 +32,7 @@ _SEVERITIES = [severity.value for severity in Severity]
 _LABELS = {'evidence': '', 'reason': 'No automatic fix: ', 'command': 'Run: ', 'fix': 'Fix: '}
 
 
-def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
+def describe_nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
     """Return the sentence about an audit without findings; without roots of all trees."""
     trees = roots or cloud.topology.trees.keys()
     states = [state for root in trees for state in cloud.topology.trees[root]]
@@ -43,23 +43,23 @@ def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
     )
 
 
-def failures(reasons: Mapping[str, str]) -> Iterator[str]:
+def describe_failures(reasons: Mapping[str, str]) -> Iterator[str]:
     """Return sentences about refused lists, from the reasons by the options for the lists."""
-    for reason, options in _grouped(reasons.items()):
+    for reason, options in _group_reasons(reasons.items()):
         lists = 'list as a file' if len(options) == 1 else 'lists as files'
         yield f'{reason}. Give the {lists}: {", ".join(f"--{name} FILE" for name in options)}'
 
 
-def left_out(audit: Audit) -> list[str]:
+def list_left_out(audit: Audit) -> list[str]:
     """Return the checks that were not made, grouped by the missing lists."""
     lists = (
         (id, ' and '.join(name if ' ' in name else f'--{name}' for name in lacking))
         for id, lacking in audit.left_out.items()
     )
-    return [f'{", ".join(ids)} ({lacking})' for lacking, ids in _grouped(lists)]
+    return [f'{", ".join(ids)} ({lacking})' for lacking, ids in _group_reasons(lists)]
 
 
-def _grouped(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
+def _group_reasons(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
     """Return each reason with the names that it belongs to."""
     names: dict[str, list[str]] = {}
     for name, reason in reasons:
@@ -67,16 +67,16 @@ def _grouped(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str
     return names.items()
 
 
-def remarks(audit: Audit) -> Iterator[str]:
+def describe_skipped(audit: Audit) -> Iterator[str]:
     """Return the sentence about skipped servers, if there are any."""
-    skipped = sorted(_grouped(audit.passed_over.items()))
+    skipped = sorted(_group_reasons(audit.passed_over.items()))
     names = [f'{listed(sorted(servers), 3)} ({reason})' for reason, servers in skipped]
     if names:
         count = counted(len(audit.passed_over), 'server')
         yield f'Audit again later, as {count} could not be judged: {"; ".join(names)}'
 
 
-def known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
+def describe_known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
     """Return for each host with a leak how many of its consumers the lists of Nova know."""
     known = {*(cloud.answers.servers or ()), *cloud.migration_of_consumer}
     roots = sorted(
@@ -92,7 +92,7 @@ def known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
             yield f'{cloud.provider_name(root)}: {listed}'
 
 
-def cells_down(hosts: Sequence[str]) -> Iterator[str]:
+def describe_cells_down(hosts: Sequence[str]) -> Iterator[str]:
     """Return the sentence about the hosts whose cells do not answer; none without such hosts."""
     if hosts:
         yield (
@@ -101,7 +101,7 @@ def cells_down(hosts: Sequence[str]) -> Iterator[str]:
         )
 
 
-def rows(
+def list_findings(
     findings: Sequence[Finding], invocation: Invocation, done: Mapping[int, str] | None = None
 ) -> Output:
     """Return the findings, each with its command or the reason why it has none.
@@ -113,8 +113,8 @@ def rows(
             f.kind,
             f.severity.value,
             f.subject,
-            Facts(f.facts, _WORDS.get(f.kind, evidence)),
-            *next_step(f, invocation),
+            Facts(f.facts, _WORDS.get(f.kind, format_evidence)),
+            *choose_next_step(f, invocation),
         )
         for f in findings
     ]
@@ -124,7 +124,7 @@ def rows(
     return (*_COLUMNS, 'fix'), fixed
 
 
-def paragraphs(
+def format_findings(
     names: Sequence[str], rows: Iterable[Sequence[Any]], width: int, program: str
 ) -> Iterator[str]:
     """Return the lines of findings for people, a paragraph for each, the most severe first."""
@@ -134,27 +134,27 @@ def paragraphs(
     for number, row in enumerate(findings):
         if number:
             yield ''
-        yield from _paragraph(row, width)
+        yield from _format_finding(row, width)
     if findings and {'id', 'severity'} <= set(names):
         example = findings[0]['id']
         yield ''
         yield f'Explain: {program} resource provider audit --explain {example}'
 
 
-def _paragraph(row: dict[str, Any], width: int) -> Iterator[str]:
+def _format_finding(row: dict[str, Any], width: int) -> Iterator[str]:
     """Return the lines of a finding; its command is not broken."""
     yield ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
     if 'severity' in row and 'id' in row:
-        yield from _indented(texts(row['id'])['summary'].replace('``', ''), width)
+        yield from _indent(find_texts(row['id'])['summary'].replace('``', ''), width)
     is_left = bool(row.get('reason')) and row.get('fix') == LEFT
     for name, label in _LABELS.items():
         text = str(row.get(name, ''))
         if text and not (name == 'fix' and is_left):
             line = f'{label}{text}'
-            yield from _indented(line, len(line) + 2 if name == 'command' else width)
+            yield from _indent(line, len(line) + 2 if name == 'command' else width)
 
 
-def _indented(text: str, width: int) -> Iterator[str]:
+def _indent(text: str, width: int) -> Iterator[str]:
     yield from textwrap.wrap(
         text, width, initial_indent='  ', subsequent_indent='    ',
         break_long_words=False, break_on_hyphens=False,

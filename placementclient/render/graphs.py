@@ -11,7 +11,7 @@ from placementclient.basis.printable import printable, unbroken
 from placementclient.model.plans import Change
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
-from placementclient.render.units import usage
+from placementclient.render.units import format_usage
 
 _TITLE = 'Resource providers'
 #: The titles of the sides of a plan.
@@ -44,8 +44,8 @@ class Node:
     changed: frozenset[str] = frozenset()
     is_alone: bool = False
 
-    def amount(self, name: str) -> str:
-        return usage(name, self.state.used(name), self.state.inventories[name].capacity)
+    def format_amount(self, name: str) -> str:
+        return format_usage(name, self.state.used(name), self.state.inventories[name].capacity)
 
 
 class Row(NamedTuple):
@@ -64,7 +64,7 @@ class Picture(NamedTuple):
     is_titled: bool = False
 
 
-def of_trees(
+def make_tree_picture(
     trees: Sequence[Tree], assuming: Sequence[str], *, traits: bool, allocations: bool
 ) -> Picture:
     """Return every provider once: by tree, then sharing ones of other trees."""
@@ -73,7 +73,7 @@ def of_trees(
     for tree in trees:
         for state in tree.providers():
             shown = state.traits if traits else ()
-            drawn[state.uuid] = _node(tree.snapshot, state, shown, allocations)
+            drawn[state.uuid] = _make_node(tree.snapshot, state, shown, allocations)
         for state in tree.sharing:
             sharing.setdefault(state.uuid, (state, []))[1].append(tree.root.uuid)
     for uuid, (state, roots) in sharing.items():
@@ -82,7 +82,7 @@ def of_trees(
     return Picture(title, [Row([list(drawn.values())])], is_titled=bool(assuming))
 
 
-def of_plan(trees: Iterable[Change], *, traits: bool, allocations: bool) -> Picture:
+def make_plan_picture(trees: Iterable[Change], *, traits: bool, allocations: bool) -> Picture:
     """Return the providers of each tree before and after its plan.
 
     :param traits: show all traits; else those that only one of the sides has
@@ -90,7 +90,7 @@ def of_plan(trees: Iterable[Change], *, traits: bool, allocations: bool) -> Pict
     rows = [
         Row(
             [
-                list(_side(one, other, traits, allocations))
+                list(_make_nodes(one, other, traits, allocations))
                 for one, other in permutations((tree.before, tree.after))
             ],
             tree.root_provider_name,
@@ -101,18 +101,18 @@ def of_plan(trees: Iterable[Change], *, traits: bool, allocations: bool) -> Pict
     return Picture(f'{_TITLE} before and after', rows)
 
 
-def _side(one: Snapshot, other: Snapshot, traits: bool, allocations: bool) -> Iterator[Node]:
+def _make_nodes(one: Snapshot, other: Snapshot, traits: bool, allocations: bool) -> Iterator[Node]:
     for state in one.walked():
         counterpart = other.providers.get(state.uuid, ProviderState(state.provider))
         changed_traits = state.traits - counterpart.traits
-        node = _node(one, state, state.traits if traits else changed_traits, allocations)
+        node = _make_node(one, state, state.traits if traits else changed_traits, allocations)
         classes = {
             name
             for name, inventory in state.inventories.items()
             if inventory != counterpart.inventories.get(name)
             or state.used(name) != counterpart.used(name)
         }
-        moved = {*_holdings(one, state)} - {*_holdings(other, state)}
+        moved = {*_describe_allocations(one, state)} - {*_describe_allocations(other, state)}
         yield replace(
             node,
             changed=frozenset(classes | changed_traits | moved),
@@ -120,76 +120,79 @@ def _side(one: Snapshot, other: Snapshot, traits: bool, allocations: bool) -> It
         )
 
 
-def _node(
+def _make_node(
     snapshot: Snapshot, state: ProviderState, traits: Iterable[str], allocations: bool
 ) -> Node:
-    holdings = _holdings(snapshot, state) if allocations else ()
+    holdings = _describe_allocations(snapshot, state) if allocations else ()
     return Node(state, (*sorted(traits), *holdings), state.provider.parent_provider_uuid)
 
 
-def dot(picture: Picture) -> str:
+def draw_dot(picture: Picture) -> str:
     """Return a picture in the language of Graphviz, the sides of a plan beside each other."""
-    lines = [f'  label={_quoted(picture.title)};'] if picture.is_titled else []
+    lines = [f'  label={_quote(picture.title)};'] if picture.is_titled else []
     for row in picture.rows:
         if not row.name:
-            lines += _dot_lines(row.sides[0])
+            lines += _list_dot_lines(row.sides[0])
             continue
         for title, side in zip(SIDES, row.sides, strict=True):
             place = f'{row.uuid} {title} '
-            label = _quoted(f'{row.name} {title}')
-            lines.append(f'  subgraph {_quoted(f"cluster {place}")} {{ label={label};')
-            lines += [f'  {line}' for line in _dot_lines(side, place)]
+            label = _quote(f'{row.name} {title}')
+            lines.append(f'  subgraph {_quote(f"cluster {place}")} {{ label={label};')
+            lines += [f'  {line}' for line in _list_dot_lines(side, place)]
             lines.append('  }')
         before, after = row.sides
         # These edges put the second side to the right of the first one.
         for ends in product(before, after[:1]):
             uuids = (
-                _quoted(f'{row.uuid} {title} {node.state.uuid}')
+                _quote(f'{row.uuid} {title} {node.state.uuid}')
                 for title, node in zip(SIDES, ends, strict=True)
             )
             lines.append(f'  {" -> ".join(uuids)} [style=invis];')
     return _DOT_HEADER + '\n'.join([*lines, '}']) + '\n'
 
 
-def _dot_lines(shown: Iterable[Node], place: str = '') -> Iterator[str]:
+def _list_dot_lines(shown: Iterable[Node], place: str = '') -> Iterator[str]:
     """Return nodes and their edges in the language of Graphviz."""
     for node in shown:
-        uuid = _quoted(place + node.state.uuid)
+        uuid = _quote(place + node.state.uuid)
         mark = f', color="{CHANGED}", penwidth=2' if node.is_alone else ''
-        yield f'  {uuid} [label={_label(node)}{mark}];'
+        yield f'  {uuid} [label={_make_label(node)}{mark}];'
         if node.parent_uuid:
-            yield f'  {_quoted(place + node.parent_uuid)} -> {uuid};'
+            yield f'  {_quote(place + node.parent_uuid)} -> {uuid};'
         for root in node.serves:
-            yield f'  {uuid} -> {_quoted(place + root)} [style=dashed, label="shares"];'
+            yield f'  {uuid} -> {_quote(place + root)} [style=dashed, label="shares"];'
 
 
-def _label(node: Node) -> str:
+def _make_label(node: Node) -> str:
     # Each line with True if the plan changes it.
     lines = [
         (unbroken(node.state.name), node.is_alone),
-        *((f'{c} {node.amount(c)}', c in node.changed) for c in sorted(node.state.inventories)),
+        *(
+            (f'{c} {node.format_amount(c)}', c in node.changed)
+            for c in sorted(node.state.inventories)
+        ),
         *((note, note in node.changed) for note in node.notes),
     ]
     if not any(is_changed for _, is_changed in lines):
-        return _quoted('\n'.join(text for text, _ in lines)).replace('\n', '\\n')
+        return _quote('\n'.join(text for text, _ in lines)).replace('\n', '\\n')
     texts = (
-        f'<font color="{CHANGED}">{escaped(text)}</font>' if is_changed else escaped(text)
+        f'<font color="{CHANGED}">{escape_xml(text)}</font>' if is_changed else escape_xml(text)
         for text, is_changed in lines
     )
     return f'<{"<br/>".join(texts)}>'
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + printable(text).replace('\\', '\\\\').replace('"', '\\"') + '"'
 
 
-def escaped(text: str) -> str:
+def escape_xml(text: str) -> str:
     """Return a text for XML."""
     # XML has no place for control characters, not even escaped.
     return escape(printable(text))
 
 
-def _holdings(snapshot: Snapshot, state: ProviderState) -> Iterator[str]:
+def _describe_allocations(snapshot: Snapshot, state: ProviderState) -> Iterator[str]:
     for consumer in snapshot.consumers_on(state.uuid):
         allocated = sorted(consumer.allocations[state.uuid].items())
         yield f'{consumer.uuid} {" ".join(f"{name} {n}" for name, n in allocated)}'

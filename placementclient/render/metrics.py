@@ -95,7 +95,7 @@ _METRICS = {
 }
 
 
-def capacity(
+def make_capacity_metrics(
     snapshot: Snapshot,
     fits: Sequence[tuple[Flavor, Sequence[Fits]]],
     *,
@@ -114,9 +114,9 @@ def capacity(
     :raises errors.PlacementError: if prometheus_client is not installed
     """
     samples: dict[str, Samples] = {
-        'openstack_project_usage': _by_project(snapshot, projects),
-        'openstack_project_quota': _by_quota(quotas, projects),
-        **_by_flavor(snapshot, fits, aggregates),
+        'openstack_project_usage': _sample_projects(snapshot, projects),
+        'openstack_project_quota': _sample_quotas(quotas, projects),
+        **_sample_flavors(snapshot, fits, aggregates),
         'openstack_project_filter_aggregate': [
             ((project, aggregate.name), 1)
             for aggregate in aggregates
@@ -130,11 +130,11 @@ def capacity(
     if assuming:
         samples['openstack_placement_assuming'] = [((path,), 1) for path in assuming]
     if traits:
-        samples['openstack_placement_resource_provider_trait'] = _by_trait(snapshot, traits)
-    return _families(_by_provider(snapshot) | samples)
+        samples['openstack_placement_resource_provider_trait'] = _sample_traits(snapshot, traits)
+    return _make_families(_sample_providers(snapshot) | samples)
 
 
-def _by_quota(quotas: Mapping[str, Mapping[str, int]], projects: Mapping[str, str]) -> Samples:
+def _sample_quotas(quotas: Mapping[str, Mapping[str, int]], projects: Mapping[str, str]) -> Samples:
     """Return the limits of projects by their UUIDs and names, and by resource."""
     return [
         ((project, projects.get(project, ''), name), limit)
@@ -143,7 +143,7 @@ def _by_quota(quotas: Mapping[str, Mapping[str, int]], projects: Mapping[str, st
     ]
 
 
-def _by_flavor(
+def _sample_flavors(
     snapshot: Snapshot,
     fits: Sequence[tuple[Flavor, Sequence[Fits]]],
     aggregates: Sequence[HostAggregate],
@@ -157,7 +157,7 @@ def _by_flavor(
             if item.name == ALL
         ],
         'openstack_free_capacity_hypervisor_by_flavor': [
-            ((item.name, flavor.name, *_labels(snapshot, item.name, aggregates)), item.count)
+            ((item.name, flavor.name, *_make_labels(snapshot, item.name, aggregates)), item.count)
             for flavor, items in fits
             for item in items
             if item.name != ALL
@@ -165,7 +165,7 @@ def _by_flavor(
     }
 
 
-def _by_trait(snapshot: Snapshot, patterns: Sequence[str]) -> Samples:
+def _sample_traits(snapshot: Snapshot, patterns: Sequence[str]) -> Samples:
     """Return the traits that match a pattern, by host, trait and provider."""
     return [
         ((snapshot.providers[root].name, trait, state.name), 1)
@@ -176,14 +176,14 @@ def _by_trait(snapshot: Snapshot, patterns: Sequence[str]) -> Samples:
     ]
 
 
-def reading(is_up: bool, read_at: float | None, seconds: float) -> list[Metric]:
+def make_reading_metrics(is_up: bool, read_at: float | None, seconds: float) -> list[Metric]:
     """Return the metrics about the age and the duration of the reading.
 
     :param is_up: whether the last successful reading is younger than three intervals
     :param read_at: the time of the last successful reading, in seconds since 1970
     """
     prefix = 'openstack_placement_capacity'
-    return _families(
+    return _make_families(
         {
             'openstack_placement_up': [((), is_up)],
             f'{prefix}_last_read_timestamp_seconds': [((), read_at)] if read_at is not None else [],
@@ -192,13 +192,13 @@ def reading(is_up: bool, read_at: float | None, seconds: float) -> list[Metric]:
     )
 
 
-def text(families: Iterable[Metric]) -> str:
+def format_metrics(families: Iterable[Metric]) -> str:
     from prometheus_client.exposition import generate_latest
 
     return generate_latest(SimpleNamespace(collect=lambda: families)).decode()
 
 
-def _families(samples: Mapping[str, Samples]) -> list[Metric]:
+def _make_families(samples: Mapping[str, Samples]) -> list[Metric]:
     try:
         from prometheus_client import core
     except ImportError:
@@ -217,7 +217,7 @@ def _families(samples: Mapping[str, Samples]) -> list[Metric]:
     return families
 
 
-def _by_provider(snapshot: Snapshot) -> dict[str, Samples]:
+def _sample_providers(snapshot: Snapshot) -> dict[str, Samples]:
     samples: dict[str, list[tuple[Sequence[str], float]]] = {
         name: []
         for name, (labels, _) in _METRICS.items()
@@ -241,7 +241,7 @@ def _by_provider(snapshot: Snapshot) -> dict[str, Samples]:
     return {**samples}
 
 
-def _by_project(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
+def _sample_projects(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
     lines = usage.sum_by_subject(snapshot, 'project')
     return sorted(
         ((line.subject, names.get(line.subject, ''), line.resource_class), line.used)
@@ -249,7 +249,9 @@ def _by_project(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
     )
 
 
-def _labels(snapshot: Snapshot, host: str, aggregates: Sequence[HostAggregate]) -> tuple[str, str]:
+def _make_labels(
+    snapshot: Snapshot, host: str, aggregates: Sequence[HostAggregate]
+) -> tuple[str, str]:
     """Return the zone of a host, and its aggregate for some projects, as in os-capacity."""
     state = snapshot.named(host)
     within = [name for name in aggregates if state is not None and name.uuid in state.aggregates]

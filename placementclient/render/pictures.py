@@ -12,8 +12,8 @@ from itertools import chain
 
 from placementclient.basis.printable import unbroken
 from placementclient.render import style
-from placementclient.render.graphs import CHANGED, SIDES, Node, Picture, escaped
-from placementclient.render.trees import remarks
+from placementclient.render.graphs import CHANGED, SIDES, Node, Picture, escape_xml
+from placementclient.render.trees import describe_limits
 
 #: All in pixels. The widths of characters are those of common fonts, a little too wide.
 _PADDING, _HEADER, _ROW, _NOTE = 12, 32, 20, 15
@@ -79,21 +79,21 @@ class _Card:
         return self.y + self.height / 2
 
 
-def svg(picture: Picture) -> str:
+def draw_svg(picture: Picture) -> str:
     is_plan = any(row.name for row in picture.rows)
-    rows, height = _laid_out(picture, float(_HEADER - _MARGIN) if is_plan else 0.0)
+    rows, height = _lay_out(picture, float(_HEADER - _MARGIN) if is_plan else 0.0)
     headings: Iterable[tuple[str, float]] = ()
     if is_plan:
-        left = _right(before for before, _ in rows) + _BETWEEN_COLUMNS - _MARGIN
-        for card in _all(after for _, after in rows):
+        left = _find_right_edge(before for before, _ in rows) + _BETWEEN_COLUMNS - _MARGIN
+        for card in _list_cards(after for _, after in rows):
             card.x += left
         headings = zip(SIDES, (_MARGIN, left + _MARGIN), strict=True)
     groups = list(chain.from_iterable(rows))
-    width = _right(groups) + _MARGIN
-    legend = list(_legend(_all(groups), height)) if any(groups) else []
+    width = _find_right_edge(groups) + _MARGIN
+    legend = list(_draw_legend(_list_cards(groups), height)) if any(groups) else []
     if legend:
         height, width = height + _LEGEND, max(width, _LEGEND_WIDTH)
-    title, below = escaped(picture.title), []
+    title, below = escape_xml(picture.title), []
     if picture.is_titled:
         height += 2 * _NOTE
         below.append(f'<text class="note" x="{_MARGIN}" y="{height - _NOTE:.0f}">{title}</text>')
@@ -104,8 +104,8 @@ def svg(picture: Picture) -> str:
         f'<style>\n{_STYLE}</style>',
         '<rect class="background" width="100%" height="100%"/>',
         *(f'<text class="name" x="{x:.1f}" y="21">{text}</text>' for text, x in headings),
-        *chain.from_iterable(map(_edges, groups)),
-        *chain.from_iterable(map(_drawn, _all(groups))),
+        *chain.from_iterable(map(_draw_edges, groups)),
+        *chain.from_iterable(map(_draw_card, _list_cards(groups))),
         *legend,
         *below,
         '</svg>',
@@ -113,29 +113,31 @@ def svg(picture: Picture) -> str:
     return '\n'.join(parts) + '\n'
 
 
-def _laid_out(picture: Picture, top: float) -> tuple[list[list[dict[str, _Card]]], float]:
+def _lay_out(picture: Picture, top: float) -> tuple[list[list[dict[str, _Card]]], float]:
     """Return the cards of each side of each row, placed below ``top``, and where they end."""
-    rows = [[{n.state.uuid: _card(n) for n in side} for side in row.sides] for row in picture.rows]
+    rows = [
+        [{n.state.uuid: _make_card(n) for n in side} for side in row.sides] for row in picture.rows
+    ]
     height = top
     for sides in rows:
-        extent = max(map(_place, sides))
-        for card in _all(sides):
+        extent = max(map(_place_cards, sides))
+        for card in _list_cards(sides):
             card.y += height
         height += extent
     return rows, height
 
 
-def _all(groups: Iterable[Mapping[str, _Card]]) -> list[_Card]:
+def _list_cards(groups: Iterable[Mapping[str, _Card]]) -> list[_Card]:
     return [card for cards in groups for card in cards.values()]
 
 
-def _right(groups: Iterable[Mapping[str, _Card]]) -> float:
+def _find_right_edge(groups: Iterable[Mapping[str, _Card]]) -> float:
     """Return the right edge of the last column."""
-    return max((card.x + card.width for card in _all(groups)), default=0.0)
+    return max((card.x + card.width for card in _list_cards(groups)), default=0.0)
 
 
-def _card(node: Node) -> _Card:
-    rows = [node.amount(name) for name in node.state.inventories]
+def _make_card(node: Node) -> _Card:
+    rows = [node.format_amount(name) for name in node.state.inventories]
     names = [len(name) for name in node.state.inventories]
     width = max(
         len(node.state.name) * _BOLD_CHARACTER,
@@ -146,15 +148,15 @@ def _card(node: Node) -> _Card:
     return _Card(node, width + 2 * _PADDING, height)
 
 
-def _edges(cards: Mapping[str, _Card]) -> Iterator[str]:
+def _draw_edges(cards: Mapping[str, _Card]) -> Iterator[str]:
     for card in cards.values():
         if parent := cards.get(card.node.parent_uuid or ''):
-            yield _curve('edge', parent, card)
+            yield _draw_curve('edge', parent, card)
         for root in card.node.serves:
-            yield _curve('share', card, cards[root])
+            yield _draw_curve('share', card, cards[root])
 
 
-def _curve(kind: str, left: _Card, right: _Card) -> str:
+def _draw_curve(kind: str, left: _Card, right: _Card) -> str:
     start, end = left.x + left.width, right.x
     bend = (start + end) / 2
     return (
@@ -163,7 +165,7 @@ def _curve(kind: str, left: _Card, right: _Card) -> str:
     )
 
 
-def _legend(cards: Collection[_Card], top: float) -> Iterator[str]:
+def _draw_legend(cards: Collection[_Card], top: float) -> Iterator[str]:
     high, low = (f'{share:.0%}' for share, _ in style.LEVELS[:2])
     rectangle = '<rect class="{}" x="24" y="{:.1f}" width="26" height="{}" rx="3"/>'
     line = '<path class="{}" d="M24,{:.1f} H50"/>'
@@ -186,69 +188,70 @@ def _legend(cards: Collection[_Card], top: float) -> Iterator[str]:
     yield f'<text class="note legend" x="24" y="{y + 9:.1f}">Numbers: used/capacity</text>'
 
 
-def _drawn(card: _Card) -> Iterator[str]:
+def _draw_card(card: _Card) -> Iterator[str]:
     node = card.node
     kind = 'sharing' if node.serves else '' if node.parent_uuid else 'root'
-    of_card = _classes('card', kind, is_changed=node.is_alone)
-    of_name = _classes('name', is_changed=node.is_alone)
+    of_card = _make_class_attribute('card', kind, is_changed=node.is_alone)
+    of_name = _make_class_attribute('name', is_changed=node.is_alone)
     yield f'<g transform="translate({card.x:.1f},{card.y:.1f})">'
-    yield f'<title>{escaped(_tooltip(node))}</title>'
+    yield f'<title>{escape_xml(_make_tooltip(node))}</title>'
     yield f'<rect {of_card} width="{card.width:.1f}" height="{card.height:.1f}" rx="8"/>'
-    yield f'<text {of_name} x="{_PADDING}" y="21">{escaped(unbroken(node.state.name))}</text>'
+    yield f'<text {of_name} x="{_PADDING}" y="21">{escape_xml(unbroken(node.state.name))}</text>'
     baseline = float(_HEADER) + 12
     for name in sorted(node.state.inventories):
-        yield from _row(card, name, baseline)
+        yield from _draw_inventory(card, name, baseline)
         baseline += _ROW
     for note in node.notes:
-        of_note = _classes('note', is_changed=note in node.changed)
-        yield f'<text {of_note} x="{_PADDING}" y="{baseline - 2:.1f}">{escaped(note)}</text>'
+        of_note = _make_class_attribute('note', is_changed=note in node.changed)
+        yield f'<text {of_note} x="{_PADDING}" y="{baseline - 2:.1f}">{escape_xml(note)}</text>'
         baseline += _NOTE
     yield '</g>'
 
 
-def _row(card: _Card, name: str, baseline: float) -> Iterator[str]:
+def _draw_inventory(card: _Card, name: str, baseline: float) -> Iterator[str]:
     node, state = card.node, card.node.state
     used, capacity = state.used(name), state.inventories[name].capacity
-    filled = style.part(used, capacity) * _BAR
+    filled = style.compute_share(used, capacity) * _BAR
     right = card.width - _PADDING
-    widest = max(len(node.amount(other)) for other in state.inventories)
+    widest = max(len(node.format_amount(other)) for other in state.inventories)
     left = right - widest * _ROW_CHARACTER - 8 - _BAR
     bar = f'x="{left:.1f}" y="{baseline - 7:.1f}" height="{_BAR_HEIGHT}" rx="3"'
     of_name, of_amount = (
-        _classes('row', kind, is_changed=name in node.changed) for kind in ('', 'amount')
+        _make_class_attribute('row', kind, is_changed=name in node.changed)
+        for kind in ('', 'amount')
     )
-    yield f'<text {of_name} x="{_PADDING}" y="{baseline:.1f}">{escaped(name)}</text>'
+    yield f'<text {of_name} x="{_PADDING}" y="{baseline:.1f}">{escape_xml(name)}</text>'
     yield f'<rect class="track" {bar} width="{_BAR}"/>'
     if filled:
-        colour = style.level(used, capacity)
+        colour = style.choose_colour(used, capacity)
         yield f'<rect class="{colour}" {bar} width="{max(filled, 3.0):.1f}"/>'
-    yield f'<text {of_amount} x="{right:.1f}" y="{baseline:.1f}">{node.amount(name)}</text>'
+    yield f'<text {of_amount} x="{right:.1f}" y="{baseline:.1f}">{node.format_amount(name)}</text>'
 
 
-def _classes(*names: str, is_changed: bool) -> str:
+def _make_class_attribute(*names: str, is_changed: bool) -> str:
     """Return the attribute with the classes of an element, which decide its look."""
     return f'class="{" ".join(filter(None, (*names, "changed" if is_changed else "")))}"'
 
 
-def _tooltip(node: Node) -> str:
+def _make_tooltip(node: Node) -> str:
     state = node.state
     lines = [f'{unbroken(state.name)} ({state.uuid})']
     for name, inventory in sorted(state.inventories.items()):
-        notes = ', '.join([f'total {inventory.total}', *remarks(inventory)])
-        lines.append(f'{name} {node.amount(name)}: {notes}')
+        notes = ', '.join([f'total {inventory.total}', *describe_limits(inventory)])
+        lines.append(f'{name} {node.format_amount(name)}: {notes}')
     return '\n'.join([*lines, *sorted(state.traits)])
 
 
-def _place(cards: dict[str, _Card]) -> float:
+def _place_cards(cards: dict[str, _Card]) -> float:
     """Give each card its position; return the height of the picture."""
     below: dict[str | None, list[_Card]] = {}
     for card in cards.values():
         below.setdefault(card.node.parent_uuid, []).append(card)
-    _measure(cards, below)
+    _measure_cards(cards, below)
     tops = {uuid: card for uuid, card in cards.items() if card.node.parent_uuid not in cards}
     # A provider that only shares stands apart; one with children is drawn as the tree that it is.
     apart = [card for uuid, card in tops.items() if card.node.serves and uuid not in below]
-    bottom = _stack([card for card in tops.values() if card not in apart])
+    bottom = _stack_trees([card for card in tops.values() if card not in apart])
     columns: dict[tuple[int, int], list[_Card]] = {}
     for uuid, card in cards.items():
         columns.setdefault(card.column, []).append(card)
@@ -257,12 +260,12 @@ def _place(cards: dict[str, _Card]) -> float:
         for child in below.get(uuid, ()):
             child.top, child.column = top, (band, depth + 1)
             top += child.extent + _GAP
-    bottom = max(bottom, _place_apart(apart, cards))
-    _align(columns)
+    bottom = max(bottom, _place_sharing(apart, cards))
+    _align_columns(columns)
     return bottom + _MARGIN
 
 
-def _measure(cards: dict[str, _Card], below: Mapping[str | None, Sequence[_Card]]) -> None:
+def _measure_cards(cards: dict[str, _Card], below: Mapping[str | None, Sequence[_Card]]) -> None:
     """Give each card the height of its children and the width of its subtree."""
     for uuid, card in reversed(cards.items()):
         children = below.get(uuid, ())
@@ -271,7 +274,7 @@ def _measure(cards: dict[str, _Card], below: Mapping[str | None, Sequence[_Card]
         card.breadth = card.width + _BETWEEN_COLUMNS + beside
 
 
-def _place_apart(apart: Sequence[_Card], cards: Mapping[str, _Card]) -> float:
+def _place_sharing(apart: Sequence[_Card], cards: Mapping[str, _Card]) -> float:
     """Put sharing providers beside the middle of the hosts they serve; return where they end."""
     free = float(_MARGIN)
     for card in apart:
@@ -281,7 +284,7 @@ def _place_apart(apart: Sequence[_Card], cards: Mapping[str, _Card]) -> float:
     return free - _GAP if apart else 0.0
 
 
-def _align(columns: Mapping[tuple[int, int], Sequence[_Card]]) -> None:
+def _align_columns(columns: Mapping[tuple[int, int], Sequence[_Card]]) -> None:
     """Give the cards of each column the same left edge and the same width."""
     left = float(_MARGIN)
     for _, column in sorted(columns.items()):
@@ -291,7 +294,7 @@ def _align(columns: Mapping[tuple[int, int], Sequence[_Card]]) -> None:
         left += width + _BETWEEN_COLUMNS
 
 
-def _stack(roots: Sequence[_Card]) -> float:
+def _stack_trees(roots: Sequence[_Card]) -> float:
     """Stack trees in so many columns that the picture is about square; return where they end."""
     height = sum(card.extent + _BETWEEN_TREES for card in roots)
     width = max((card.breadth for card in roots), default=1.0)

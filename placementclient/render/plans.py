@@ -18,15 +18,15 @@ _MOVES = 'who goes where'
 _WIDTH = 96
 
 
-def extent(trees: Iterable[Change]) -> str:
+def describe_extent(trees: Iterable[Change]) -> str:
     """Return a clause about the size of the changes of some trees."""
     trees = list(trees)
     counts = changes_summary(trees)
-    number = len(list(warnings(trees)))
+    number = len(list(list_warnings(trees)))
     return f'{counts}; {counted(number, "warning")}' if number else counts
 
 
-def summary(plan: Plan) -> dict[str, int]:
+def count_parts(plan: Plan) -> dict[str, int]:
     """Return the number of moves of a plan, by their certainty."""
     labels = Counter(row.label for tree in plan.changes for row in tree.reasons)
     return {
@@ -35,62 +35,62 @@ def summary(plan: Plan) -> dict[str, int]:
         'providers_to_create': sum(1 for tree in plan.changes for _ in tree.created()),
         'consumers': len({change.uuid for tree in plan.changes for change in tree.consumers}),
         **{label.value: labels[label] for label in Label},
-        'warnings': len(list(warnings(plan.changes))),
+        'warnings': len(list(list_warnings(plan.changes))),
     }
 
 
-def lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
+def format_plan(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
     """Return a plan as text: its trees before and after, the moves of consumers, the warnings."""
-    yield extent(plan.changes)
+    yield describe_extent(plan.changes)
     if plan.recipe is None:
-        yield from _changes(plan.changes, is_summary)
-        yield from _warned(plan)
+        yield from _format_changes(plan.changes, is_summary)
+        yield from _format_warnings(plan)
         return
     for tree in () if is_summary else plan.changes:
-        yield from ('', *_tree(tree, _MOVES, map(_row, tree.reasons)))
+        yield from ('', *_format_tree(tree, _MOVES, map(_format_row, tree.reasons)))
     for left_out in plan.left_out:
         yield ''
         yield f'Left out: {left_out.root_provider_name} ({left_out.root_provider_uuid})'
         yield from (f'  {reason.message}' for reason in left_out.reasons)
-    yield from _warned(plan)
+    yield from _format_warnings(plan)
     yield ''
-    yield '  '.join(f'{name}: {count}' for name, count in summary(plan).items())
+    yield '  '.join(f'{name}: {count}' for name, count in count_parts(plan).items())
 
 
-def _changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
+def _format_changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
     """Return the trees of a plan of changes; of a summary only the number of changes of each."""
     for tree in trees:
         parts = list(change_rows(tree.before, tree.after))
         if is_summary:
             yield f'  {tree.root_provider_name}: {counted(len(parts), "change")}'
         else:
-            yield from ('', *_tree(tree, 'changes', changes.planned_lines(parts, _WIDTH)))
+            yield from ('', *_format_tree(tree, 'changes', changes.format_planned(parts, _WIDTH)))
 
 
-def _warned(plan: Plan) -> Iterator[str]:
-    if texts := list(warnings(plan.changes)):
+def _format_warnings(plan: Plan) -> Iterator[str]:
+    if texts := list(list_warnings(plan.changes)):
         yield from ('', 'Warnings:', *(f'  {text}' for text in texts))
 
 
-def warnings(trees: Iterable[Change]) -> Iterator[str]:
+def list_warnings(trees: Iterable[Change]) -> Iterator[str]:
     """Return the warnings about some trees of a plan; equal ones of several trees are one."""
     return grouped(
         (tree.root_provider_name, warning.message) for tree in trees for warning in tree.warnings
     )
 
 
-def _tree(tree: Change, title: str, body: Iterable[str]) -> Iterator[str]:
+def _format_tree(tree: Change, title: str, body: Iterable[str]) -> Iterator[str]:
     """Return a tree before and after its change, and a titled part below, unless it is empty."""
     yield ', '.join(f'{name} ({uuid})' for uuid, name in tree.roots.items())
     aggregates = title == _MOVES
     for heading, after in (('before', False), ('after', True)):
-        drawn = _drawn(tree, after=after, aggregates=aggregates)
+        drawn = _draw_providers(tree, after=after, aggregates=aggregates)
         yield from ('', f'  {heading}', *(f'    {text}' for text in drawn))
     if texts := list(body):
         yield from ('', f'  {title}', *(f'    {text}' for text in texts))
 
 
-def _row(row: PlannedRow) -> str:
+def _format_row(row: PlannedRow) -> str:
     name = row.resource_class
     if row.to_resource_class != name:
         name = f'{name} as {row.to_resource_class}'
@@ -101,12 +101,12 @@ def _row(row: PlannedRow) -> str:
     return f'{row.consumer_uuid}  {row.amount} {name}  {way}  ({row.label.value}{evidence})'
 
 
-def _drawn(tree: Change, *, after: bool, aggregates: bool) -> Iterator[str]:
+def _draw_providers(tree: Change, *, after: bool, aggregates: bool) -> Iterator[str]:
     """Draw the providers of a plan on one side: first its own trees, then those that share."""
     side, other = (tree.after, tree.before) if after else (tree.before, tree.after)
 
     def text(state: ProviderState) -> Iterator[str]:
-        yield '  '.join([state.name, *_inventories(state)])
+        yield '  '.join([state.name, *_format_inventories(state)])
         if state.traits:
             yield ' '.join(sorted(state.traits))
         counterpart = other.providers.get(state.uuid, ProviderState(state.provider))
@@ -115,10 +115,10 @@ def _drawn(tree: Change, *, after: bool, aggregates: bool) -> Iterator[str]:
 
     for uuid in tree.concerned_roots:
         if root := side.providers.get(uuid):
-            yield from trees.draw(side, root, text)
+            yield from trees.draw_tree(side, root, text)
 
 
-def _inventories(state: ProviderState) -> Iterator[str]:
+def _format_inventories(state: ProviderState) -> Iterator[str]:
     for name, inventory in sorted(state.inventories.items()):
         total = str(inventory.total)
         if inventory.reserved:

@@ -27,7 +27,7 @@ class Invocation(NamedTuple):
     is_assumed: bool = False
 
 
-def next_step(finding: Finding, invocation: Invocation) -> tuple[str, str]:
+def choose_next_step(finding: Finding, invocation: Invocation) -> tuple[str, str]:
     """Return the command that fixes a finding safely, or the reason why there is none."""
     if invocation.is_assumed:
         return '', _ASSUMED
@@ -37,23 +37,23 @@ def next_step(finding: Finding, invocation: Invocation) -> tuple[str, str]:
         if not finding.subject.isprintable() or finding.subject.startswith('-'):
             return '', _UNTYPED
         command = (
-            f'{invocation.program} resource provider audit{_options(invocation.sources)} '
+            f'{invocation.program} resource provider audit{_format_options(invocation.sources)} '
             f'--id {finding.kind} --subject {shlex.quote(finding.subject)} --fix --yes'
         )
         return command, ''
     if not finding.reason:
-        return _line(finding.remedy, invocation), ''
+        return _format_command(finding.remedy, invocation), ''
     reason = naming_program(finding.reason, invocation.program)
     if isinstance(finding.remedy, AddTrait | Advice):
-        return '', f'{reason}: {_line(finding.remedy, invocation)}'
+        return '', f'{reason}: {_format_command(finding.remedy, invocation)}'
     return '', reason
 
 
-def _options(values: Iterable[tuple[str, str]]) -> str:
+def _format_options(values: Iterable[tuple[str, str]]) -> str:
     return ''.join(f' {option} {shlex.quote(value)}' for option, value in values)
 
 
-def _line(remedy: Remedy | None, invocation: Invocation) -> str:
+def _format_command(remedy: Remedy | None, invocation: Invocation) -> str:
     options = ''
     match remedy:
         case Advice():
@@ -63,7 +63,7 @@ def _line(remedy: Remedy | None, invocation: Invocation) -> str:
         case HealServer(server, amounts):
             flags = ('--amounts',) if amounts else ()
             command = advice('allocation', 'heal', '--server', server, *flags)
-            options = _options(invocation.heal)
+            options = _format_options(invocation.heal)
         case _:
             raise AssertionError(remedy)
     return f'{command.program or invocation.program} {shlex.join(command.words)}{options}'

@@ -29,13 +29,13 @@ VERDICTS = DAMAGED, PENDING, CHANGED_LATER = 'damaged', 'pending', 'changed late
 _TREES = ('tree', 'state', 'reason')
 
 
-def outcome(run: Outcome) -> Output:
+def list_outcome(run: Outcome) -> Output:
     """Return the result of each tree; those left alone and failed come last."""
     trees = sorted(run.trees, key=lambda tree: tree.is_undone)
     return _TREES, [(tree.root_provider_name, tree.state.value, tree.reason) for tree in trees]
 
 
-def ending(run: Outcome) -> str:
+def summarize_run(run: Outcome) -> str:
     """Return how many trees are in each state, or why a run stopped and the next command."""
     if run.stopped is None:
         return tally((tree.root_provider_name, tree.state) for tree in run.trees)
@@ -46,7 +46,7 @@ def ending(run: Outcome) -> str:
     )
 
 
-def planning_anew(
+def advise_planning(
     plan: Plan,
     plan_path: str,
     trees: Iterable[TreeResult | TreeStatus],
@@ -80,7 +80,7 @@ def planning_anew(
     )
 
 
-def completing(
+def advise_completing(
     trees: Sequence[TreeResult], plan_path: str, program: str, *, backward: bool = False
 ) -> Iterator[str]:
     """Return how to go on with trees that are done in part.
@@ -101,20 +101,20 @@ def completing(
         )
 
 
-def statuses(trees: Iterable[TreeStatus]) -> Output:
+def list_statuses(trees: Iterable[TreeStatus]) -> Output:
     """Return the state of each tree; those that differ come last."""
     ordered = sorted(trees, key=lambda tree: tree.status is Status.DIFFERS)
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in ordered]
 
 
-def verification_ending(trees: Iterable[Change], differences: Iterable[Finding]) -> str:
+def summarize_verification(trees: Iterable[Change], differences: Iterable[Finding]) -> str:
     """Return how many trees are as planned, and the names of the others."""
     different = {difference.subject for difference in differences}
     names = [tree.root_provider_name for tree in trees]
     return tally((name, Status.DIFFERS if name in different else _AS_PLANNED) for name in names)
 
 
-def verification(trees: Iterable[Change], differences: Iterable[Finding]) -> Output:
+def list_verification(trees: Iterable[Change], differences: Iterable[Finding]) -> Output:
     """Return a row for each tree that is as planned, then one for each difference."""
     by_tree: dict[str, list[Finding]] = {}
     for difference in differences:
@@ -122,38 +122,38 @@ def verification(trees: Iterable[Change], differences: Iterable[Finding]) -> Out
     rows: list[tuple[Any, ...]] = []
     for tree in trees:
         rows += [
-            (d.subject, d.kind, d.reason, d.is_error, verdict(d))
+            (d.subject, d.kind, d.reason, d.is_error, judge_difference(d))
             for d in by_tree.get(tree.root_provider_name, [])
         ] or [(tree.root_provider_name, _AS_PLANNED, '', False, 'applied')]
     rows.sort(key=lambda row: row[1] != _AS_PLANNED)
     return ('tree', 'kind', 'message', 'is_damage', 'verdict'), rows
 
 
-def verdict(difference: Finding) -> str:
+def judge_difference(difference: Finding) -> str:
     """Return one of :data:`VERDICTS`."""
     if difference.is_error:
         return DAMAGED
     return PENDING if difference.kind == 'not-applied' else CHANGED_LATER
 
 
-def rehearsal_ending(result: Rehearsal) -> str:
+def summarize_rehearsal(result: Rehearsal) -> str:
     """Return the number of trees in each state, and the number of differences."""
     number = len(result.differences) + len(result.remains)
     return (
-        f'apply: {ending(result.applied)}; rollback: {ending(result.rolled_back)}; '
+        f'apply: {summarize_run(result.applied)}; rollback: {summarize_run(result.rolled_back)}; '
         f'{counted(number, "difference")}'
     )
 
 
-def rehearsal(result: Rehearsal) -> Output:
+def list_rehearsal(result: Rehearsal) -> Output:
     """Return the rows of all stages of a rehearsal."""
-    return ('stage', *_TREES), list(_stages(result))
+    return ('stage', *_TREES), list(_list_stages(result))
 
 
-def _stages(result: Rehearsal) -> Iterator[tuple[str, ...]]:
+def _list_stages(result: Rehearsal) -> Iterator[tuple[str, ...]]:
     for stage, run in (('apply', result.applied), ('rollback', result.rolled_back)):
         differences = result.differences if stage == 'apply' else result.remains
-        for row in outcome(run)[1]:
+        for row in list_outcome(run)[1]:
             yield (stage, *row)
         check = 'verify' if stage == 'apply' else 'compare'
         for difference in differences:

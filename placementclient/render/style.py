@@ -26,32 +26,32 @@ class Style:
         text = printable(text)
         return f'\x1b[{_CODES[colour]}m{text}\x1b[0m' if self.colours and text else text
 
-    def bar(self, used: int, capacity: int) -> str:
-        eighths = round(part(used, capacity) * _CELLS * 8)
+    def draw_bar(self, used: int, capacity: int) -> str:
+        eighths = round(compute_share(used, capacity) * _CELLS * 8)
         if used and not eighths:
             eighths = 1
         drawn = '█' * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
-        return f'▕{self.paint(drawn, level(used, capacity))}{" " * (_CELLS - len(drawn))}▏'
+        return f'▕{self.paint(drawn, choose_colour(used, capacity))}{" " * (_CELLS - len(drawn))}▏'
 
 
 PLAIN = Style()
 _PAINT = re.compile(rf'(\x1b\[(?:0|{"|".join(map(str, _CODES.values()))})m)')
 
 
-def painted(line: str) -> str:
+def escape_painted(line: str) -> str:
     """Return a line with its control characters escaped, except the colours of a style."""
     # The separators are at the odd places.
     parts = _PAINT.split(line)
     return ''.join(part if i % 2 else printable(part) for i, part in enumerate(parts))
 
 
-def part(used: int, capacity: int) -> float:
+def compute_share(used: int, capacity: int) -> float:
     """Return the usage as a share of the capacity, from 0 to 1; more than all of it is 1."""
     if capacity <= 0:
         return 1.0 if used else 0.0
     return min(used / capacity, 1.0)
 
 
-def level(used: int, capacity: int) -> str:
-    share = part(used, capacity)
+def choose_colour(used: int, capacity: int) -> str:
+    share = compute_share(used, capacity)
     return next(colour for threshold, colour in LEVELS if share >= threshold)

@@ -8,10 +8,10 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
 from placementclient.render.style import PLAIN, Style
-from placementclient.render.units import sized, usage
+from placementclient.render.units import format_amount, format_usage
 
 
-def draw(
+def draw_tree(
     snapshot: Snapshot,
     root: ProviderState,
     text: Callable[[ProviderState], Iterable[str]],
@@ -28,91 +28,91 @@ def draw(
         yield f'{indent}{"│  " if below else "   "}{line}'
     for child in below:
         branch, rest = ('└─ ', '   ') if child is below[-1] else ('├─ ', '│  ')
-        drawn = draw(snapshot, child, text, indent + rest)
+        drawn = draw_tree(snapshot, child, text, indent + rest)
         yield f'{indent}{branch}{next(drawn)}'
         yield from drawn
 
 
-def detailed(
+def format_tree(
     tree: Tree, style: Style = PLAIN, *, traits: bool = False, allocations: bool = False
 ) -> Iterator[str]:
     """Return a tree with the usage of its inventories, and its sharing providers."""
     snapshot = tree.snapshot
 
     def text(state: ProviderState) -> Iterator[str]:
-        yield from _provider(state, style)
+        yield from _format_provider(state, style)
         if traits and state.traits:
             yield style.paint(' '.join(sorted(state.traits)), 'dim')
         for consumer in snapshot.consumers_on(state.uuid) if allocations else ():
             allocated = sorted(consumer.allocations[state.uuid].items())
             yield f'· {consumer.uuid}  {"  ".join(f"{name} {n}" for name, n in allocated)}'
 
-    yield from draw(snapshot, tree.root, text)
+    yield from draw_tree(snapshot, tree.root, text)
     for state in tree.sharing:
-        first, *others = _provider(state, style)
+        first, *others = _format_provider(state, style)
         yield f'{style.paint("⇠", "cyan")} {first}  {style.paint("(shared)", "cyan")}'
         yield from (f'   {line}' for line in others)
 
 
-def data(tree: Tree, *, allocations: bool = False) -> dict[str, Any]:
+def make_record(tree: Tree, *, allocations: bool = False) -> dict[str, Any]:
     """Return a tree as data: providers with their children in them."""
     return {
-        **_with_children(tree.snapshot, tree.root, allocations),
-        'sharing': [_record(state) for state in tree.sharing],
+        **_record_subtree(tree.snapshot, tree.root, allocations),
+        'sharing': [_record_provider(state) for state in tree.sharing],
     }
 
 
-def remarks(inventory: Inventory, resource_class: str = '') -> Iterator[str]:
+def describe_limits(inventory: Inventory, resource_class: str = '') -> Iterator[str]:
     """Return the fields of an inventory that make its capacity differ from its total.
 
     :param resource_class: its class, where amounts have units
     """
     if reserved := inventory.reserved:
-        yield f'{sized(resource_class, reserved) if resource_class else reserved} reserved'
+        yield f'{format_amount(resource_class, reserved) if resource_class else reserved} reserved'
     if inventory.allocation_ratio != 1:
         yield f'ratio {inventory.allocation_ratio:g}'
 
 
-def _provider(state: ProviderState, style: Style) -> Iterator[str]:
+def _format_provider(state: ProviderState, style: Style) -> Iterator[str]:
     name = style.paint(state.name, 'bold')
     if not style.bars:
-        yield '  '.join([name, *_amounts(state)])
+        yield '  '.join([name, *_format_amounts(state)])
         return
     yield name
     rows = [
         (resource_class, state.used(resource_class), inventory)
         for resource_class, inventory in sorted(state.inventories.items())
     ]
-    amounts = [usage(name, used, inventory.capacity) for name, used, inventory in rows]
+    amounts = [format_usage(name, used, inventory.capacity) for name, used, inventory in rows]
     widest = max((len(row[0]) for row in rows), default=0), max(map(len, amounts), default=0)
     for (resource_class, used, inventory), amount in zip(rows, amounts, strict=True):
-        bar = style.bar(used, inventory.capacity)
-        notes = style.paint(', '.join(remarks(inventory, resource_class)), 'dim')
+        bar = style.draw_bar(used, inventory.capacity)
+        notes = style.paint(', '.join(describe_limits(inventory, resource_class)), 'dim')
         line = f'{resource_class:<{widest[0]}} {bar} {amount:>{widest[1]}}  {notes}'
         yield line.rstrip()
 
 
-def _amounts(state: ProviderState) -> Iterator[str]:
+def _format_amounts(state: ProviderState) -> Iterator[str]:
     for name, inventory in sorted(state.inventories.items()):
-        notes = ', '.join(remarks(inventory))
+        notes = ', '.join(describe_limits(inventory))
         amount = f'{name} {state.used(name)}/{inventory.capacity}'
         yield f'{amount} ({notes})' if notes else amount
 
 
-def _with_children(snapshot: Snapshot, state: ProviderState, allocations: bool) -> dict[str, Any]:
-    record = _record(state)
+def _record_subtree(snapshot: Snapshot, state: ProviderState, allocations: bool) -> dict[str, Any]:
+    record = _record_provider(state)
     if allocations:
         record['allocations'] = {
             consumer.uuid: dict(sorted(consumer.allocations[state.uuid].items()))
             for consumer in snapshot.consumers_on(state.uuid)
         }
     record['children'] = [
-        _with_children(snapshot, child, allocations) for child in snapshot.children(state.uuid)
+        _record_subtree(snapshot, child, allocations) for child in snapshot.children(state.uuid)
     ]
     return record
 
 
-def _record(state: ProviderState) -> dict[str, Any]:
+def _record_provider(state: ProviderState) -> dict[str, Any]:
     return {
         'name': state.name,
         'uuid': state.uuid,

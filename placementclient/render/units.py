@@ -9,7 +9,7 @@ LADDER = ('MiB', 'GiB', 'TiB', 'PiB')
 
 
 @functools.cache
-def sized(resource_class: str, amount: int) -> str:
+def format_amount(resource_class: str, amount: int) -> str:
     """Return an amount of a class with its unit, rounded to one decimal: ``1.5 TiB``."""
     unit = UNITS.get(resource_class)
     if unit is None:
@@ -22,6 +22,6 @@ def sized(resource_class: str, amount: int) -> str:
     return f'{value:,.1f}'.removesuffix('.0') + f' {unit}'
 
 
-def usage(resource_class: str, used: int, capacity: int) -> str:
+def format_usage(resource_class: str, used: int, capacity: int) -> str:
     """Return the usage and the capacity of a class: ``4/64``, ``8 GiB/63 GiB``."""
-    return f'{sized(resource_class, used)}/{sized(resource_class, capacity)}'
+    return f'{format_amount(resource_class, used)}/{format_amount(resource_class, capacity)}'

@@ -8,10 +8,10 @@ from placementclient.insight import usage
 from placementclient.insight.usage import UsageLine
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.facts import size
+from placementclient.render.facts import show_amount
 
 
-def lines(
+def list_usage(
     listed: Iterable[UsageLine],
     snapshot: Snapshot,
     names: Mapping[str, str],
@@ -27,18 +27,18 @@ def lines(
     """
     capacities = usage.sum_capacities(snapshot)
 
-    def percent(line: UsageLine) -> float | None:
+    def compute_percent(line: UsageLine) -> float | None:
         capacity = capacities.get(line.resource_class)
         return round(100 * line.used / capacity, 1) if capacity else None
 
-    def project(line: UsageLine) -> str:
+    def find_project(line: UsageLine) -> str:
         project_id = line.consumers[0].project_id or ''
         return projects.get(project_id, project_id)
 
     last = (
         (
             Column('host', lambda line: ', '.join(usage.list_hosts(snapshot, line.consumers[0]))),
-            Column('project', project),
+            Column('project', find_project),
         )
         if of_consumers
         else (Column('consumers', lambda line: len(line.consumers)),)
@@ -47,7 +47,7 @@ def lines(
         Column('subject'),
         Column('name', lambda line: names.get(line.subject, '')),
         Column('resource_class', attrgetter('resource_class')),
-        Column('used', lambda line: size(line.resource_class, line.used)),
-        Column('percent', percent),
+        Column('used', lambda line: show_amount(line.resource_class, line.used)),
+        Column('percent', compute_percent),
         *last,
     ).rows(listed)

@@ -12,7 +12,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 from placementclient.files import disk
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
-from placementclient.render.units import sized
+from placementclient.render.units import format_amount
 from placementclient.runs import storage
 from tests.functional import clouds, hosts
 from tests.functional.browser import all_of, cells, one, opened
@@ -106,7 +106,7 @@ def test_report_shows_the_figures_of_capacity_show(browser, client, placement, t
     assert in_page == [
         (
             row['resource_class'],
-            *(sized(row['resource_class'], row[name]) for name in names),
+            *(format_amount(row['resource_class'], row[name]) for name in names),
             row['providers'],
         )
         for row in listed
@@ -123,7 +123,9 @@ def test_report_shows_the_figures_of_capacity_show(browser, client, placement, t
     columns = [head.text for head in all_of(listing, 'thead th')]
     expected: dict[tuple[str, str], str] = {}
     for row in figures(placement, 'resource capacity show --by tree'):
-        message = ' of '.join(sized(row['resource_class'], row[n]) for n in ('used', 'capacity'))
+        message = ' of '.join(
+            format_amount(row['resource_class'], row[n]) for n in ('used', 'capacity')
+        )
         message = f'shared by {row["shared_by"]}' if row['shared_by'] else message
         expected[row['tree'], row['resource_class']] = message
     drawn = {

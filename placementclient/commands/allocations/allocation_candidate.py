@@ -115,7 +115,7 @@ class ListCandidate(base.Lister):
         candidates, summaries = api.allocation_candidate.list(
             self.client, parse_request(self.client, self.args)
         )
-        output = columns.candidates(
+        output = columns.list_candidates(
             candidates, summaries, self.client.microversion, long=self.args.long
         )
         uuids = {uuid for candidate in candidates for uuid in candidate.allocations}

@@ -77,7 +77,7 @@ class ClaimAllocation(base.Lister):
         shown = [claimed, *itertools.islice(alternates, max(self.args.alternates, 0))]
         uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
         names = api.resource_provider.names(self.client, uuids)
-        return columns.claimed(shown, summaries, names, self.client.microversion)
+        return columns.list_claimed(shown, summaries, names, self.client.microversion)
 
     def _claim_candidate(self, candidates: Iterator[Candidate]) -> Candidate:
         """Allocate the first candidate that Placement grants, and return it."""

@@ -175,7 +175,7 @@ class ExplainCandidate(DocumentCommand):
             unknown = inquiry.find_unknown_names(self.client, question.first)
             if unknown == inquiry.NOTHING:
                 raise
-            self.warn(explanations.unknown(*unknown, is_nova=self._is_server))
+            self.warn(explanations.describe_unknown_names(*unknown, is_nova=self._is_server))
             explanation = self._ask_placement(question.first, unknown)
         fallback = None
         is_complete = explanation.is_met or unknown != inquiry.NOTHING
@@ -328,7 +328,7 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.render import explanations
 
         question, explanation, fallback = answer
-        data = explanations.data(explanation, fallback)
+        data = explanations.make_record(explanation, fallback)
         filters: Sequence[str] = ()
         group_hosts = None
         if question.server is not None:
@@ -338,7 +338,9 @@ class ExplainCandidate(DocumentCommand):
             group_hosts = self._read_group_hosts(question.server.group_uuid)
         if group_hosts is not None:
             data['server_group'] = group_hosts._asdict()
-        lines = explanations.lines(explanation, self.args.hosts, fallback, filters, group_hosts)
+        lines = explanations.format_explanation(
+            explanation, self.args.hosts, fallback, filters, group_hosts
+        )
         names = self.used_client.names if self.used_client else {}
         named = (question.places.name(line) for line in lines)
         return Text(data, [wording.with_names(line, names) for line in named])

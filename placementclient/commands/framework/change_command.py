@@ -90,7 +90,7 @@ class ChangeCommand(base.Lister):
         from placementclient.changes.summary import summarize
         from placementclient.render import changes
 
-        self.args.lines = changes.lines
+        self.args.lines = changes.format_rows
         if not is_plan_only(self):
             return self._confirm_and_apply(plan, producer)
         if self.args.plan:
@@ -98,7 +98,9 @@ class ChangeCommand(base.Lister):
         elif plan.changes or producer.is_undone:
             self.ending = summarize(plan.changes) if plan.changes else ''
             self.exit_status = ExitStatus.DIFFERS
-        return changes.planned(_list_rows(plan), producer.notes if producer.has_notes else None)
+        return changes.list_planned(
+            _list_rows(plan), producer.notes if producer.has_notes else None
+        )
 
     def _confirm_and_apply(self, plan: Plan, producer: Producer) -> base.Output:
         """Ask, apply a plan, set the exit status, and return the table of the results."""
@@ -111,8 +113,8 @@ class ChangeCommand(base.Lister):
         if producer.is_undone and self.exit_status != ExitStatus.INTERRUPTED:
             is_partial = any(result.rows for result in results)
             self.exit_status = ExitStatus.PARTIAL if is_partial else ExitStatus.ERROR
-        self.ending = changes.ending(plan.changes, results, producer.notes)
-        return changes.carried(results, producer.notes)
+        self.ending = changes.summarize_results(plan.changes, results, producer.notes)
+        return changes.list_results(results, producer.notes)
 
     def write_plan(self, plan: Plan) -> None:
         """Write a plan to the file of ``--plan``, unless it is empty, and log its size."""
@@ -136,7 +138,7 @@ class ChangeCommand(base.Lister):
         from placementclient.render import changes
 
         parts = _list_rows(plan)
-        shown = '\n'.join(changes.planned_lines(parts[:_MOST_ROWS], line_width()))
+        shown = '\n'.join(changes.format_planned(parts[:_MOST_ROWS], line_width()))
         if len(parts) > _MOST_ROWS:
             shown += f'\nand {counted(len(parts) - _MOST_ROWS, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{summarize(plan.changes)}. Go on?')

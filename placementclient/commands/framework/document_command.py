@@ -13,7 +13,7 @@ from cliff.formatters.base import ListFormatter, SingleFormatter
 from placementclient.basis.printable import printable, shown, unbroken
 from placementclient.cli.help_formatter import line_width
 from placementclient.commands.framework import base
-from placementclient.render.style import painted
+from placementclient.render.style import escape_painted
 
 
 class Text(NamedTuple):
@@ -43,7 +43,7 @@ class TextFormatter(SingleFormatter, ListFormatter):
         parsed_args: argparse.Namespace,
     ) -> None:
         """Print the lines of ``parsed_args.text``, which :class:`DocumentCommand` has set."""
-        escape = painted if parsed_args.text.has_colours else printable
+        escape = escape_painted if parsed_args.text.has_colours else printable
         stdout.writelines(f'{escape(unbroken(line))}\n' for line in parsed_args.text.lines)
 
     def emit_list(

@@ -300,7 +300,7 @@ class PlacementCommand(command.Command):
         named = failure
         if isinstance(failure, errors.HTTPError) and self.used_client:
             named = failure.with_names(self.used_client.names)
-        message = '\n'.join(failures.lines(named)) + self._suggest_names(failure)
+        message = '\n'.join(failures.format_failure(named)) + self._suggest_names(failure)
         if self.app.options.debug:
             import traceback
 

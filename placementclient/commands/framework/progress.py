@@ -101,7 +101,7 @@ class _ProgressBar:
     def _draw(self) -> None:
         """Draw the bar in place of the last one."""
         self._drawn = time.monotonic()
-        bar = f'{_STYLE.bar(self._done, self._total)} ' if self._total else ''
+        bar = f'{_STYLE.draw_bar(self._done, self._total)} ' if self._total else ''
         count = f'{self._done}/{self._total}' if self._total else str(self._done or 'starting')
         text = f'{count}  {self._drawn - self._began:.0f} s  {tally(self._states) or self._last}'
         # A line that is too long is cut, not wrapped: its second line would stay.

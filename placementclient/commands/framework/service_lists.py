@@ -171,5 +171,5 @@ def note_cells_down(command: PlacementCommand) -> list[Finding]:
     except service.NoCompute as failure:
         command.log.warning(f'It is unknown if all cells of Nova answer: {failure}')
         return [Finding('not known', 'the cells of Nova', reason=str(failure))]
-    command.warn(findings.cells_down(hosts))
+    command.warn(findings.describe_cells_down(hosts))
     return [Finding('not known', host, reason=_CELL_DOWN) for host in hosts]

@@ -157,13 +157,13 @@ class AuditProvider(ChangeCommand):
             return checks.audit(cloud, earlier, find_roots(cloud), ignored, self.args.subject)
 
         if not self.args.dry_run:
-            self.args.lines = functools.partial(tables.paragraphs, program=self.program)
+            self.args.lines = functools.partial(tables.format_findings, program=self.program)
         facts = self._read_operator_facts()
         is_steady = self._is_fixing
         cloud, audit, lists = audit_lists.read_and_audit(
             self, audit_cloud, chosen, facts, is_steady=is_steady
         )
-        self.empty_message = tables.nothing(
+        self.empty_message = tables.describe_nothing(
             len(chosen) - len(audit.left_out), cloud, find_roots(cloud)
         )
         self._warn_of_gaps(cloud, audit, lists, len(chosen))
@@ -187,7 +187,7 @@ class AuditProvider(ChangeCommand):
         )
         self._set_status(findings, done, is_unasked=is_unasked)
         self._set_next_steps(lists.absent, (done or {}).values())
-        return tables.rows(findings, make_invocation(self, cloud.servers), done)
+        return tables.list_findings(findings, make_invocation(self, cloud.servers), done)
 
     def _set_status(
         self, findings: Sequence[Finding], done: Mapping[int, str] | None, *, is_unasked: bool
@@ -271,7 +271,7 @@ class AuditProvider(ChangeCommand):
         from placementclient.producers import repair
         from placementclient.render import findings as tables
 
-        self.warn(tables.known_consumers(cloud, findings))
+        self.warn(tables.describe_known_consumers(cloud, findings))
         with progress.show_progress(self, repair.count_suspects(findings)) as show:
             return repair.prove_findings(proof, findings, show)
 
@@ -286,8 +286,10 @@ class AuditProvider(ChangeCommand):
         """Return the description of a check."""
         from placementclient.render import audit_checks
 
-        self.args.lines = lambda names, rows, width: audit_checks.lines(check, width, self.program)
-        return audit_checks.rows([check], self.program)
+        self.args.lines = lambda names, rows, width: audit_checks.format_check(
+            check, width, self.program
+        )
+        return audit_checks.list_checks([check], self.program)
 
     def _warn_of_gaps(
         self, cloud: Cloud, audit: Audit, lists: audit_lists.ServiceLists, number: int
@@ -295,11 +297,11 @@ class AuditProvider(ChangeCommand):
         """Warn of missing lists, of the checks that need them, and of what the audit remarks."""
         from placementclient.render import findings as tables
 
-        self.warn(tables.failures(lists.failures))
+        self.warn(tables.describe_failures(lists.failures))
         self.warn(lists.faults)
         self._log_left_out_checks(audit)
-        self.warn(tables.remarks(audit))
-        self.warn(tables.cells_down(cloud.hosts_of_cells_down))
+        self.warn(tables.describe_skipped(audit))
+        self.warn(tables.describe_cells_down(cloud.hosts_of_cells_down))
         if refused := sum(not lists.refused.isdisjoint(n) for n in audit.left_out.values()):
             self.log.warning(f'Incomplete: {refused} of {number} checks not made')
 
@@ -307,7 +309,7 @@ class AuditProvider(ChangeCommand):
         """Log how many checks lack a list, and with ``-v`` which."""
         from placementclient.render import findings
 
-        groups = findings.left_out(audit)
+        groups = findings.list_left_out(audit)
         if self.args.id and audit.left_out.keys() - {finding.kind for finding in audit.findings}:
             raise errors.PlacementError(f'--id needs more lists: {"; ".join(groups)}')
         if groups:

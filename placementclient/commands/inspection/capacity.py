@@ -110,7 +110,7 @@ class ShowCapacity(base.Lister):
         from placementclient.render import capacity as tables
 
         aggregates = service_lists.read_records(self, 'aggregates', self.args.aggregates)
-        return tables.named_aggregates(output, {item.uuid: item.name for item in aggregates})
+        return tables.add_aggregate_names(output, {item.uuid: item.name for item in aggregates})
 
     def _list_totals(self, before: Snapshot, after: Snapshot) -> base.Output:
         """Return the rows of capacity and use, or with ``--diff`` those that the changes affect."""
@@ -123,11 +123,11 @@ class ShowCapacity(base.Lister):
             exceeding = [line for line in lines if line.is_used_above(limit)]
             if exceeding:
                 self.exit_status = errors.ExitStatus.DIFFERS
-                self.ending = tables.exceeding(exceeding, limit)
+                self.ending = tables.describe_exceeding(exceeding, limit)
         if self.args.diff:
             self.empty_message = 'No amount changes'
-            return tables.changed_lines(totals.GROUPED[by](before), lines, by)
-        return tables.lines(lines, by)
+            return tables.compare_totals(totals.GROUPED[by](before), lines, by)
+        return tables.list_totals(lines, by)
 
     def _list_fits(self, before: Snapshot, after: Snapshot) -> base.Output:
         """Return the rows of how many servers fit, or with ``--diff`` those that change."""
@@ -137,9 +137,9 @@ class ShowCapacity(base.Lister):
         chosen = server_options.read_flavors(self, self.args.flavors)
         fits = self._count_fits(after, chosen, self.log.warning)
         if not self.args.diff:
-            return tables.fits(fits, by)
+            return tables.list_fits(fits, by)
         # The same sentences were logged for the cloud with the assumptions.
-        return tables.changed_fits(self._count_fits(before, chosen, lambda _: None), fits, by)
+        return tables.compare_fits(self._count_fits(before, chosen, lambda _: None), fits, by)
 
     def _count_fits(
         self, snapshot: Snapshot, chosen: Sequence[Flavor], warn: Callable[[str], None]
@@ -165,7 +165,7 @@ class ShowCapacity(base.Lister):
                 more = fits.count_fallback_fits(
                     topology, self._restrict_request(nova.second), trees
                 )
-                for sentence in tables.fallback(flavor, more):
+                for sentence in tables.describe_fallback(flavor, more):
                     warn(sentence)
         return lines
 

@@ -88,7 +88,7 @@ class ExportCapacity(base.PlacementCommand):
         self._warn_once = functools.cache(self.log.warning)
         if not self.args.serve:
             families = self._read_metrics()
-            disk.write_text(self.args.output, metrics.text(families), disk.READABLE)
+            disk.write_text(self.args.output, metrics.format_metrics(families), disk.READABLE)
             return
         if self.args.output != disk.STANDARD:
             raise errors.UsageError('--serve and --output contradict each other')
@@ -134,7 +134,7 @@ class ExportCapacity(base.PlacementCommand):
         quotas = service_lists.ListSource(
             NOVA, lambda client: service.quotas(client, using), records.quotas
         )
-        return metrics.capacity(
+        return metrics.make_capacity_metrics(
             snapshot,
             fitting,
             fallback=fallback,

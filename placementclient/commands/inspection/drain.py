@@ -201,7 +201,7 @@ class PlanDrain(base.Lister):
             answer = self._plan_drain(cloud, hosts)
         self._set_exit_status(answer.verdict)
         if self.args.output:
-            document = drains.document(cloud, hosts, answer, self.args.assume)
+            document = drains.make_document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{json_text(document)}\n')
         self.ending, *self.next_steps = answer.messages
         return drains.list_moves(cloud, answer)

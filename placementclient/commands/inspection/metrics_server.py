@@ -95,7 +95,10 @@ class Collector:
         """Return the last good metrics, and those that tell their age; Prometheus calls this."""
         figures = self._figures
         is_up = time.monotonic() - figures.at < self._fresh
-        return [*figures.families, *metrics.reading(is_up, figures.read_at, self._seconds)]
+        return [
+            *figures.families,
+            *metrics.make_reading_metrics(is_up, figures.read_at, self._seconds),
+        ]
 
     def stop(self) -> None:
         """Let every further request of the reading fail."""

@@ -61,26 +61,32 @@ class ReportProvider(base.PlacementCommand):
         from placementclient.insight.audit import checks
         from placementclient.render import findings
         from placementclient.render.report import page
-        from placementclient.render.report.contents import Report, with_rows
-        from placementclient.render.report.drain import panel
+        from placementclient.render.report.contents import Report, add_rows
+        from placementclient.render.report.drain import make_panel
         from placementclient.runs import storage
 
         if self.args.output == disk.STANDARD and self.app.stdout.isatty():
             raise errors.UsageError('The report is a page for a browser: give its file with -o')
         # A missing template is an error before the cloud is read, which takes long.
-        template = page.template()
+        template = page.load_template()
         plan = storage.read_plan(self.args.plan) if self.args.plan else None
         if plan is not None and plan.recipe is None:
-            plan = with_rows(plan)
+            plan = add_rows(plan)
         cloud, result, lists = audit_lists.read_and_audit(self, checks.audit)
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
-        drain = self.args.drain and panel(
+        drain = self.args.drain and make_panel(
             disk.read_document(self.args.drain), self.args.drain, cloud.snapshot
         )
         # The page has the checks that were left out.
-        self.warn((*findings.failures(lists.failures), *lists.faults, *findings.remarks(result)))
-        self.warn(findings.cells_down(cloud.hosts_of_cells_down))
+        self.warn(
+            (
+                *findings.describe_failures(lists.failures),
+                *lists.faults,
+                *findings.describe_skipped(result),
+            )
+        )
+        self.warn(findings.describe_cells_down(cloud.hosts_of_cells_down))
         report = Report(
             cloud,
             result,
@@ -94,7 +100,7 @@ class ReportProvider(base.PlacementCommand):
             title=self.args.title,
             cloud_name='' if self.args.snapshot else self._get_cloud_name(),
         )
-        disk.write_text(self.args.output, page.page(template, report))
+        disk.write_text(self.args.output, page.render_page(template, report))
         if lists.refused or cloud.hosts_of_cells_down:
             is_wrong = any(finding.is_wrong for finding in result.findings)
             self.exit_status = ExitStatus.DIFFERS if is_wrong else ExitStatus.ERROR

@@ -79,10 +79,10 @@ class ListUsage(base.Lister):
             lines = [*usage.select_largest(lines, self.args.top)]
         if unlisted := usage.sum_unlisted(snapshot):
             self.log.warning(
-                f'Not in the table: {facts.sizes(unlisted)}. Placement counts it as used, and no '
-                'consumer has it'
+                f'Not in the table: {facts.format_sizes(unlisted)}. Placement counts it as used, '
+                'and no consumer has it'
             )
-        return tables.lines(lines, snapshot, names, projects, of_consumers=by == 'consumer')
+        return tables.list_usage(lines, snapshot, names, projects, of_consumers=by == 'consumer')
 
     def _check_name_lists(self) -> None:
         """Refuse ``--projects``, ``--users`` or ``--servers`` if the table has no such column."""

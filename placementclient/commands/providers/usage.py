@@ -55,7 +55,7 @@ class ShowUsage(base.Lister):
             version=version,
         )
         if typed:
-            output = columns.usage_by_type(used.value)
+            output = columns.list_usage_by_type(used.value)
         elif version >= TYPED:
             output = columns.USAGE.rows(
                 (kind.consumer_type, _add_consumer_count(kind)) for kind in used.value

@@ -157,17 +157,17 @@ class PlanReshape(base.ShowOne):
             roots = [root for change in plan.changes for root in change.roots]
             cloud_options.refuse_unsteady(snapshot, self.args.snapshot, roots)
         origin = replace(plan.origin or Origin(), program=program())
-        warnings = [*plans.warnings(plan.changes)]
+        warnings = [*plans.list_warnings(plan.changes)]
         if self.args.fail_on_warnings and warnings:
             raise errors.PlacementError('\n'.join([*warnings, 'No plan was written']))
         storage.write_plan(self.args.output, replace(plan, origin=origin))
-        self.warn((plans.extent(plan.changes) if plan.changes else NOTHING, *warnings))
+        self.warn((plans.describe_extent(plan.changes) if plan.changes else NOTHING, *warnings))
         if self.args.snapshot is None and (hosts := find_running_computes(self, plan.changes)):
             self.log.warning(f'{describe_computes(hosts)} before the plan is applied')
         if plan.changes:
             shown = f'resource provider reshape show {shlex.quote(self.args.output)}'
             self.next_steps = (f'Next: {self.program} {shown}',)
-        fields = {'plan': self.args.output, **plans.summary(plan)}
+        fields = {'plan': self.args.output, **plans.count_parts(plan)}
         return tuple(fields), tuple(fields.values())
 
     def _read_trees(self, spec: Spec) -> tuple[Snapshot, list[Provider] | None, list[str]]:
@@ -207,9 +207,9 @@ class ShowReshape(DocumentCommand):
 
         plan = storage.read_plan(self.args.plan)
         plan = replace(plan, changes=plan.selected(self.args.tree))
-        shown = plans.lines(plan, is_summary=self.args.summary)
+        shown = plans.format_plan(plan, is_summary=self.args.summary)
         if plan.recipe and self.args.summary:
-            return Text(plans.summary(plan), shown)
+            return Text(plans.count_parts(plan), shown)
         if self.args.formatter == self.formatter_default and not self.args.columns:
             return Text({}, shown)
         return Text(codec.make_document(plan), shown)
@@ -268,7 +268,11 @@ def _rehearse_plan(
     from placementclient.runs import rehearse
 
     rehearsal = rehearse.rehearse(plan, snapshot, trees=trees)
-    return rehearsal.exit_status, runs.rehearsal_ending(rehearsal), runs.rehearsal(rehearsal)
+    return (
+        rehearsal.exit_status,
+        runs.summarize_rehearsal(rehearsal),
+        runs.list_rehearsal(rehearsal),
+    )
 
 
 class SchemaReshape(DocumentCommand):

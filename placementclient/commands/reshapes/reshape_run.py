@@ -70,7 +70,7 @@ class ApplyReshape(base.Lister):
     def execute(self) -> base.Output:
         from placementclient.model.outcomes import Outcome, State
         from placementclient.model.snapshots import is_elsewhere
-        from placementclient.render.plans import extent
+        from placementclient.render.plans import describe_extent
 
         plan = _read_plan(self)
         if not plan.changes:
@@ -82,9 +82,9 @@ class ApplyReshape(base.Lister):
         count, here = _count_trees(self, trees), self.client.service
         if not self.args.yes:
             question = f'Apply {self.args.plan}, to {count} of its trees, at {here}?'
-            self.confirm(f'{extent(trees)}. {_describe_origin(plan, here)}{question}')
+            self.confirm(f'{describe_extent(trees)}. {_describe_origin(plan, here)}{question}')
         else:
-            self.log.warning(extent(trees))
+            self.log.warning(describe_extent(trees))
             if is_elsewhere(plan.origin, here):
                 self.log.warning(f'{_describe_origin(plan, here)}This is {here}')
         outcome = _run_plan(self, plan, count)
@@ -150,7 +150,7 @@ class StatusReshape(base.Lister):
             self.exit_status = errors.ExitStatus.DIFFERS
         suggest_new_plan(self, plan, [tree for tree in statuses if tree.is_left_alone])
         self.ending = tally((tree.root_provider_name, tree.status) for tree in statuses)
-        return runs.statuses(statuses)
+        return runs.list_statuses(statuses)
 
 
 class VerifyReshape(base.Lister):
@@ -183,8 +183,8 @@ class VerifyReshape(base.Lister):
             )
         if any(difference.is_wrong for difference in differences):
             self.exit_status = errors.ExitStatus.DIFFERS
-        self.ending = runs.verification_ending(trees, differences)
-        return runs.verification(trees, differences)
+        self.ending = runs.summarize_verification(trees, differences)
+        return runs.list_verification(trees, differences)
 
 
 def _get_journal_path(command: base.Lister) -> str:
@@ -246,13 +246,13 @@ def _show_outcome(command: base.Lister, outcome: Outcome, *, backward: bool = Fa
     from placementclient.model.outcomes import State
     from placementclient.render import runs
 
-    command.exit_status, command.ending = outcome.exit_status, runs.ending(outcome)
+    command.exit_status, command.ending = outcome.exit_status, runs.summarize_run(outcome)
     begun = outcome.trees_in(State.DONE_IN_PART)
-    steps = runs.completing(begun, command.args.plan, command.program, backward=backward)
+    steps = runs.advise_completing(begun, command.args.plan, command.program, backward=backward)
     command.next_steps = [*command.next_steps, *steps]
     if outcome.stopped is not None and command.app.options.debug:
         command.log.error(str(outcome.stopped), exc_info=outcome.stopped)
-    return runs.outcome(outcome)
+    return runs.list_outcome(outcome)
 
 
 def suggest_new_plan(
@@ -264,6 +264,8 @@ def suggest_new_plan(
     if left_alone:
         path = command.args.plan
         command.next_steps = [
-            *runs.planning_anew(plan, path, left_alone, find_free_plan_path(path), command.program),
+            *runs.advise_planning(
+                plan, path, left_alone, find_free_plan_path(path), command.program
+            ),
             *([f'If rows are undecided then, {failures.DECIDE}'] if plan.recipe else []),
         ]

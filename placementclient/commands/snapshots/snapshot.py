@@ -91,14 +91,14 @@ class ShowSnapshot(base.ShowOne):
     def execute(self) -> base.Output:
         from placementclient.files import disk
         from placementclient.insight import summary
-        from placementclient.render.facts import Facts, figures
+        from placementclient.render.facts import Facts, format_figures
 
         snapshot = disk.read_snapshot(self.args.file)
         numbers = summary.summarize(cloud_options.apply_assumptions(self, snapshot).snapshot)
         shown = {
             name: Facts(value) if isinstance(value, dict) else value
             for name, value in numbers.items()
-        } | {'resource_classes': Facts(numbers['resource_classes'], figures)}
+        } | {'resource_classes': Facts(numbers['resource_classes'], format_figures)}
         if self.args.assume:
             shown = {'assuming': self.args.assume} | shown
         return ('file', *shown), (self.args.file, *shown.values())
@@ -134,8 +134,8 @@ class DiffSnapshot(base.Lister):
         after = cloud_options.apply_assumptions(self, after).snapshot
         kinds = self.args.kind or ('provider', 'consumer')
         differences = [d for d in diff.find_differences(before, after) if d.kind in kinds]
-        parts = list(render.parts(differences))
-        self.args.lines = lambda names, rows, width: render.lines(parts, width)
+        parts = list(render.describe_differences(differences))
+        self.args.lines = lambda names, rows, width: render.wrap_texts(parts, width)
         if differences:
             self.exit_status = errors.ExitStatus.DIFFERS
             number = len(parts if self.args.formatter == 'text' else differences)

@@ -93,7 +93,7 @@ class ApplyTree(ChangeCommand):
         migrations = service_lists.read_records(self, 'migrations', self.args.migrations)
         reshaping = ReshapeProducer(self.client, spec, rows, migrations)
         plan = self.make_plan(reshaping)
-        self.warn(plans.warnings(plan.changes))
+        self.warn(plans.list_warnings(plan.changes))
         is_applied = plan.changes and not (self.args.plan or self.args.dry_run)
         if is_applied and (hosts := find_running_computes(self, plan.changes)):
             raise errors.PlacementError(

@@ -50,7 +50,9 @@ class ShowTree(DocumentCommand):
                 f'{self.args.provider} matches {len(trees)} trees: '
                 '"placement resource provider tree list --tree" shows several'
             )
-        return _draw_trees(self, trees, render.data(trees[0], allocations=self.args.allocations))
+        return _draw_trees(
+            self, trees, render.make_record(trees[0], allocations=self.args.allocations)
+        )
 
 
 class ListTree(DocumentCommand):
@@ -67,7 +69,7 @@ class ListTree(DocumentCommand):
             return _draw_trees(self, _read_output_trees(self), {})
         shown = {'allocations': self.args.allocations}
         return Text(
-            {'trees': [render.data(tree, **shown) for tree in _read_output_trees(self)]}, ()
+            {'trees': [render.make_record(tree, **shown) for tree in _read_output_trees(self)]}, ()
         )
 
 
@@ -85,7 +87,7 @@ def _draw_trees(
     is_terminal = command.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
     style = Style(bars=is_terminal, colours=is_terminal and not os.environ.get('NO_COLOR'))
     shown = {'traits': command.args.traits, 'allocations': command.args.allocations}
-    lines = (line for tree in trees for line in render.detailed(tree, style, **shown))
+    lines = (line for tree in trees for line in render.format_tree(tree, style, **shown))
     return Text(data, lines, has_colours=style.colours)
 
 
@@ -121,10 +123,10 @@ class GraphTree(base.PlacementCommand):
             )
         shown = {'traits': self.args.traits, 'allocations': self.args.allocations}
         if self.args.plan:
-            picture = graphs.of_plan(self._read_planned(), **shown)
+            picture = graphs.make_plan_picture(self._read_planned(), **shown)
         else:
-            picture = graphs.of_trees(list(_read_trees(self)), self.args.assume, **shown)
-        text = {'dot': graphs.dot, 'svg': pictures.svg}[kind](picture)
+            picture = graphs.make_tree_picture(list(_read_trees(self)), self.args.assume, **shown)
+        text = {'dot': graphs.draw_dot, 'svg': pictures.draw_svg}[kind](picture)
         disk.write_text(self.args.output, text)
 
     def _read_planned(self) -> Sequence[Change]:

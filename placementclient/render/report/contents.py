@@ -91,12 +91,12 @@ class ClassFill(NamedTuple):
 Fills = Mapping[str, Fill]
 
 
-def room(cloud: Cloud) -> list[ClassFill]:
+def list_class_fills(cloud: Cloud) -> list[ClassFill]:
     """Return a line for each class, as in ``capacity show --by class``."""
     spread = defaultdict[str, list[int]](lambda: [0] * STEPS)
     for states in cloud.topology.trees.values():
-        for name, amount in sum_fills(map(of_state, states)).items():
-            step = int(style.part(amount.used, amount.capacity) * STEPS)
+        for name, amount in sum_fills(map(measure_state, states)).items():
+            step = int(style.compute_share(amount.used, amount.capacity) * STEPS)
             spread[name][min(step, STEPS - 1)] += 1
     return [
         ClassFill(line, spread[line.resource_class]) for line in totals.sum_by_class(cloud.snapshot)
@@ -107,9 +107,11 @@ def list_host_fills(cloud: Cloud) -> list[tuple[str, str, Fill]]:
     """Return each tree that has inventory, by the name of its root, with its fullest class."""
     fills = []
     for root_uuid, states in cloud.topology.trees.items():
-        amounts = sum_fills(map(of_state, states))
+        amounts = sum_fills(map(measure_state, states))
         if amounts:
-            fullest = max(amounts, key=lambda n: style.part(amounts[n].used, amounts[n].capacity))
+            fullest = max(
+                amounts, key=lambda n: style.compute_share(amounts[n].used, amounts[n].capacity)
+            )
             fills.append((cloud.provider_name(root_uuid), fullest, amounts[fullest]))
     return fills
 
@@ -122,14 +124,14 @@ def sum_fills(parts: Iterable[Fills]) -> dict[str, Fill]:
     return sums
 
 
-def of_state(state: ProviderState) -> dict[str, Fill]:
+def measure_state(state: ProviderState) -> dict[str, Fill]:
     return {
         name: Fill(state.used(name), inventory.capacity)
         for name, inventory in state.inventories.items()
     }
 
 
-def after(tree: Change) -> dict[str, dict[str, Fill]]:
+def measure_after(tree: Change) -> dict[str, dict[str, Fill]]:
     """Return the amounts of each provider after the plan of a tree: by UUID and by class."""
     gains = gained((c.before.allocations, c.after.allocations) for c in tree.consumers)
     return {
@@ -143,20 +145,20 @@ def after(tree: Change) -> dict[str, dict[str, Fill]]:
     }
 
 
-def changed(plan: Plan) -> list[tuple[str, Fill, Fill]]:
+def list_changed_fills(plan: Plan) -> list[tuple[str, Fill, Fill]]:
     """Return the sums of each class over the providers of a plan, before and after it."""
     first: dict[str, Fills] = {}
     last: dict[str, Fills] = {}
     for tree in plan.changes:
         for change in tree.providers:
             # Several trees may change one provider: its first state counts here.
-            first.setdefault(change.uuid, of_state(change.content_before))
-        last |= after(tree)
+            first.setdefault(change.uuid, measure_state(change.content_before))
+        last |= measure_after(tree)
     was, becomes = sum_fills(first.values()), sum_fills(last.values())
     return [(name, was[name], becomes[name]) for name in sorted(was.keys() | becomes.keys())]
 
 
-def percent(amount: Fill | TotalsLine) -> str:
+def format_percent(amount: Fill | TotalsLine) -> str:
     """Return the usage in percent, rounded down: only a full provider has 100 %."""
     if amount.capacity <= 0:
         return '–'
@@ -164,20 +166,21 @@ def percent(amount: Fill | TotalsLine) -> str:
     return '< 1 %' if amount.used and not whole else f'{whole} %'
 
 
-def with_rows(plan: Plan) -> Plan:
+def add_rows(plan: Plan) -> Plan:
     """Return a plan of changes with rows for the allocations that change, as a reshape has them."""
-    return replace(plan, changes=tuple(map(_with_rows, plan.changes)))
+    return replace(plan, changes=tuple(map(_add_rows, plan.changes)))
 
 
-def _with_rows(tree: Change) -> Change:
+def _add_rows(tree: Change) -> Change:
     states = {**tree.before.providers, **tree.after.providers}
     names = {uuid: state.name for uuid, state in states.items()}
     return replace(
-        tree, reasons=tuple(row for change in tree.consumers for row in _rows(change, names))
+        tree,
+        reasons=tuple(row for change in tree.consumers for row in _pair_changes(change, names)),
     )
 
 
-def _rows(change: ConsumerChange, names: Mapping[str, str]) -> Iterator[PlannedRow]:
+def _pair_changes(change: ConsumerChange, names: Mapping[str, str]) -> Iterator[PlannedRow]:
     """Pair the losses of providers with the gains of others, class by class."""
     gains: dict[str, dict[str, int]] = {}
     for uuid, name, gain in sorted(change.gains()):
@@ -188,12 +191,12 @@ def _rows(change: ConsumerChange, names: Mapping[str, str]) -> Iterator[PlannedR
         coming = {uuid: gain for uuid, gain in by_provider.items() if gain > 0}
         while leaving or coming:
             amount = min(next(iter(end.values())) for end in (leaving, coming) if end)
-            ends = (_taken(leaving, amount), _taken(coming, amount))
+            ends = (_take_amount(leaving, amount), _take_amount(coming, amount))
             source, target = (names.get(uuid or '', uuid) for uuid in ends)
             yield PlannedRow(change.uuid, name, amount, source, target, name, Label.MAPPED)
 
 
-def _taken(ends: dict[str, int], amount: int) -> str | None:
+def _take_amount(ends: dict[str, int], amount: int) -> str | None:
     """Take an amount off the first provider, and return that provider."""
     uuid = next(iter(ends), None)
     if uuid is not None:

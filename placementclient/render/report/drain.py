@@ -12,7 +12,7 @@ from placementclient.basis.wording import listed
 from placementclient.model.consumers import Consumer, gained
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
-from placementclient.render.report.contents import DrainPanel, Fill, of_state, sum_fills
+from placementclient.render.report.contents import DrainPanel, Fill, measure_state, sum_fills
 
 #: How many hosts and waves the page has, and how many names of hosts a wave.
 MOST, _NAMED = 500, 8
@@ -35,7 +35,7 @@ class _Document(msgspec.Struct, rename={'messages': 'said'}):
     moves: list[_DrainedMove]
 
 
-def panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
+def make_panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
     """Return the part of the page for a file of ``drain plan -o``.
 
     :param path: of the file, for the error
@@ -59,19 +59,19 @@ def panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
         plan.verdict,
         plan.messages,
         plan.hosts,
-        list(_hosts(snapshot, plan.moves, hosts[:MOST])),
-        [_wave(number, wave) for number, wave in sorted(waves.items())[:MOST]],
+        list(_list_hosts(snapshot, plan.moves, hosts[:MOST])),
+        [_make_wave(number, wave) for number, wave in sorted(waves.items())[:MOST]],
         (max(0, len(hosts) - MOST), max(0, len(waves) - MOST)),
     )
 
 
-def _wave(number: int, moves: list[_DrainedMove]) -> tuple[int, int, str, str]:
+def _make_wave(number: int, moves: list[_DrainedMove]) -> tuple[int, int, str, str]:
     sources = sorted({move.source for move in moves})
     targets = sorted({move.target for move in moves if move.target})
     return number, len(moves), listed(sources, _NAMED), listed(targets, _NAMED)
 
 
-def _hosts(
+def _list_hosts(
     snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]
 ) -> Iterator[tuple[str, str, Fill, Fill]]:
     """Return what is used on each host before the first move and after the last one."""
@@ -86,7 +86,7 @@ def _hosts(
         assert root is not None
         states = trees.get(root.uuid, [root])
         title = host
-        for name, before in sorted(sum_fills(map(of_state, states)).items()):
+        for name, before in sorted(sum_fills(map(measure_state, states)).items()):
             gain = sum(changes[state.uuid][name] for state in states)
             yield title, name, before, before + Fill(gain)
             title = ''

@@ -28,8 +28,8 @@ from placementclient.render import audit_checks, findings, plans, style
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Fill, Report
 from placementclient.render.report.records import Records
-from placementclient.render.report.verdict import verdict
-from placementclient.render.units import LADDER, UNITS, sized
+from placementclient.render.report.verdict import state_verdict
+from placementclient.render.units import LADDER, UNITS, format_amount
 
 if TYPE_CHECKING:
     import jinja2
@@ -43,7 +43,7 @@ _HEAT_COLUMNS = 60
 _LEVELS = {'red': 'full', 'yellow': 'high', 'cyan': 'usual'}
 
 
-def template() -> jinja2.Template:
+def load_template() -> jinja2.Template:
     """Return the template of the page.
 
     :raises errors.PlacementError: if Jinja2 is not installed
@@ -53,12 +53,12 @@ def template() -> jinja2.Template:
     except ImportError:
         raise errors.PlacementError(f'A report needs Jinja2: {installing("report")}') from None
 
-    def shown(value: Any) -> Any:
+    def make_printable(value: Any) -> Any:
         return printable(value) if type(value) is str else value
 
     environment = jinja2.Environment(
         autoescape=True,
-        finalize=shown,
+        finalize=make_printable,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -67,25 +67,25 @@ def template() -> jinja2.Template:
         'counted': lambda count, noun: f'{count:,} {noun}{"" if count == 1 else "s"}',
         'moment': lambda text: text.replace('T', ' ').replace('+00:00', ' UTC'),
         'number': '{:,}'.format,
-        'percent': contents.percent,
-        'sized': lambda amount, name: sized(name, amount),
-        'meaning': lambda check_id: audit_checks.texts(check_id)['summary'],
-        'literals': _literals,
-        'level': level,
+        'percent': contents.format_percent,
+        'sized': lambda amount, name: format_amount(name, amount),
+        'meaning': lambda check_id: audit_checks.find_texts(check_id)['summary'],
+        'literals': _mark_literals,
+        'level': find_level,
     }
     compact = {'ensure_ascii': False, 'separators': (',', ':'), 'allow_nan': False}
     environment.policies['json.dumps_kwargs'] = compact
-    return environment.from_string(_part('page.html'))
+    return environment.from_string(_read_part('page.html'))
 
 
-def page(template: jinja2.Template, report: Report) -> str:
-    cloud, plan, rooms = report.cloud, report.plan, contents.room(report.cloud)
+def render_page(template: jinja2.Template, report: Report) -> str:
+    cloud, plan, rooms = report.cloud, report.plan, contents.list_class_fills(report.cloud)
     by_trees = sorted(rooms, key=lambda room: (-room.trees, room.line.resource_class))
     columns = [room.line.resource_class for room in by_trees[:COLUMNS]]
     # A column for the others, where there are any.
     others = ['Other classes'] if len(rooms) > len(columns) else []
     records = {
-        **Records(report).document(),
+        **Records(report).make_document(),
         'columns': [printable(name) for name in columns],
         'others': others,
         'units': UNITS,
@@ -93,9 +93,9 @@ def page(template: jinja2.Template, report: Report) -> str:
         'formula': FORMULA,
         'levels': [[share, _LEVELS[colour]] for share, colour in style.LEVELS],
     }
-    sheet, script = _part('page.css'), _script()
-    changed = contents.changed(plan) if plan else []
-    groups = findings.left_out(report.audit)
+    sheet, script = _read_part('page.css'), _read_script()
+    changed = contents.list_changed_fills(plan) if plan else []
+    groups = findings.list_left_out(report.audit)
     left_out = [f'Left out: {"; ".join(groups)}'] if groups else []
     return template.render(
         report=report,
@@ -103,19 +103,19 @@ def page(template: jinja2.Template, report: Report) -> str:
         summary=summary.summarize(cloud.snapshot),
         shared=sum(map(is_sharing, cloud.snapshot.roots())),
         checks=_checks_with_findings(report),
-        unfounded=findings.nothing(len(CHECKS) - len(report.audit.left_out), cloud, ()),
-        remarks=[*left_out, *findings.remarks(report.audit)],
+        unfounded=findings.describe_nothing(len(CHECKS) - len(report.audit.left_out), cloud, ()),
+        remarks=[*left_out, *findings.describe_skipped(report.audit)],
         plan=plan,
         drain=report.drain,
-        planned=plans.summary(plan) if plan else {},
+        planned=plans.count_parts(plan) if plan else {},
         changed=changed,
-        warnings=list(plans.warnings(plan.changes)) if plan else [],
+        warnings=list(plans.list_warnings(plan.changes)) if plan else [],
         rooms=rooms,
         heat=contents.list_host_fills(cloud),
         heat_columns=_HEAT_COLUMNS,
-        verdict=verdict(report, rooms, changed),
+        verdict=state_verdict(report, rooms, changed),
         tree_columns=[(name, '') for name in ('Host', *columns, *others)],
-        policy=_policy(sheet, script),
+        policy=_make_policy(sheet, script),
         sheet=sheet,
         script=script,
         records=records,
@@ -133,27 +133,27 @@ def _checks_with_findings(report: Report) -> list[tuple[Check, int]]:
     ]
 
 
-def level(amount: Fill | TotalsLine) -> str:
-    return _LEVELS[style.level(amount.used, amount.capacity)]
+def find_level(amount: Fill | TotalsLine) -> str:
+    return _LEVELS[style.choose_colour(amount.used, amount.capacity)]
 
 
-def _literals(text: str) -> Markup:
+def _mark_literals(text: str) -> Markup:
     """Return a sentence with its double backquotes as ``code`` elements."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub('``(.+?)``', r'<code>\1</code>', str(escape(text))))  # noqa: S704
 
 
-def _part(name: str) -> str:
+def _read_part(name: str) -> str:
     return (resources.files(__package__) / name).read_text(encoding='utf-8')
 
 
-def _script() -> str:
-    statements = _part('elements.js') + _part('page.js')
+def _read_script() -> str:
+    statements = _read_part('elements.js') + _read_part('page.js')
     return f"'use strict';\n(() => {{\n{statements}}})();\n"
 
 
-def _policy(*parts: str) -> str:
+def _make_policy(*parts: str) -> str:
     sheet, script = (
         f"'sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}'"
         for part in parts

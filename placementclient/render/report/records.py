@@ -17,8 +17,8 @@ from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.plans import Change, PlannedRow, ProviderChange
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.render.facts import evidence
-from placementclient.render.repairs import next_step
+from placementclient.render.facts import format_evidence
+from placementclient.render.repairs import choose_next_step
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Fills, Report
 
@@ -30,7 +30,7 @@ _FIELDS = attrgetter(
 NOWHERE = -1
 
 
-def _places() -> defaultdict[Any, int]:
+def _number_values() -> defaultdict[Any, int]:
     """Number values by the order in which they are looked up first."""
     places = defaultdict[Any, int]()
     places.default_factory = places.__len__
@@ -40,12 +40,12 @@ def _places() -> defaultdict[Any, int]:
 class Records:
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._texts = _places()
-        self._sets = _places()
-        self._inventories = _places()
-        self._consumers = _places()
+        self._texts = _number_values()
+        self._sets = _number_values()
+        self._inventories = _number_values()
+        self._consumers = _number_values()
 
-    def document(self) -> dict[str, Any]:
+    def make_document(self) -> dict[str, Any]:
         """Return all records for the page."""
         cloud, plan = self._report.cloud, self._report.plan
         places = {
@@ -55,7 +55,7 @@ class Records:
         }
         trees = [
             [
-                self._tree(cloud.snapshot, states),
+                self._record_tree(cloud.snapshot, states),
                 [places[state.uuid] for state in cloud.topology.sharing_providers(root)],
             ]
             for root, states in cloud.topology.trees.items()
@@ -64,36 +64,36 @@ class Records:
         records = {
             'trees': trees,
             'findings': [
-                self._finding(finding)
+                self._record_finding(finding)
                 for severity in Severity
                 for finding in findings
                 if finding.severity is severity
             ],
-            'plan': [self._planned(tree) for tree in plan.changes] if plan else [],
-            'consumers': [self._consumer(uuid) for uuid in self._consumers],
+            'plan': [self._record_plan(tree) for tree in plan.changes] if plan else [],
+            'consumers': [self._record_consumer(uuid) for uuid in self._consumers],
             'inventories': list(self._inventories),
-            'sets': [self._names(names) for names in self._sets],
+            'sets': [self._number_names(names) for names in self._sets],
         }
         # Last: all others have added to them.
         return {**records, 'texts': list(self._texts)}
 
-    def _text(self, text: str | None) -> int:
+    def _number_text(self, text: str | None) -> int:
         return self._texts[printable(text)] if text else NOWHERE
 
-    def _tree(self, snapshot: Snapshot, states: list[ProviderState]) -> list[Any]:
+    def _record_tree(self, snapshot: Snapshot, states: list[ProviderState]) -> list[Any]:
         places = {state.uuid: place for place, state in enumerate(states)}
         return [
             [
                 printable(state.name),
                 printable(state.uuid),
                 places.get(state.provider.parent_provider_uuid or '', NOWHERE),
-                self._inventory(state),
+                self._record_inventories(state),
                 self._sets[state.traits],
                 self._sets[state.aggregates],
-                _flat(
+                _flatten(
                     (
                         self._consumers[consumer.uuid],
-                        self._amounts(consumer.allocations[state.uuid]),
+                        self._record_amounts(consumer.allocations[state.uuid]),
                     )
                     for consumer in snapshot.consumers_on(state.uuid)
                 ),
@@ -101,80 +101,85 @@ class Records:
             for state in states
         ]
 
-    def _inventory(self, state: ProviderState) -> list[int]:
-        return _flat(
-            (self._text(name), self._inventories[_FIELDS(inventory)], state.used(name))
+    def _record_inventories(self, state: ProviderState) -> list[int]:
+        return _flatten(
+            (self._number_text(name), self._inventories[_FIELDS(inventory)], state.used(name))
             for name, inventory in sorted(state.inventories.items())
         )
 
-    def _amounts(self, resources: Resources) -> list[int]:
-        return _flat((self._text(name), amount) for name, amount in sorted(resources.items()))
+    def _record_amounts(self, resources: Resources) -> list[int]:
+        return _flatten(
+            (self._number_text(name), amount) for name, amount in sorted(resources.items())
+        )
 
-    def _consumer(self, uuid: str) -> list[Any]:
+    def _record_consumer(self, uuid: str) -> list[Any]:
         # A plan may be of another moment than the snapshot.
         consumer = self._report.cloud.snapshot.consumers.get(uuid) or Consumer(uuid)
         server = self._report.cloud.servers.get(uuid)
         return [
             printable(uuid),
-            self._text(consumer.project_id),
-            self._text(consumer.type),
+            self._number_text(consumer.project_id),
+            self._number_text(consumer.type),
             printable(server.name or '') if server else '',
         ]
 
-    def _finding(self, finding: Finding) -> list[Any]:
+    def _record_finding(self, finding: Finding) -> list[Any]:
         return [
-            self._text(finding.severity.value),
-            self._text(finding.kind),
+            self._number_text(finding.severity.value),
+            self._number_text(finding.kind),
             printable(finding.subject),
-            printable(evidence(finding.facts)),
-            *map(printable, next_step(finding, self._report.invocation)),
+            printable(format_evidence(finding.facts)),
+            *map(printable, choose_next_step(finding, self._report.invocation)),
         ]
 
-    def _planned(self, tree: Change) -> list[Any]:
-        becomes = contents.after(tree)
+    def _record_plan(self, tree: Change) -> list[Any]:
+        becomes = contents.measure_after(tree)
         places = {change.uuid: place for place, change in enumerate(tree.providers)}
         return [
             printable(tree.root_provider_name),
-            [self._change(change, places, becomes[change.uuid]) for change in tree.providers],
-            [self._row(row) for row in tree.reasons],
-            [self._text(warning.message) for warning in tree.warnings],
+            [
+                self._record_change(change, places, becomes[change.uuid])
+                for change in tree.providers
+            ],
+            [self._record_row(row) for row in tree.reasons],
+            [self._number_text(warning.message) for warning in tree.warnings],
         ]
 
-    def _change(
+    def _record_change(
         self, change: ProviderChange, places: Mapping[str, int], becomes: Fills
     ) -> list[Any]:
         was, shall = change.content_before, change.content_after
         return [
-            self._text(change.name),
+            self._number_text(change.name),
             places.get(change.parent_provider_uuid or '', NOWHERE),
             int(change.is_created),
-            self._figures(contents.of_state(was)),
-            self._figures(becomes),
-            self._names(shall.traits - was.traits),
-            self._names(was.traits - shall.traits),
+            self._record_fills(contents.measure_state(was)),
+            self._record_fills(becomes),
+            self._number_names(shall.traits - was.traits),
+            self._number_names(was.traits - shall.traits),
         ]
 
-    def _figures(self, amounts: Fills) -> list[int]:
-        return _flat(
-            (self._text(name), amount.used, amount.capacity)
+    def _record_fills(self, amounts: Fills) -> list[int]:
+        return _flatten(
+            (self._number_text(name), amount.used, amount.capacity)
             for name, amount in sorted(amounts.items())
         )
 
-    def _names(self, names: Iterable[str]) -> list[int]:
-        return [self._text(name) for name in sorted(names)]
+    def _number_names(self, names: Iterable[str]) -> list[int]:
+        return [self._number_text(name) for name in sorted(names)]
 
-    def _row(self, row: PlannedRow) -> list[int]:
+    def _record_row(self, row: PlannedRow) -> list[int]:
         return [
             self._consumers[row.consumer_uuid],
             row.amount,
-            self._text(row.resource_class),
-            self._text(row.to_resource_class),
-            self._text(row.from_provider),
-            self._text(row.to_provider),
-            self._text(row.label.value),
-            self._text(row.evidence),
+            self._number_text(row.resource_class),
+            self._number_text(row.to_resource_class),
+            self._number_text(row.from_provider),
+            self._number_text(row.to_provider),
+            self._number_text(row.label.value),
+            self._number_text(row.evidence),
         ]
 
 
-def _flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
+def _flatten(rows: Iterable[Iterable[Any]]) -> list[Any]:
     return list(chain.from_iterable(rows))

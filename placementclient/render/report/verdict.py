@@ -8,10 +8,10 @@ from placementclient.basis.wording import counted, listed
 from placementclient.model.findings import Severity
 from placementclient.model.plans import Plan
 from placementclient.render import style
-from placementclient.render.findings import cells_down
+from placementclient.render.findings import describe_cells_down
 from placementclient.render.report import contents
 from placementclient.render.report.contents import ClassFill, Fill, Report
-from placementclient.render.units import sized
+from placementclient.render.units import format_amount
 
 #: The marks of a sentence, as the style sheet names them.
 GOOD, ATTENTION, BAD = 'good', 'attention', 'bad'
@@ -26,32 +26,35 @@ _SCARCE = style.LEVELS[1][0]
 Statement = tuple[str, str]
 
 
-def verdict(
+def state_verdict(
     report: Report, rooms: Sequence[ClassFill], changed: Sequence[tuple[str, Fill, Fill]]
 ) -> list[Statement]:
     """Return the first sentences: about the plan, the drain, the cloud.
 
     :param changed: the amounts of each class before and after the plan
     """
-    statements = [*_of_plan(report.plan, changed)] if report.plan else []
+    statements = [*_judge_plan(report.plan, changed)] if report.plan else []
     if report.drain is not None:
         mark = _DRAINS.get(report.drain.verdict, ATTENTION)
         statements.append((mark, report.drain.messages[0]))
-    down = [(ATTENTION, sentence) for sentence in cells_down(report.cloud.hosts_of_cells_down)]
-    return [*statements, *_of_cloud(report, rooms), _of_audit(report), *down]
+    down = [
+        (ATTENTION, sentence) for sentence in describe_cells_down(report.cloud.hosts_of_cells_down)
+    ]
+    return [*statements, *_judge_cloud(report, rooms), _judge_audit(report), *down]
 
 
-def _of_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterator[Statement]:
-    renamed = _renamed_amounts(plan)
+def _judge_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterator[Statement]:
+    renamed = _sum_renamed(plan)
     differing = [
-        f'{name} {sized(name, was.used)} before, {sized(name, becomes.used)} after'
+        f'{name} {format_amount(name, was.used)} before, {format_amount(name, becomes.used)} after'
         for name, was, becomes in changed
         if becomes.used != was.used + renamed.get(name, 0)
     ]
     moved = [
-        f'{name} {sized(name, was.used)} used before and after'
+        f'{name} {format_amount(name, was.used)} used before and after'
         if was.used == becomes.used
-        else f'{name} {sized(name, was.used)} used before, {sized(name, becomes.used)} after'
+        else f'{name} {format_amount(name, was.used)} used before, '
+        f'{format_amount(name, becomes.used)} after'
         for name, was, becomes in changed
         if name in renamed
     ]
@@ -60,7 +63,8 @@ def _of_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterator[
     else:
         yield GOOD, f'Nothing is lost: {", ".join(moved) or "no allocation changes"}'
     capacities = [
-        f'{name} {sized(name, was.capacity)} before, {sized(name, becomes.capacity)} after'
+        f'{name} {format_amount(name, was.capacity)} before, '
+        f'{format_amount(name, becomes.capacity)} after'
         for name, was, becomes in changed
         if was.capacity != becomes.capacity
     ]
@@ -71,7 +75,7 @@ def _of_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterator[
         yield ATTENTION, f'The plan leaves out {names}'
 
 
-def _renamed_amounts(plan: Plan) -> Counter[str]:
+def _sum_renamed(plan: Plan) -> Counter[str]:
     """Return by how much the plan's moves lower or raise the used amount of each class."""
     renamed: Counter[str] = Counter()
     for row in (row for tree in plan.changes for row in tree.reasons):
@@ -80,7 +84,7 @@ def _renamed_amounts(plan: Plan) -> Counter[str]:
     return renamed
 
 
-def _of_cloud(report: Report, rooms: Sequence[ClassFill]) -> Iterator[Statement]:
+def _judge_cloud(report: Report, rooms: Sequence[ClassFill]) -> Iterator[Statement]:
     over = sorted({f.subject for f in report.audit.findings if f.kind == 'over-capacity'})
     if over:
         verb = 'is' if len(over) == 1 else 'are'
@@ -88,16 +92,16 @@ def _of_cloud(report: Report, rooms: Sequence[ClassFill]) -> Iterator[Statement]
     elif rooms:
         yield GOOD, 'No host is over its capacity'
     fills = {room.line.resource_class: room.line for room in rooms}
-    shares = {name: style.part(fill.used, fill.capacity) for name, fill in fills.items()}
+    shares = {name: style.compute_share(fill.used, fill.capacity) for name, fill in fills.items()}
     fullest = sorted(shares, key=lambda name: (-shares[name], name))
-    texts = {name: f'{name} {contents.percent(fills[name])}' for name in fullest}
+    texts = {name: f'{name} {contents.format_percent(fills[name])}' for name in fullest}
     if scarce := [texts[name] for name in fullest if shares[name] >= _SCARCE]:
         yield ATTENTION, f'Scarce in the whole cloud: {listed(scarce, _NAMED)} used'
     elif fullest:
         yield GOOD, f'The fullest class of the whole cloud: {texts[fullest[0]]} used'
 
 
-def _of_audit(report: Report) -> Statement:
+def _judge_audit(report: Report) -> Statement:
     counts = Counter(finding.severity for finding in report.audit.findings)
     if not counts:
         return GOOD, 'The audit found nothing to fix'

@@ -15,7 +15,7 @@ from placementclient.basis.printable import (
 )
 from placementclient.render import graphs, pictures
 from placementclient.render.facts import Facts
-from placementclient.render.style import Style, painted
+from placementclient.render.style import Style, escape_painted
 from tests.unit.render.test_trees import of_trees, state, tree
 
 HOSTILE = 'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
@@ -53,7 +53,7 @@ def test_cells_differ_for_programs_and_for_people(cell, line, read):
 
 
 def test_a_styled_cell_has_only_the_colour_of_its_style():
-    line = painted(f'{Style(colours=True).paint(HOSTILE, "bold")} {"x" + chr(27)}[5m')
+    line = escape_painted(f'{Style(colours=True).paint(HOSTILE, "bold")} {"x" + chr(27)}[5m')
     assert line == f'\x1b[1m{READABLE}\x1b[0m x\\x1b[5m'
 
 
@@ -61,17 +61,18 @@ def drawn(render, name):
     return render(of_trees([tree(state(name, root=name, VCPU=1))]))
 
 
-@pytest.mark.parametrize('render', [graphs.dot, pictures.svg])
+@pytest.mark.parametrize('render', [graphs.draw_dot, pictures.draw_svg])
 def test_pictures_write_control_characters_out(render):
     picture = drawn(render, HOSTILE)
     assert '\x1b' not in picture
     assert picture.isascii() or '\x9b' not in picture
-    if render is pictures.svg:
+    if render is pictures.draw_svg:
         ElementTree.fromstring(picture)
 
 
 @pytest.mark.parametrize(
-    ('render', 'label'), [(graphs.dot, '[label="a\\\\nb\\nVCPU 1/12"]'), (pictures.svg, 'a\\nb')]
+    ('render', 'label'),
+    [(graphs.draw_dot, '[label="a\\\\nb\\nVCPU 1/12"]'), (pictures.draw_svg, 'a\\nb')],
 )
 def test_a_name_of_two_lines_is_one_in_a_picture(render, label):
     assert label in drawn(render, 'a\nb')

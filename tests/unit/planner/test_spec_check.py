@@ -22,7 +22,7 @@ def faults_of(text, **options):
         planner.plan_reshape(
             cloud(HOSTS, {}), specifications.parse_specification(text, 'spec.yaml'), **options
         )
-    return list(failures.lines(error.value))
+    return list(failures.format_failure(error.value))
 
 
 def test_all_errors_of_a_specification_are_told_at_once():
@@ -240,7 +240,7 @@ def test_rows_of_trees_that_a_wrong_condition_leaves_out_are_no_fault():
         planner.plan_reshape(
             cloud(HOSTS, consumers), spec, assignments.parse_assignments(rows, 'rows.csv')
         )
-    assert list(failures.lines(error.value)) == [
+    assert list(failures.format_failure(error.value)) == [
         'spec.yaml:3: trees.name[1]: "pgu0[23]" matches no provider. Did you mean "gpu0[23]"?'
     ]
 

@@ -85,9 +85,9 @@ def test_plan_warns_of_a_name_that_nova_would_not_use():
 
 def test_equal_warnings_of_trees_are_one_line():
     plan = plan_of({}, (), child='card', hosts=('gpu1', 'gpu2', 'gpu3'))
-    (line,) = plans.warnings(plan.changes)
+    (line,) = plans.list_warnings(plan.changes)
     assert line.startswith("gpu1 and 2 others: Nova's libvirt driver gives no provider the name gp")
-    assert list(plans.lines(plan))[-4:-1] == ['Warnings:', f'  {line}', '']
+    assert list(plans.format_plan(plan))[-4:-1] == ['Warnings:', f'  {line}', '']
 
 
 @pytest.mark.parametrize(

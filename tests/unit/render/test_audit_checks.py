@@ -41,12 +41,12 @@ CHECK = Check('wrong', Severity.ERROR, lambda _: (), ('servers', 'ports'))
 @pytest.fixture(autouse=True)
 def _example(monkeypatch):
     """One more section of the file."""
-    content = f'{audit_checks.content()}\n[wrong]\n{EXAMPLE}'
-    monkeypatch.setattr(audit_checks, 'content', lambda: content)
+    content = f'{audit_checks.read_texts()}\n[wrong]\n{EXAMPLE}'
+    monkeypatch.setattr(audit_checks, 'read_texts', lambda: content)
 
 
 def test_every_check_has_a_section():
-    ids = re.findall(r'^\[(.+)]$', audit_checks.content(), re.MULTILINE)
+    ids = re.findall(r'^\[(.+)]$', audit_checks.read_texts(), re.MULTILINE)
     assert ids == [*(check.id for check in CHECKS), 'wrong']
 
 
@@ -58,7 +58,7 @@ def test_the_texts_are_there_without_docstrings():
 
 
 def test_the_text_of_a_check_is_printed_on_a_terminal():
-    assert '\n'.join(audit_checks.lines(CHECK, 40)) == (
+    assert '\n'.join(audit_checks.format_check(CHECK, 40)) == (
         'wrong (error, needs --servers and --ports)\n\n'
         'A host is wrong.\n\nRatios count too.\n\nWhy it matters: nothing works.\n\n'
         'Safe to fix: yes.\n\nLook yourself: "openstack resource\nprovider list" and ls\n\n'
@@ -67,7 +67,7 @@ def test_the_text_of_a_check_is_printed_on_a_terminal():
 
 
 def test_the_text_of_a_check_is_printed_as_data():
-    assert audit_checks.rows([CHECK]) == (
+    assert audit_checks.list_checks([CHECK]) == (
         ('id', 'severity', 'needs', 'summary', 'details', 'matters', 'fix', 'look', 'example'),
         [
             (
@@ -99,13 +99,13 @@ def test_the_page_has_the_text_of_each_check():
 
 @pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
 def test_a_text_fits_a_terminal(check):
-    assert max(map(len, audit_checks.lines(check, 80))) <= 80
+    assert max(map(len, audit_checks.format_check(check, 80))) <= 80
 
 
 def sections(checks):
     """Return the part of the documentation about checks: a table, and the texts."""
     cells = (
-        (f':ref:`audit-{c.id}`', c.severity.value, audit_checks.texts(c.id)['summary'])
+        (f':ref:`audit-{c.id}`', c.severity.value, audit_checks.find_texts(c.id)['summary'])
         for c in checks
     )
     rows = (('id', 'severity', 'finds'), *cells)
@@ -114,7 +114,7 @@ def sections(checks):
     yield f'.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n{table}'
     for check in checks:
         needs = f' Needs {_literal(check.needs)}.' if check.needs else ''
-        texts = audit_checks.texts(check.id)
+        texts = audit_checks.find_texts(check.id)
         paragraphs = [f'*{check.severity.value.capitalize()}.*{needs} {texts["summary"]}']
         for name, label in audit_checks.LABELS.items():
             if (text := texts[name]) and name != 'summary':

@@ -10,9 +10,9 @@ def test_a_root_has_no_parent_to_be_named():
         ChangeRow('host', 'create', None, {'parent': None}),
         ChangeRow('gpu', 'create', None, {'parent': 'host'}),
     ]
-    assert list(changes.planned_lines(rows, 80)) == ['+ host', '+ gpu parent host']
+    assert list(changes.format_planned(rows, 80)) == ['+ host', '+ gpu parent host']
     # A script finds the field in any case.
-    _, [root, _] = changes.planned(rows)
+    _, [root, _] = changes.list_planned(rows)
     assert root[3].machine_readable() == {'parent': None}
 
 
@@ -25,7 +25,7 @@ def test_a_line_tells_what_changes_and_why_it_was_not_made():
         (f'consumer {uuid}', 'allocations', 'host (VCPU 2, DISK_GB 21)', '', 'planned', ''),
         (f'consumer {uuid}', '', '', '', 'refused', 'is a migration'),
     ]
-    assert list(changes.lines(changes.CARRIED, rows, 80)) == [
+    assert list(changes.format_rows(changes.CARRIED, rows, 80)) == [
         '- host',
         '~ host VCPU:total 4 → 8',
         '+ gpu traits CUSTOM_A (not known: no answer)',

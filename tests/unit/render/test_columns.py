@@ -88,7 +88,7 @@ def test_an_allocation_has_the_generation_of_its_provider():
 
 def test_holders_are_shown_as_the_service_says_it():
     holdings = [Holding(CONSUMER, {'VCPU': 2}, 0), Holding(CONSUMER2, {'VGPU': 1})]
-    assert columns.by_consumer(holdings) == {
+    assert columns.group_by_consumer(holdings) == {
         CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 0},
         CONSUMER2: {'resources': {'VGPU': 1}},
     }
@@ -103,7 +103,7 @@ def test_candidates_are_numbered_and_have_a_row_for_each_provider():
         RP: ProviderSummary({'VCPU': (2, 8), 'DISK_GB': (0, 10)}, ('B', 'A')),
         ROOT: ProviderSummary({}),
     }
-    assert columns.candidates(listed, summaries, HIGHEST, long=False)[1] == [
+    assert columns.list_candidates(listed, summaries, HIGHEST, long=False)[1] == [
         (1, 'VCPU=1,DISK_GB=5', RP, 'VCPU=2/8,DISK_GB=0/10', 'B,A'),
         (1, 'VGPU=1', ROOT, '', ''),
         (2, 'VCPU=1', RP, 'VCPU=2/8,DISK_GB=0/10', 'B,A'),
@@ -113,7 +113,7 @@ def test_candidates_are_numbered_and_have_a_row_for_each_provider():
 def test_a_long_candidate_shows_groups_parent_and_root():
     listed = [Candidate({RP: {'VCPU': 1}}, {'': [RP], '1': [ROOT], '_A': [ROOT, RP]})]
     summaries = {RP: ProviderSummary({}, (), 'parent', ROOT)}
-    names, [row] = columns.candidates(listed, summaries, HIGHEST, long=True)
+    names, [row] = columns.list_candidates(listed, summaries, HIGHEST, long=True)
     assert names == NAMES['CANDIDATE'] + NAMES['CANDIDATE_TREE']
     groups, *rest = row[-3:]
     assert (groups.machine_readable(), groups.human_readable()) == (['', '_A'], '_A')
@@ -122,7 +122,7 @@ def test_a_long_candidate_shows_groups_parent_and_root():
 
 def test_usage_by_type_has_a_row_for_each_class():
     usages = [Usage({'VCPU': 3, 'DISK_GB': 10}, 'INSTANCE', 2), Usage({}, 'unknown', 0)]
-    assert columns.usage_by_type(usages) == (
+    assert columns.list_usage_by_type(usages) == (
         ('consumer_type', 'consumer_count', 'resource_class', 'usage'),
         [('INSTANCE', 2, 'VCPU', 3), ('INSTANCE', 2, 'DISK_GB', 10)],
     )

@@ -12,8 +12,8 @@ SERVER = '5c4bd1a6-5c3e-5b0e-9d0e-000000000001'
 
 
 def drawn(before, after, width=80):
-    texts = differences.parts([*diff.find_differences(before, after)])
-    return list(differences.lines(texts, width))
+    texts = differences.describe_differences([*diff.find_differences(before, after)])
+    return list(differences.wrap_texts(texts, width))
 
 
 def test_each_difference_is_a_line_with_a_sign():

@@ -3,15 +3,15 @@
 
 from placementclient.model.findings import Finding, Severity
 from placementclient.render import findings
-from placementclient.render.audit_checks import texts
-from placementclient.render.facts import Facts, evidence
+from placementclient.render.audit_checks import find_texts
+from placementclient.render.facts import Facts, format_evidence
 from placementclient.render.repairs import Invocation
 
 
 def test_evidence_says_what_has_no_value():
     """``type , holds`` is no sentence; for a program it stays as it is."""
     facts = {'type': None, 'holds': {'host': {'VCPU': 2}}, 'aggregates': [], 'used': 0}
-    shown = Facts(facts, evidence)
+    shown = Facts(facts, format_evidence)
     assert shown.human_readable() == 'no type, holds (host (VCPU 2)), no aggregates, used 0'
     assert shown.machine_readable() == facts
 
@@ -21,7 +21,7 @@ def test_a_paragraph_is_as_wide_as_the_terminal_but_for_its_command():
     command = 'placement resource provider ' + 'word ' * 20 + 'end'
     row = ('orphan', 'error', 's', 'no type, used 9', command, '', 'left to you')
     other = ('doubled', 'error', 't', 'word ' * 20, '', 'look', 'left to you')
-    lines = list(findings.paragraphs(names, [row, other], 40, 'placement'))
+    lines = list(findings.format_findings(names, [row, other], 40, 'placement'))
     [example] = [line for line in lines if line.startswith('Explain')]
     assert example == 'Explain: placement resource provider audit --explain orphan'
     assert lines[0] == 'error orphan s'
@@ -34,8 +34,8 @@ def test_a_paragraph_is_as_wide_as_the_terminal_but_for_its_command():
 def test_paragraphs_begin_with_the_most_severe_finding_and_say_what_its_check_finds():
     names = ('id', 'severity', 'subject')
     rows = [('consumer-untyped', 'info', 's'), ('orphan', 'error', 't')]
-    lines = list(findings.paragraphs(names, rows, 400, 'placement'))
-    orphan, untyped = (texts(id)['summary'].replace('``', '') for id in ('orphan', rows[0][0]))
+    lines = list(findings.format_findings(names, rows, 400, 'placement'))
+    orphan, untyped = (find_texts(id)['summary'].replace('``', '') for id in ('orphan', rows[0][0]))
     assert lines[:2] == ['error orphan t', f'  {orphan}']
     assert lines[3:5] == ['info consumer-untyped s', f'  {untyped}']
 
@@ -43,6 +43,6 @@ def test_paragraphs_begin_with_the_most_severe_finding_and_say_what_its_check_fi
 def test_evidence_of_a_consumer_without_a_type_is_a_sentence():
     facts = {'type': None, 'typed': 9, 'of': 10}
     finding = Finding('consumer-untyped', 's', facts, severity=Severity.INFO, reason='x')
-    _, [row] = findings.rows([finding], Invocation('placement'))
+    _, [row] = findings.list_findings([finding], Invocation('placement'))
     assert row[3].human_readable() == 'no type, although 9 of 10 consumers have one'
     assert row[3].machine_readable() == facts

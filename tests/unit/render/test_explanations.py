@@ -32,7 +32,7 @@ def test_a_sentence_says_no_twice_or_less_than_nothing(request_, line):
     host = provider('host', traits=['CUSTOM_A'], VCPU=8, MEMORY_MB=Inventory(1024, reserved=512))
     snapshot = cloud([host], [consumer('s', host={'MEMORY_MB': 1024})])
     explained = explain(CandidateRequest(request_), index_snapshot(snapshot), hosts=3)
-    assert line in list(explanations.lines(explained))
+    assert line in list(explanations.format_explanation(explained))
 
 
 def test_a_shortage_of_all_the_nearest_trees_is_told_once():
@@ -42,7 +42,7 @@ def test_a_shortage_of_all_the_nearest_trees_is_told_once():
         index_snapshot(cloud(hosts, [])),
         hosts=2,
     )
-    lines = list(explanations.lines(explained))
+    lines = list(explanations.format_explanation(explained))
     assert lines[lines.index('Nearest trees') + 1 :] == [
         '  host2, host1',
         '    trait CUSTOM_A: no provider has it',
@@ -54,7 +54,7 @@ def test_a_shortage_of_all_the_nearest_trees_is_told_once():
     alike = explain(
         CandidateRequest(Filter({'VGPU': 1})), index_snapshot(cloud(hosts, [])), hosts=2
     )
-    lines = list(explanations.lines(alike))
+    lines = list(explanations.format_explanation(alike))
     assert lines[lines.index('Nearest trees') + 1 :] == [
         '  host1, host2',
         '    VGPU=1: no inventory of it',

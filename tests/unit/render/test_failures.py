@@ -11,7 +11,7 @@ def test_searches_that_did_not_end_are_one_line():
     undetermined = Undetermined(
         [Cause('undetermined', f'gpu0{n}', unproved=0, seconds=60) for n in range(1, 4)]
     )
-    assert list(failures.lines(undetermined)) == [
+    assert list(failures.format_failure(undetermined)) == [
         'Undetermined:',
         '  gpu01 and 2 others: no assignment was found in 60 seconds, and no proof that there is '
         'none',
@@ -22,7 +22,7 @@ def test_searches_that_did_not_end_are_one_line():
 def test_trees_that_are_infeasible_for_one_reason_are_one_line():
     causes = [Cause('bad-row', tree, reason='a row is wrong') for tree in ('gpu01', 'gpu02')]
     slack = [Cause('no-total', 'gpu03', provider='p', resource_class='VGPU')]
-    assert list(failures.lines(Infeasible(causes, slack))) == [
+    assert list(failures.format_failure(Infeasible(causes, slack))) == [
         'Infeasible:',
         '  gpu01 and 1 other: a row is wrong',
         f'  {slack[0]}',
@@ -31,7 +31,7 @@ def test_trees_that_are_infeasible_for_one_reason_are_one_line():
 
 def test_the_faults_of_a_file_in_lines_that_can_be_read():
     faults = errors.BadFiles([errors.BadFile('rows.csv', 'wrong', line) for line in range(1, 5001)])
-    lines = list(failures.lines(faults))
+    lines = list(failures.format_failure(faults))
     assert len(lines) == failures.MOST + 1
     assert (lines[0], lines[-1]) == ('rows.csv:1: wrong', '… and 4900 more')
 
@@ -42,7 +42,7 @@ def test_undecided_rows_of_many_trees_are_counted():
         for number in range(300)
         for server in range(3)
     ]
-    lines = list(failures.lines(Undecided(rows, ['gpu000: 7 VGPU are moved off gpu'])))
+    lines = list(failures.format_failure(Undecided(rows, ['gpu000: 7 VGPU are moved off gpu'])))
     assert lines[:2] == ['Undecided: 900 rows in 300 trees', '  gpu000: 3 rows']
     assert lines[11:14] == [
         '  … and 290 more trees',
@@ -56,5 +56,5 @@ def test_undecided_rows_of_many_trees_are_counted():
 
 def test_a_few_undecided_rows_are_printed_at_once():
     row = UndecidedRow('gpu', 'server', 'VGPU', 1, 'gpu', ('a', 'b'))
-    lines = list(failures.lines(Undecided([row])))
+    lines = list(failures.format_failure(Undecided([row])))
     assert lines[:2] == ['Undecided:', '  gpu: 1 VGPU of server may go to a, b']

@@ -20,6 +20,6 @@ def test_warnings_are_counted_as_they_are_printed():
         for name, more in (('a', []), ('b', []), ('c', [SimpleNamespace(message='another')]))
     ]
     plan = cast(Plan, SimpleNamespace(changes=trees, left_out=()))
-    lines: list[Any] = list(plans.warnings(plan.changes))
+    lines: list[Any] = list(plans.list_warnings(plan.changes))
     assert lines == ['a and 2 others: a: the same', 'c: another']
-    assert plans.summary(plan)['warnings'] == 2
+    assert plans.count_parts(plan)['warnings'] == 2

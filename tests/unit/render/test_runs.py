@@ -24,7 +24,7 @@ STATUSES = [
 
 
 def test_trees_that_differ_come_last():
-    assert runs.statuses(STATUSES)[1] == [
+    assert runs.list_statuses(STATUSES)[1] == [
         ('gpu2', 'applied', ''),
         ('gpu3', 'pending', ''),
         ('gpu1', 'differs', 'changed'),
@@ -33,7 +33,7 @@ def test_trees_that_differ_come_last():
 
 def test_differences_come_after_the_trees_that_are_as_planned():
     trees: list[Any] = [SimpleNamespace(root_provider_name=name) for name in ('gpu1', 'gpu2')]
-    _, rows = runs.verification(trees, [CHANGED])
+    _, rows = runs.list_verification(trees, [CHANGED])
     assert rows == [
         ('gpu2', 'as planned', '', False, 'applied'),
         ('gpu1', 'inventory', 'VGPU is 3', True, 'damaged'),
@@ -46,6 +46,6 @@ def test_the_last_line_of_a_rehearsal_counts_both_ways():
     )
     backward = Outcome([TreeResult('1', 'gpu1', State.ROLLED_BACK)])
     rehearsal = Rehearsal(forward, [CHANGED], backward, [])
-    assert runs.rehearsal_ending(rehearsal) == (
+    assert runs.summarize_rehearsal(rehearsal) == (
         'apply: 1 applied, 1 failed: gpu2; rollback: 1 rolled back; 1 difference'
     )

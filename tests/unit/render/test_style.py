@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.render.style import PLAIN, Style, level, part
+from placementclient.render.style import PLAIN, Style, choose_colour, compute_share
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,12 @@ from placementclient.render.style import PLAIN, Style, level, part
     ],
 )
 def test_a_bar_shows_how_full_an_inventory_is(used, capacity, share, colour):
-    assert (part(used, capacity), level(used, capacity)) == (share, colour)
+    assert (compute_share(used, capacity), choose_colour(used, capacity)) == (share, colour)
 
 
 @pytest.mark.parametrize(('used', 'drawn'), [(0, ''), (1, '▏'), (500, '██████'), (1000, '█' * 12)])
 def test_a_bar_has_always_the_same_width(used, drawn):
-    assert Style(bars=True).bar(used, 1000) == f'▕{drawn:<12}▏'
+    assert Style(bars=True).draw_bar(used, 1000) == f'▕{drawn:<12}▏'
 
 
 def test_plain_text_has_no_escape_codes():

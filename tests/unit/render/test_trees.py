@@ -33,15 +33,15 @@ def tree(*states, sharing=()):
 
 
 def of_trees(trees):
-    return graphs.of_trees(trees, [], traits=False, allocations=False)
+    return graphs.make_tree_picture(trees, [], traits=False, allocations=False)
 
 
 def of_plan(trees, *, allocations=False):
-    return graphs.of_plan(trees, traits=False, allocations=allocations)
+    return graphs.make_plan_picture(trees, traits=False, allocations=allocations)
 
 
 def svg(trees):
-    return ElementTree.fromstring(pictures.svg(of_trees(trees)))
+    return ElementTree.fromstring(pictures.draw_svg(of_trees(trees)))
 
 
 WHOLE = tree(
@@ -54,7 +54,7 @@ WHOLE = tree(
 
 
 def test_plain_text_has_a_line_for_each_provider():
-    assert list(trees.detailed(WHOLE)) == [
+    assert list(trees.format_tree(WHOLE)) == [
         'root  MEMORY_MB 3/12 (2 reserved, ratio 1.5)  VCPU 11/12 (2 reserved, ratio 1.5)',
         '├─ a',
         '│  └─ under a  PCPU 0/12 (2 reserved, ratio 1.5)',
@@ -64,7 +64,7 @@ def test_plain_text_has_a_line_for_each_provider():
 
 
 def test_with_bars_each_class_has_a_line():
-    lines = list(trees.detailed(WHOLE, Style(bars=True)))
+    lines = list(trees.format_tree(WHOLE, Style(bars=True)))
     assert lines[:3] == [
         'root',
         '│  MEMORY_MB ▕███         ▏ 3 MiB/12 MiB  2 MiB reserved, ratio 1.5',
@@ -77,17 +77,17 @@ def test_with_bars_each_class_has_a_line():
 
 
 def test_ratio_and_reserved_amount_are_shown_where_capacity_differs_from_total():
-    assert list(trees.remarks(Inventory(8, reserved=1, allocation_ratio=0.5))) == [
+    assert list(trees.describe_limits(Inventory(8, reserved=1, allocation_ratio=0.5))) == [
         '1 reserved',
         'ratio 0.5',
     ]
 
 
 def test_colours_change_nothing_else():
-    plain = list(trees.detailed(WHOLE, Style(bars=True)))
+    plain = list(trees.format_tree(WHOLE, Style(bars=True)))
     coloured = [
         re.sub(r'\x1b\[\d+m', '', line)
-        for line in trees.detailed(WHOLE, Style(bars=True, colours=True))
+        for line in trees.format_tree(WHOLE, Style(bars=True, colours=True))
     ]
     assert coloured == plain
 
@@ -97,7 +97,7 @@ def test_names_are_escaped_in_pictures(name):
     odd = [tree(state(name, root=name, VCPU=1))]
     drawn = svg(odd)
     assert name in {text.text for text in drawn.iter(f'{SVG}text')}
-    label = re.search(r'label="((?:[^"\\]|\\.)*)"', graphs.dot(of_trees(odd)))
+    label = re.search(r'label="((?:[^"\\]|\\.)*)"', graphs.draw_dot(of_trees(odd)))
     assert label is not None
     assert label[1].startswith(name.replace('\\', '\\\\').replace('"', '\\"'))
 
@@ -147,7 +147,7 @@ def test_a_sharing_provider_among_the_trees_is_drawn_with_all_that_it_has():
     pool = state('pool', 'storage', 'storage', DISK_GB=4)
     pool = msgspec.structs.replace(pool, traits=frozenset(['CUSTOM_SSD']))
     both = [tree(state('root'), sharing=[pool]), tree(state('storage', root='storage'), pool)]
-    drawn = graphs.dot(graphs.of_trees(both, [], traits=True, allocations=False))
+    drawn = graphs.draw_dot(graphs.make_tree_picture(both, [], traits=True, allocations=False))
     assert [line.strip() for line in drawn.splitlines()[5:-1]] == [
         '"uuid of root" [label="root"];',
         '"uuid of storage" [label="storage"];',
@@ -163,7 +163,7 @@ def test_a_legend_says_what_lines_and_colours_mean():
         'host', 'parent and child', 'shares its inventory with the host', 'below 70% used',
         '70% used or more', '90% used or more', 'Numbers: used/capacity',
     ]  # fmt: skip
-    assert 'shares its' not in pictures.svg(of_trees([tree(state('root', VCPU=1))]))
+    assert 'shares its' not in pictures.draw_svg(of_trees([tree(state('root', VCPU=1))]))
 
 
 @pytest.mark.parametrize('children', [0, 4])
@@ -182,13 +182,13 @@ def test_many_trees_are_a_grid(children):
 @pytest.mark.slow
 def test_a_tree_of_ten_thousand_children_is_drawn():
     wide = tree(state('root'), *(state(f'c{n}', 'root', VCPU=1) for n in range(10000)))
-    assert sum(1 for _ in trees.detailed(wide)) == 10001
-    assert pictures.svg(of_trees([wide])).count('<g ') == 10001
+    assert sum(1 for _ in trees.format_tree(wide)) == 10001
+    assert pictures.draw_svg(of_trees([wide])).count('<g ') == 10001
 
 
 def test_nothing_makes_an_empty_picture():
     assert svg([]).tag == f'{SVG}svg'
-    assert graphs.dot(of_trees([])).endswith('}\n')
+    assert graphs.draw_dot(of_trees([])).endswith('}\n')
 
 
 def planned():
@@ -208,7 +208,7 @@ def planned():
 
 
 def test_a_picture_of_a_plan_has_both_sides_and_colors_the_changes():
-    drawn = ElementTree.fromstring(pictures.svg(of_plan([planned()] * 2, allocations=True)))
+    drawn = ElementTree.fromstring(pictures.draw_svg(of_plan([planned()] * 2, allocations=True)))
     texts = [(text.text, 'changed' in text.attrib['class']) for text in drawn.iter(f'{SVG}text')]
     assert texts[:2] == [('before', False), ('after', False)]
     before = [
@@ -235,7 +235,7 @@ def test_a_picture_of_a_plan_has_both_sides_and_colors_the_changes():
 
 
 def test_a_graph_of_a_plan_has_a_cluster_for_each_side():
-    lines = [line.strip() for line in graphs.dot(of_plan([planned()])).splitlines()[5:]]
+    lines = [line.strip() for line in graphs.draw_dot(of_plan([planned()])).splitlines()[5:]]
     mark = f'<font color="{graphs.CHANGED}">'
     assert lines == [
         'subgraph "cluster uuid of root before " { label="root before";',
@@ -263,5 +263,5 @@ def test_a_class_that_another_consumer_gets_something_of_is_changed():
 
 def test_a_side_without_providers_is_drawn():
     new = Change({'uuid of root': 'root'}, Snapshot([], []), Snapshot([state('root', VCPU=0)], []))
-    assert len(cards_of(ElementTree.fromstring(pictures.svg(of_plan([new]))))) == 1
-    assert 'invis' not in graphs.dot(of_plan([new]))
+    assert len(cards_of(ElementTree.fromstring(pictures.draw_svg(of_plan([new]))))) == 1
+    assert 'invis' not in graphs.draw_dot(of_plan([new]))

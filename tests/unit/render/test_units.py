@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.render.units import sized
+from placementclient.render.units import format_amount
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ from placementclient.render.units import sized
     ],
 )
 def test_sizes_have_units(resource_class, amount, text):
-    assert sized(resource_class, amount) == text
+    assert format_amount(resource_class, amount) == text

@@ -41,7 +41,7 @@ def collecting(*readings):
 
 
 def scraped(collector):
-    return figures(metrics.text(collector.collect()))
+    return figures(metrics.format_metrics(collector.collect()))
 
 
 def is_up(collector):

@@ -41,7 +41,7 @@ def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
     }
     trees = [TreeResult(name, name, State.LEFT_ALONE, reasons[name]) for name in reasons]
     plan = Plan((), recipe=RECIPE)
-    assert list(runs.planning_anew(plan, 'plan.json', trees, 'plan-2.json', 'placement')) == [
+    assert list(runs.advise_planning(plan, 'plan.json', trees, 'plan-2.json', 'placement')) == [
         'Some trees cannot be planned as they are now. Change in the cloud what their reasons '
         'name, or give another specification as --spec',
         'Plan again for the trees that were left alone: placement resource provider reshape plan '
@@ -63,7 +63,7 @@ def test_next_steps_ask_for_a_change_if_a_tree_cannot_be_planned():
 def test_status_counts_the_trees_in_each_state(states, sentence):
     trees = [TreeResult(f'gpu{n}', f'gpu{n}', state) for n, state in enumerate(states)]
     run = Outcome(trees)
-    assert runs.ending(run) == sentence
-    _, rows = runs.outcome(run)
+    assert runs.summarize_run(run) == sentence
+    _, rows = runs.list_outcome(run)
     undone = [row[1] in ('left alone', 'failed') for row in rows]
     assert undone == sorted(undone), 'those that failed come last'

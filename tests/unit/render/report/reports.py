@@ -87,7 +87,7 @@ def report(snapshot, plan=None):
 
 def written(snapshot, plan=None):
     """The page."""
-    return page.page(page.template(), report(snapshot, plan))
+    return page.render_page(page.load_template(), report(snapshot, plan))
 
 
 def embedded(text):

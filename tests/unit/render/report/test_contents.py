@@ -12,7 +12,7 @@ from tests.unit.render.report.reports import HOST, flat, nested, plan
 
 
 def test_the_room_is_that_of_the_capacity_with_the_trees_by_fill():
-    result = contents.room(Cloud(nested()))
+    result = contents.list_class_fills(Cloud(nested()))
     assert [room.line for room in result] == totals.sum_by_class(nested())
     assert {room.line.resource_class: room.spread for room in result} == {
         'DISK_GB': [0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
@@ -32,7 +32,7 @@ def test_a_tree_counts_once_with_all_its_providers_and_is_full_when_it_has_too_l
         ],
         [consumer('s', a={'VGPU': 1}), consumer('t', over={'VGPU': 5})],
     )
-    [room] = contents.room(Cloud(snapshot))
+    [room] = contents.list_class_fills(Cloud(snapshot))
     assert room.spread == [0, 0, 1, 0, 0, 0, 0, 0, 0, 1]
 
 
@@ -50,13 +50,13 @@ def test_the_heat_map_has_the_fullest_class_of_each_host():
 def test_the_report_has_the_cloud_before_and_after_a_plan():
     [tree] = plan(flat()).changes
     root, *children = tree.providers
-    assert contents.of_state(root.content_before) == {'VCPU': Fill(3, 8), 'VGPU': Fill(4, 8)}
-    becomes = contents.after(tree)
+    assert contents.measure_state(root.content_before) == {'VCPU': Fill(3, 8), 'VGPU': Fill(4, 8)}
+    becomes = contents.measure_after(tree)
     assert becomes[HOST] == {'VCPU': Fill(3, 8)}
     for child in children:
-        assert contents.of_state(child.content_before) == {}
+        assert contents.measure_state(child.content_before) == {}
     assert contents.sum_fills(becomes[child.uuid] for child in children) == {'VGPU': Fill(4, 8)}
-    assert contents.changed(plan(flat())) == [
+    assert contents.list_changed_fills(plan(flat())) == [
         ('VCPU', Fill(3, 8), Fill(3, 8)),
         ('VGPU', Fill(4, 8), Fill(4, 8)),
     ]
@@ -67,7 +67,7 @@ def test_a_change_without_rows_gets_one_for_each_amount_that_moves_comes_or_goes
     before = [consumer('s', a={'VCPU': 3, 'VGPU': 1}), consumer('t', a={'VCPU': 1})]
     after = [consumer('s', b={'VCPU': 2}, c={'VCPU': 1, 'VGPU': 1}), consumer('t', a={'VCPU': 2})]
     tree = Change({'a': 'a'}, Snapshot(states, before), Snapshot(states, after))
-    [changed] = contents.with_rows(Plan((tree,))).changes
+    [changed] = contents.add_rows(Plan((tree,))).changes
     assert [
         (row.consumer_uuid, row.amount, row.resource_class, row.from_provider, row.to_provider)
         for row in changed.reasons

@@ -7,7 +7,7 @@ from tests.unit.render.report.reports import SERVERS, flat, nested, plan, report
 
 
 def document(snapshot, of=None):
-    return Records(report(snapshot, of)).document()
+    return Records(report(snapshot, of)).make_document()
 
 
 def test_a_tree_of_the_page_has_all_its_facts():

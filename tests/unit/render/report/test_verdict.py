@@ -16,8 +16,8 @@ from tests.unit.render.report.reports import flat, plan, report
 
 
 def message(made):
-    changed = contents.changed(made.plan) if made.plan else []
-    return verdict.verdict(made, contents.room(made.cloud), changed)
+    changed = contents.list_changed_fills(made.plan) if made.plan else []
+    return verdict.state_verdict(made, contents.list_class_fills(made.cloud), changed)
 
 
 def of_plan(changed):
