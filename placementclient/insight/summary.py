@@ -3,7 +3,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from placementclient.insight.capacity import totals
 from placementclient.model.nova import is_burned
@@ -11,8 +11,26 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.providers import is_sharing
 
 
-def summarize(snapshot: Snapshot) -> dict[str, object]:
-    """Return the numbers of objects of a snapshot by kind, and capacity and usage by class."""
+class Numbers(TypedDict):
+    """The numbers of objects of a snapshot.
+
+    :param resource_classes: usage and capacity, by class
+    :param unsteady: the names of the trees that changed while they were read
+    """
+
+    trees: int
+    providers: int
+    sharing_providers: int
+    aggregates: int
+    traits: int
+    consumers: int
+    consumer_types: dict[str, int]
+    resource_classes: dict[str, dict[str, int]]
+    unsteady: list[str]
+
+
+def summarize(snapshot: Snapshot) -> Numbers:
+    """Return the numbers of objects of a snapshot; capacity and usage by class."""
     states = snapshot.providers.values()
     types = Counter(consumer.type or 'unknown' for consumer in snapshot.consumers.values())
     return {

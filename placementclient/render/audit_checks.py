@@ -26,7 +26,7 @@ _LITERAL = re.compile('``(.+?)``')
 
 @cache
 def read_texts() -> str:
-    """Return the texts about all checks, each below the ID of its check in brackets."""
+    """Return the file of the texts about checks, each below the ID of its check in brackets."""
     return (pkgutil.get_data(__package__, 'audit_checks.txt') or b'').decode()
 
 
@@ -43,7 +43,7 @@ def find_texts(check_id: str) -> Mapping[str, str]:
 
 
 def _strip_markup(name: str, check: Check, program: str) -> str:
-    """Return a text without markup; commands are in quotes, and stand out so."""
+    """Return a text about a check without markup; commands are in quotes, and stand out so."""
     text = naming_program(find_texts(check.id)[name], program)
     if name == 'example':
         return text.strip('`')
@@ -51,7 +51,10 @@ def _strip_markup(name: str, check: Check, program: str) -> str:
 
 
 def list_checks(checks: Iterable[Check], program: str = 'placement') -> Output:
-    """Return the texts about checks as a table; they name the commands of a program."""
+    """Return a table with a row for each check.
+
+    :param program: the name of the program whose commands the texts have
+    """
     return COLUMNS, [
         (
             c.id,
@@ -64,9 +67,10 @@ def list_checks(checks: Iterable[Check], program: str = 'placement') -> Output:
 
 
 def format_check(check: Check, width: int, program: str = 'placement') -> Iterator[str]:
-    """Return the text about a check for a terminal; the width of lines is in characters.
+    """Yield the lines of the text about a check.
 
-    :param program: the one whose commands the text names
+    :param width: of the longest line, in characters
+    :param program: the name of the program whose commands the text has
     """
     needs = ' and '.join(f'--{name}' for name in check.needs)
     yield f'{check.id} ({check.severity.value}{needs and ", needs "}{needs})'

@@ -24,6 +24,7 @@ K = TypeVar('K', bound=Hashable)
 
 
 def _make_amount_column(name: str) -> Column:
+    """Return the column of an amount, which people read with the unit of its class."""
     return Column(name, lambda line: show_amount(line.resource_class, getattr(line, name)))
 
 
@@ -35,7 +36,10 @@ _FITS = Columns(
 
 
 def _list_key_columns(by: str) -> tuple[Column, ...]:
-    """Return the columns that tell one line of a table of amounts from the others."""
+    """Return the columns that identify a line of a table of amounts.
+
+    :param by: ``tree``, ``aggregate`` or ``class``
+    """
     resource_class = Column('resource_class')
     if by == 'class':
         return (resource_class,)
@@ -45,13 +49,14 @@ def _list_key_columns(by: str) -> tuple[Column, ...]:
 
 
 def list_totals(totals: Iterable[TotalsLine], by: str) -> Output:
+    """Return a table with the amounts of each line."""
     return Columns(
         *_list_key_columns(by), Column('providers'), *map(_make_amount_column, _AMOUNTS)
     ).rows(totals)
 
 
 def compare_totals(before: Iterable[TotalsLine], after: Iterable[TotalsLine], by: str) -> Output:
-    """Return the amounts that change, each with both values and their difference."""
+    """Return a table with the amounts that change: both values and their difference."""
     keys = Columns(*_list_key_columns(by))
 
     def index_amounts(lines: Iterable[TotalsLine]) -> dict[tuple[tuple[str, ...], str, str], int]:
@@ -78,6 +83,7 @@ def describe_exceeding(lines: Sequence[TotalsLine], percentage: float) -> str:
 
 
 def list_fits(counts: CountedFits, by: str) -> Output:
+    """Return a table with the number of servers that fit, by flavor, and by tree or aggregate."""
     rows = [
         (*_make_fits_key(flavor, item), *values)
         for flavor, items in counts
@@ -87,7 +93,7 @@ def list_fits(counts: CountedFits, by: str) -> Output:
 
 
 def compare_fits(before: CountedFits, after: CountedFits, by: str) -> Output:
-    """Return the numbers of servers that change, with both values and their difference."""
+    """Return a table with the numbers of servers that change: both values and their difference."""
     old, new = (
         {_make_fits_key(flavor, item): item.count for flavor, items in counts for item in items}
         for counts in (before, after)
@@ -99,7 +105,7 @@ def compare_fits(before: CountedFits, after: CountedFits, by: str) -> Output:
 
 
 def describe_fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
-    """Return a sentence about the servers that fit with VCPU in place of PCPU."""
+    """Yield a sentence about the servers that fit with VCPU in place of PCPU, if there are any."""
     if more.servers:
         yield (
             f'flavor {flavor.name}: up to {counted(more.servers, "more server")} on '
@@ -109,7 +115,10 @@ def describe_fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
 
 
 def add_aggregate_names(output: Output, names: Mapping[str, str]) -> Output:
-    """Return a table with the names of aggregates, by UUID, in a column behind the UUIDs."""
+    """Return a table with the names of aggregates in a column behind their UUIDs.
+
+    :param names: by UUID
+    """
     columns, rows = output
     place = columns.index('aggregate')
     named = [(*row[: place + 1], names.get(row[place], ''), *row[place + 1 :]) for row in rows]
@@ -117,18 +126,20 @@ def add_aggregate_names(output: Output, names: Mapping[str, str]) -> Output:
 
 
 def _name_fits_columns(counts: CountedFits, by: str) -> tuple[str, ...]:
+    """Return the names of the columns that identify a row of a table of servers that fit."""
     is_shape = any(flavor is None for flavor, _ in counts)
     return (_SUBJECT[by],) if is_shape else ('flavor', _SUBJECT[by])
 
 
 def _make_fits_key(flavor: str | None, item: Fits) -> tuple[str, ...]:
+    """Return the cells that identify a row of a table of servers that fit."""
     return (item.name,) if flavor is None else (flavor, item.name)
 
 
 def _find_changes(
     before: Mapping[K, int], after: Mapping[K, int]
 ) -> Iterator[tuple[K, int | None, int | None]]:
-    """Return what has another number after than before; ``None`` where there is no such line."""
+    """Yield each key whose number changes, with both numbers; ``None``: there is no such line."""
     removed = [key for key in before if key not in after]
     for key in (*removed, *after):
         first, second = before.get(key), after.get(key)
@@ -137,7 +148,7 @@ def _find_changes(
 
 
 def _show_change(resource_class: str, before: int | None, after: int | None) -> tuple[Facts, ...]:
-    """Return both values, for people with their units, and their difference."""
+    """Return the cells of both amounts, with units for people, and of their difference."""
     values = (
         Facts(None) if amount is None else show_amount(resource_class, amount)
         for amount in (before, after)

@@ -2,7 +2,6 @@
 """The table of a change, for every command that changes several objects."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from placementclient.basis.printable import shown
 from placementclient.basis.wording import tally
@@ -21,7 +20,10 @@ _EXPECTED = ('', 'planned', 'done')
 
 
 def list_planned(rows: Iterable[ChangeRow], notes: Sequence[Finding] | None = None) -> Output:
-    """Return the parts of a planned change, and notes; a table without notes has no state."""
+    """Return a table with a row for each part of a planned change, then one for each note.
+
+    :param notes: ``None``: the command has no notes, and the table no columns for them
+    """
     if notes is None:
         return PLANNED, [_make_cells(row) for row in rows]
     return CARRIED, [
@@ -31,7 +33,7 @@ def list_planned(rows: Iterable[ChangeRow], notes: Sequence[Finding] | None = No
 
 
 def list_results(results: Iterable[TreeResult], notes: Iterable[Finding] = ()) -> Output:
-    """Return the applied parts of a change, then the failed trees and the notes."""
+    """Return a table with the applied parts of a change, then the failed trees and the notes."""
     made, failed = [], []
     for result in results:
         made += [(*_make_cells(row), 'done', '') for row in result.rows]
@@ -47,7 +49,7 @@ def list_results(results: Iterable[TreeResult], notes: Iterable[Finding] = ()) -
 def summarize_results(
     changes: Iterable[Change], results: Iterable[TreeResult], notes: Iterable[Finding]
 ) -> str:
-    """Return how many trees are changed, or consumers, and the names of those that are not."""
+    """Return how many trees or consumers are in each state, with the names of unchanged ones."""
     undone = [(note.subject, note.kind) for note in notes if note.is_error]
     left_out = {subject for subject, _ in undone}
     states = (
@@ -57,7 +59,7 @@ def summarize_results(
 
 
 def _list_states(tree: Change, result: TreeResult) -> Iterator[tuple[str, str]]:
-    """Return the state of a tree; of each consumer, where nothing but consumers changes."""
+    """Yield the name and the state of a tree, or of each consumer if only consumers change."""
     state = 'not known' if result.unknown else result.state
     if any(change.is_changed for change in tree.providers):
         yield tree.root_provider_name, state
@@ -69,21 +71,32 @@ def _list_states(tree: Change, result: TreeResult) -> Iterator[tuple[str, str]]:
 
 
 def _make_note_row(note: Finding) -> tuple[object, ...]:
+    """Return the cells of a note in the table of a change."""
     return note.subject, '', Facts(None), Facts(None), note.kind, note.reason
 
 
-def format_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:
-    """Return rows of the columns of a change as lines: ``+``, ``~`` or ``-``, and the part."""
+def format_rows(
+    names: Sequence[str], rows: Iterable[Sequence[object]], width: int
+) -> Iterator[str]:
+    """Yield rows of the table of a change as lines: ``+``, ``~`` or ``-``, the object and the part.
+
+    :param width: of the longest line, in characters
+    """
     return differences.wrap_texts((_format_row(*map(shown, row)) for row in rows), width)
 
 
 def format_planned(rows: Iterable[ChangeRow], width: int) -> Iterator[str]:
+    """Yield the parts of a planned change as lines: ``+``, ``~`` or ``-``, the object and the part.
+
+    :param width: of the longest line, in characters
+    """
     return format_rows(PLANNED, map(_make_cells, rows), width)
 
 
 def _format_row(
     name: str, change: str, before: str, after: str, state: str = '', reason: str = ''
 ) -> str:
+    """Return one row of the table of a change as text."""
     outcome = '' if state in _EXPECTED else f'{state}: {reason}' if reason else state
     if not change:
         return f'{name}: {outcome}'
@@ -94,4 +107,5 @@ def _format_row(
 
 
 def _make_cells(row: ChangeRow) -> tuple[str, str, Facts, Facts]:
+    """Return the first cells of a row in the table of a change."""
     return row.object, row.change, Facts(row.before), Facts(row.after)

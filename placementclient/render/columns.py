@@ -6,8 +6,9 @@ Names and order are a contract: scripts select columns by name and read values b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter, itemgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client.microversion import LOWEST, Microversion
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         Consumer,
         Holding,
         ProviderSummary,
-        Resources,
         Usage,
     )
     from placementclient.model.freshness import Read
@@ -30,14 +30,20 @@ Output = tuple[tuple[str, ...], Any]
 
 
 class Column(NamedTuple):
-    """A column of a table; without a function for its value, the attribute of that name."""
+    """A column of a table.
+
+    :param value: returns the cell of an item; ``None``: its attribute of this name
+    :param since: the microversion that has the column
+    """
 
     name: str
-    value: Callable[[Any], Any] | None = None
+    value: Callable[[Any], object] | None = None
     since: Microversion = LOWEST
 
 
 class Columns:
+    """The columns of a table, from which it is made for some items."""
+
     def __init__(self, *columns: Column) -> None:
         self._columns = columns
 
@@ -46,36 +52,39 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names, at any microversion."""
+        """The names of all columns, at any microversion."""
         return tuple(column.name for column in self._columns)
 
-    def rows(self, items: Iterable[Any], version: Microversion = LOWEST) -> Output:
-        """Return a table of several items, with the columns of a microversion."""
+    def rows(self, items: Iterable[object], version: Microversion = LOWEST) -> Output:
+        """Return a table with a row for each item, with the columns of a microversion."""
         columns = [column for column in self._columns if version >= column.since]
         values_of = [column.value or attrgetter(column.name) for column in columns]
         values = [tuple([value(item) for value in values_of]) for item in items]
         return tuple(column.name for column in columns), values
 
-    def fields(self, item: Any, version: Microversion = LOWEST) -> Output:
+    def fields(self, item: object, version: Microversion = LOWEST) -> Output:
+        """Return the columns of a microversion with the values of one item."""
         names, (values,) = self.rows([item], version)
         return names, values
 
 
 def _make_key_column(name: str, position: int) -> Column:
+    """Return a column with the value at a position of each item."""
     return Column(name, itemgetter(position))
 
 
 def _make_field_column(name: str) -> Column:
+    """Return a column with the value of a key of each item; empty if the item lacks it."""
     return Column(name, lambda item: item.get(name, ''))
 
 
-def group_by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
+def group_by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, object]]:
     """Return the allocations of a provider by consumer, in the form of Placement's API."""
-    records: dict[str, dict[str, Any]] = {}
+    records: dict[str, dict[str, object]] = {}
     for holding in holdings:
-        records[holding.consumer_uuid] = {'resources': dict(holding.resources)}
+        record = records[holding.consumer_uuid] = {'resources': dict(holding.resources)}
         if holding.consumer_generation is not None:
-            records[holding.consumer_uuid]['consumer_generation'] = holding.consumer_generation
+            record['consumer_generation'] = holding.consumer_generation
     return records
 
 
@@ -86,7 +95,11 @@ def list_candidates(
     *,
     long: bool,
 ) -> Output:
-    """Return a row for each provider of each candidate; long ones with groups and tree."""
+    """Return a table with a row for each provider of each candidate.
+
+    :param summaries: of the providers, by UUID
+    :param long: whether to add the columns for the groups of the request and the tree
+    """
     columns = CANDIDATE + CANDIDATE_TREE if long else CANDIDATE
     return columns.rows(_number_rows(listed, summaries, 1), version)
 
@@ -97,15 +110,18 @@ def list_claimed(
     names: Mapping[str, str],
     version: Microversion,
 ) -> Output:
-    """Return a row for each claimed provider, with number 0, and for those of the alternates."""
-    items = [(*item, names.get(item[1], '')) for item in _number_rows(granted, summaries, 0)]
-    return CLAIMED.rows(items, version)
+    """Return a table with the providers of a claimed candidate, number 0, and of its alternates.
+
+    :param summaries: of the providers, by UUID
+    :param names: of the providers, by UUID
+    """
+    return CLAIMED.rows(_number_rows(granted, summaries, 0, names), version)
 
 
 def list_relocated(
     shown: Read[Consumer], names: Mapping[str, str], version: Microversion
 ) -> Output:
-    """Return the allocations of a consumer, with the names of the providers."""
+    """Return a table with the allocations of a consumer, and the names of the providers."""
     items = [
         (uuid, Facts(dict(resources), format_amounts), shown, names.get(uuid, ''))
         for uuid, resources in shown.value.allocations.items()
@@ -113,29 +129,55 @@ def list_relocated(
     return RELOCATED.rows(items, version)
 
 
+class _CandidateRow(NamedTuple):
+    """A provider of a candidate.
+
+    :param number: of the candidate
+    """
+
+    number: int
+    uuid: str
+    candidate: Candidate
+    summary: ProviderSummary
+    name: str
+
+
 def _number_rows(
-    listed: Iterable[Candidate], summaries: Mapping[str, ProviderSummary], first: int
-) -> list[tuple[int, str, Resources, Candidate, ProviderSummary]]:
-    return [
-        (number, uuid, resources, candidate, summaries[uuid])
-        for number, candidate in enumerate(listed, first)
-        for uuid, resources in candidate.allocations.items()
-    ]
+    listed: Iterable[Candidate],
+    summaries: Mapping[str, ProviderSummary],
+    first: int,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[_CandidateRow]:
+    """Yield a row for each provider of each candidate.
+
+    :param first: the number of the first candidate
+    """
+    for number, candidate in enumerate(listed, first):
+        for uuid in candidate.allocations:
+            yield _CandidateRow(number, uuid, candidate, summaries[uuid], names.get(uuid, ''))
 
 
-def _show_groups(item: Any) -> Facts:
-    """Return the groups of a request that a provider serves; the first has no name."""
-    _, uuid, _, candidate, *_ = item
-    groups = [group for group, providers in candidate.mappings.items() if uuid in providers]
+def _format_requested(row: _CandidateRow) -> str:
+    """Return the amounts that a candidate takes of a provider."""
+    resources = row.candidate.allocations[row.uuid]
+    return ','.join(f'{name}={amount}' for name, amount in resources.items())
+
+
+def _show_groups(row: _CandidateRow) -> Facts:
+    """Return the names of the groups of a request that a provider serves; the first has none."""
+    mappings = row.candidate.mappings.items()
+    groups = [group for group, providers in mappings if row.uuid in providers]
     return Facts(groups, lambda groups: ', '.join(filter(None, groups)))
 
 
-def _format_usage(item: Any) -> str:
-    resources = item[4].resources.items()
+def _format_usage(row: _CandidateRow) -> str:
+    """Return the usage and the capacity of each class of a provider."""
+    resources = row.summary.resources.items()
     return ','.join(f'{name}={used}/{capacity}' for name, (used, capacity) in resources)
 
 
 def list_usage_by_type(usages: Iterable[Usage]) -> Output:
+    """Return a table of the usages of a project by consumer type."""
     rows = [
         (usage.consumer_type, usage.consumer_count, name, amount)
         for usage in usages
@@ -190,24 +232,22 @@ RELOCATED = (
     )
     + _OWNER
 )
-#: Items are (number, provider UUID, resources, candidate, summary of the provider).
 _CANDIDATE = Columns(
-    _make_key_column('#', 0),
-    Column('allocation', lambda item: ','.join(f'{name}={n}' for name, n in item[2].items())),
-    _make_key_column('resource provider', 1),
+    Column('#', attrgetter('number')),
+    Column('allocation', _format_requested),
+    Column('resource provider', attrgetter('uuid')),
 )
 _OF_PROVIDER = Columns(
     Column('inventory used/capacity', _format_usage),
-    Column('traits', lambda item: ','.join(item[4].traits), Microversion(1, 17)),
+    Column('traits', lambda row: ','.join(row.summary.traits), Microversion(1, 17)),
 )
 CANDIDATE = _CANDIDATE + _OF_PROVIDER
 CANDIDATE_TREE = Columns(
     Column('groups', _show_groups, Microversion(1, 34)),
-    Column('parent_provider_uuid', lambda item: item[4].parent_provider_uuid, Microversion(1, 29)),
-    Column('root_provider_uuid', lambda item: item[4].root_provider_uuid, Microversion(1, 29)),
+    Column('parent_provider_uuid', attrgetter('summary.parent_provider_uuid'), Microversion(1, 29)),
+    Column('root_provider_uuid', attrgetter('summary.root_provider_uuid'), Microversion(1, 29)),
 )
-#: Items have the name of the provider too.
-CLAIMED = _CANDIDATE + Columns(_make_key_column('name', 5)) + _OF_PROVIDER + CANDIDATE_TREE
+CLAIMED = _CANDIDATE + Columns(Column('name')) + _OF_PROVIDER + CANDIDATE_TREE
 #: Items are :class:`placementclient.insight.diff.Difference`.
 DIFFERENCE = Columns(
     *map(Column, ('change', 'kind', 'name', 'uuid', 'field')),

@@ -3,9 +3,8 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from placementclient.basis.printable import printable
 from placementclient.insight.diff import Difference
@@ -19,10 +18,10 @@ _SETS = {'traits': 'trait', 'aggregates': 'aggregate'}
 
 
 def describe_differences(differences: Sequence[Difference]) -> Iterator[str]:
-    """Return each difference as a text: ``+``, ``~`` or ``-``, and the object.
+    """Yield each difference as text: ``+``, ``~`` or ``-``, and the object.
 
-    All that a consumer has got is one difference, and all that it has lost. The new UUID of a
-    provider is one, too.
+    All amounts that a consumer gained are one text, and so are all that it lost. Another UUID of a
+    provider is one text, too.
     """
     replaced = _find_replaced(differences)
     items: list[tuple[Difference, str, str]] = []
@@ -37,7 +36,7 @@ def describe_differences(differences: Sequence[Difference]) -> Iterator[str]:
 
 
 def _find_replaced(differences: Iterable[Difference]) -> dict[str, tuple[Difference, Difference]]:
-    """Return by name the providers that were removed, and added with another UUID."""
+    """Return by name the removal and the addition of each provider with another UUID."""
     providers = [d for d in differences if d.kind == 'provider' and not d.field]
     removed = {d.name: d for d in providers if d.after is None}
     added = {d.name: d for d in providers if d.before is None}
@@ -45,14 +44,14 @@ def _find_replaced(differences: Iterable[Difference]) -> dict[str, tuple[Differe
 
 
 def _make_line_key(item: tuple[Difference, str, str]) -> tuple[str, str, str]:
-    """Return the sign, the name, and a text that differs if another line begins."""
+    """Return the sign, the name, and a key that parts of the same line share."""
     difference, sign, text = item
     is_shared = difference.kind == 'consumer' and sign != '~'
     return sign, difference.name, difference.uuid if is_shared else text
 
 
 def wrap_texts(texts: Iterable[str], width: int) -> Iterator[str]:
-    """Return some texts as lines.
+    """Yield texts as lines of limited width.
 
     :param width: of the longest line, in characters; names, UUIDs and amounts are never broken
     """
@@ -68,7 +67,7 @@ def wrap_texts(texts: Iterable[str], width: int) -> Iterator[str]:
 
 
 def _describe_parts(difference: Difference) -> Iterator[tuple[str, str]]:
-    """Return the parts of a difference, each with its sign."""
+    """Yield the parts of a difference as text, each with its sign."""
     before, after, field = difference.before, difference.after, difference.field
     sign = _SIGNS[difference.change]
     if not field:
@@ -86,8 +85,8 @@ def _describe_parts(difference: Difference) -> Iterator[tuple[str, str]]:
         yield sign, f'{_label_field(field)} {" → ".join(values)}'
 
 
-def _describe_amounts(content: dict[str, Any]) -> str:
-    """Return what an object has that is only on one side."""
+def _describe_amounts(content: Mapping[str, object]) -> str:
+    """Return the amounts of an object that was added or removed."""
     amounts = (
         f'{_label_field(field.removesuffix(".total"))} {_format_value(field, value)}'
         for field, value in sorted(content.items())
@@ -97,7 +96,7 @@ def _describe_amounts(content: dict[str, Any]) -> str:
 
 
 def _label_field(field: str) -> str:
-    """Return a field as people read it: ``VCPU on compute1`` for an allocation."""
+    """Return a field in words: ``VCPU on compute1`` for an allocation."""
     kind, _, rest = field.partition('.')
     if kind == 'allocations':
         provider, _, name = rest.rpartition('.')
@@ -107,8 +106,8 @@ def _label_field(field: str) -> str:
     )
 
 
-def _format_value(field: str, value: Any) -> str:
-    """Return a value, an amount with its unit."""
+def _format_value(field: str, value: object) -> str:
+    """Return the value of a field as text, an amount with its unit."""
     parts = field.split('.')
     name = parts[1] if parts[0] == 'inventories' else parts[-1]
     is_amount = parts[-1] != 'allocation_ratio' and len(parts) > 1

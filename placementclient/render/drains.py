@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from placementclient.basis import errors
 from placementclient.basis.wording import counted, listed
@@ -35,23 +35,40 @@ _NAMED = 5
 REQUESTS = 'Add --requests nova to read what they require'
 
 
-class DrainAnswer(NamedTuple):
-    """An answer, also in sentences, and what else the file has of it.
+class FreeAmounts(TypedDict):
+    """The free amounts of a class in an availability zone."""
 
-    :param unsettled: what no plan can move
+    zone: str
+    resource_class: str
+    capacity: int
+    free: int
+    #: on one provider
+    largest: int
+
+
+class DrainAnswer(NamedTuple):
+    """The answer to a drain, and its content of the output file.
+
+    :param unsettled: the consumers that no plan can move
+    :param messages: the answer in sentences
+    :param facts: further keys of the file
     """
 
     verdict: DrainVerdict
     moves: Sequence[ServerMove]
     unsettled: Sequence[Finding]
     messages: Sequence[str]
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
 
 
 def answer_drain(
     cloud: DrainCloud, emptied: Sequence[str], decision: DrainDecision, remedies: Sequence[str]
 ) -> DrainAnswer:
-    """Return the answer to a drain."""
+    """Return the answer to the question whether hosts can be emptied.
+
+    :param emptied: UUIDs of the roots of these hosts
+    :param remedies: in words, the changes of the cloud that would be enough
+    """
     strict = decision.strict
     left = [server.server for server in strict.list_unplaced()]
     is_told = cloud.knowledge.consumers is not None
@@ -87,7 +104,10 @@ def answer_drain(
 
 
 def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> DrainAnswer:
-    """Return the answer to a rolling drain."""
+    """Return the answer to the question whether hosts can be emptied batch by batch.
+
+    :param emptied: UUIDs of the roots of these hosts
+    """
     snapshot, order, blocked = cloud.snapshot, rolling.order, rolling.blocked
     batches = 'batch' if len(order) + len(blocked) == 1 else 'batches'
     waves = rolling.moves[-1].wave if rolling.moves else 0
@@ -144,9 +164,10 @@ def describe_parts(
 
 
 def check_cells(cloud: DrainCloud, emptied: Collection[str]) -> Iterator[str]:
-    """Return a sentence about the hosts without a cell.
+    """Yield a sentence about the hosts without a cell of Nova.
 
-    :raises errors.BadArgument: if one of them is to be emptied
+    :param emptied: UUIDs of the roots of the hosts that are to be emptied
+    :raises errors.BadArgument: if one of them has no cell
     """
     cells, names = cloud.knowledge.cells, name_roots(cloud.snapshot, cloud.hosts)
     missing = [name for name in names if cells is not None and name not in cells]
@@ -160,7 +181,7 @@ def check_cells(cloud: DrainCloud, emptied: Collection[str]) -> Iterator[str]:
 
 
 def describe_cells(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
-    """Return what a plan over several zones assumes about cells."""
+    """Yield the assumption about cells that a plan over several availability zones makes."""
     knowledge, providers = cloud.knowledge, cloud.snapshot.providers
     ends = {uuid for move in moves for uuid in (move.source, move.target) if uuid}
     zones = {knowledge.zones.get(providers[uuid].name) for uuid in ends}
@@ -172,7 +193,7 @@ def describe_cells(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[s
 
 
 def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: DrainDecision) -> str:
-    """Return the number of servers that can move, as a sentence."""
+    """Return the sentence with the number of servers that can move."""
     least, most = decision.bounds
     servers, moves = counted(decision.strict.total, 'server'), decision.moves
     if not (decision.strict.total or decision.unsettled or moves):
@@ -203,7 +224,7 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
 
 
 def describe_unsettled(findings: Sequence[Finding]) -> Iterator[str]:
-    """Return sentences about the consumers that no plan can move."""
+    """Yield sentences about the consumers that no plan can move."""
     for finding in findings[:_NAMED]:
         command = finding.facts['command']
         first = f': first {command}' if command else ''
@@ -218,7 +239,7 @@ def describe_unsettled(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def describe_cold(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
-    """Return why Nova stops servers to move them, with the number of servers."""
+    """Yield the reasons why Nova stops servers to move them, with the number of servers."""
     leaving = [cloud.find_departure(move.server) for move in moves]
     reasons = [way.reason for way in leaving if way.state is MoveState.COLD and way.reason]
     for reason, number in sorted(Counter(reasons).items()):
@@ -229,7 +250,7 @@ def describe_cold(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[st
 
 
 def describe_differences(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
-    """Return the traits and aggregates of new hosts that flavors may forbid."""
+    """Yield a sentence about the traits and aggregates that only the new hosts of servers have."""
     providers, differences = cloud.snapshot.providers, []
     for move in moves:
         if move.target is not None and move.server not in cloud.knowledge.requests:
@@ -248,7 +269,7 @@ def describe_differences(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iter
 
 
 def _describe_stuck(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
-    """Return the kinds of servers that have no place, in words."""
+    """Yield a sentence for each kind of servers without a place."""
     totals, rooms = Counter[str](), Counter[str]()
     for kind, number in packing.problem.counts.items():
         words = _describe_request(cloud, packing.problem.requests[kind])
@@ -260,7 +281,7 @@ def _describe_stuck(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
 
 
 def _describe_request(cloud: DrainCloud, request: Request) -> str:
-    """Return what a server asks for, without what every host has."""
+    """Return the amounts and the rare conditions of a request in words."""
     required = {*request.root_required, *request.covering}
     required |= {names for part in request.parts for names in part.required}
     single = {name for names in required if len(names) == 1 for name in names}
@@ -274,7 +295,7 @@ def _describe_request(cloud: DrainCloud, request: Request) -> str:
 
 
 def _describe_places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]:
-    """Return zones, cells and aggregates, by the names of Nova where these are known."""
+    """Yield zones, cells and aggregates, by the names that Nova has for them."""
     others = []
     for name in sorted(names):
         if name.startswith((name_zone(''), name_cell(''))):
@@ -286,36 +307,41 @@ def _describe_places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]
 
 
 def _name_zone(name: str) -> str:
+    """Return the name of an availability zone; of the default zone in words."""
     return 'the default zone' if name == name_zone('') else name
 
 
 def _sum_free(
     cloud: DrainCloud, moves: Iterable[ServerMove], emptied: Collection[str]
-) -> list[dict[str, Any]]:
-    """Return the free amounts of the other hosts after a plan, by availability zone and class."""
+) -> list[FreeAmounts]:
+    """Return the free amounts of the other hosts after the moves, by zone and class."""
     changes = gained((move.before, move.after) for move in moves)
-    rooms: dict[tuple[str, str], tuple[int, int, int]] = {}
+    rooms: dict[tuple[str, str], FreeAmounts] = {}
     for root in set(cloud.hosts).difference(emptied):
         place = cloud.knowledge.zones.get(cloud.snapshot.providers[root].name, '')
         for state in cloud.tree(root):
             for name, inventory in state.inventories.items():
-                capacity, free, largest = rooms.get((place, name), (0, 0, 0))
-                left = max(0, state.free(name) - changes[state.uuid][name])
-                sums = capacity + inventory.capacity, free + left, max(largest, left)
-                rooms[place, name] = sums
-    keys = ('zone', 'resource_class', 'capacity', 'free', 'largest')
-    return [dict(zip(keys, (*key, *rooms[key]), strict=True)) for key in sorted(rooms)]
+                room = rooms.setdefault(
+                    (place, name),
+                    FreeAmounts(zone=place, resource_class=name, capacity=0, free=0, largest=0),
+                )
+                free = max(0, state.free(name) - changes[state.uuid][name])
+                room['capacity'] += inventory.capacity
+                room['free'] += free
+                room['largest'] = max(room['largest'], free)
+    return [rooms[key] for key in sorted(rooms)]
 
 
-def _describe_free(rooms: Collection[Mapping[str, Any]]) -> Iterator[str]:
-    """Return the free amounts as sentences."""
+def _describe_free(rooms: Collection[FreeAmounts]) -> Iterator[str]:
+    """Yield the free amounts as sentences."""
     has_zones = any(room['zone'] for room in rooms)
     for place, rows in groupby(rooms, itemgetter('zone')):
         parts = []
         for row in rows:
             name = row['resource_class']
             free, capacity, most = (
-                format_amount(name, row[k]) for k in ('free', 'capacity', 'largest')
+                format_amount(name, amount)
+                for amount in (row['free'], row['capacity'], row['largest'])
             )
             parts.append(f'{name} {free} of {capacity}, at most {most} on a provider')
         where = f' in {_name_zone(name_zone(place))}' if has_zones else ''
@@ -323,7 +349,7 @@ def _describe_free(rooms: Collection[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:
-    """Return a row for each move, and for each consumer that no plan can move."""
+    """Return a table with a row for each move, and for each consumer that no plan can move."""
     moves = [_make_move_row(cloud, move) for move in answer.moves]
     planned = {(row[1], row[2]) for row in moves}
     consumers = cloud.snapshot.consumers
@@ -339,7 +365,8 @@ def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:
     return MOVES, [*moves, *stuck]
 
 
-def _make_move_row(cloud: DrainCloud, move: ServerMove) -> tuple[Any, ...]:
+def _make_move_row(cloud: DrainCloud, move: ServerMove) -> tuple[object, ...]:
+    """Return the cells of a move."""
     providers, leaving = cloud.snapshot.providers, cloud.find_departure(move.server)
     target = providers[move.target].name if move.target else ''
     return (
@@ -355,13 +382,18 @@ def _make_move_row(cloud: DrainCloud, move: ServerMove) -> tuple[Any, ...]:
 
 
 def _make_allocations_cell(allocations: Allocations) -> Facts:
+    """Return the cell of allocations, for people with the amounts by class."""
     return Facts(allocations, lambda held: format_sizes(sum_parts(held.values())))
 
 
 def make_document(
     cloud: DrainCloud, emptied: Sequence[str], answer: DrainAnswer, assuming: Sequence[str]
-) -> dict[str, Any]:
-    """Return an answer as data, with the files of assumptions."""
+) -> dict[str, object]:
+    """Return an answer as the content of a file.
+
+    :param emptied: UUIDs of the roots of the hosts
+    :param assuming: the paths of the files of assumptions
+    """
     return {
         'format': 'placementclient/drain-plan',
         'version': 1,
@@ -379,5 +411,5 @@ def make_document(
 
 
 def name_roots(snapshot: Snapshot, roots: Iterable[str]) -> list[str]:
-    """Return the names of hosts."""
+    """Return the names of roots, given their UUIDs."""
     return [snapshot.providers[uuid].name for uuid in roots]

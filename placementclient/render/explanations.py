@@ -2,7 +2,6 @@
 """The reasons for missing candidates, as text and as data."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from placementclient.basis.wording import counted, listed
 from placementclient.insight.candidates.explanation import Explanation, Host, Offer, Relaxation
@@ -39,11 +38,11 @@ def format_explanation(
     filters: Sequence[str] = (),
     limit: GroupHosts | None = None,
 ) -> Iterator[str]:
-    """Return the explanation as text.
+    """Yield the lines of an explanation.
 
-    :param most: so many trees have a line with the number of their candidates
+    :param most: how many trees have a line with the number of their candidates
     :param fallback: the hosts without PCPU that have candidates of the second request of Nova
-    :param filters: what filters of Nova's scheduler decide afterwards
+    :param filters: the conditions that filters of Nova's scheduler decide afterwards
     :param limit: the condition of the server group on the host
     """
     names = explanation.names.items()
@@ -60,6 +59,7 @@ def _list_lines(
     filters: Sequence[str],
     limit: GroupHosts | None,
 ) -> Iterator[str]:
+    """Yield the lines of an explanation, with UUIDs of trees in place of names."""
     if explanation.is_met:
         yield f'Placement can meet it: candidates on {_count_trees(explanation.offer)}.'
     else:
@@ -87,7 +87,7 @@ def _list_lines(
 def describe_unknown_names(
     classes: Collection[str], traits: Collection[str], *, is_nova: bool
 ) -> Iterator[str]:
-    """Return a sentence for each class and trait that the service does not know.
+    """Yield a sentence for each class and trait that the service does not know.
 
     :param is_nova: whether they are from a request of Nova
     """
@@ -99,6 +99,7 @@ def describe_unknown_names(
 
 
 def _describe_fallback(offer: Offer) -> str:
+    """Return the sentence about the second request of Nova, with VCPU in place of PCPU."""
     again = 'Nova asks again with VCPU in place of PCPU'
     if not offer.trees:
         return f'{again}: that cannot be met either.'
@@ -106,7 +107,7 @@ def _describe_fallback(offer: Offer) -> str:
 
 
 def _describe_causes(explanation: Explanation) -> Iterator[str]:
-    """Return the conflicts of a request that cannot be met, what would be enough, and where."""
+    """Yield the conflicts of a request without candidates, relaxations and the nearest trees."""
     yield ''
     several = ' (one of several sets)' if explanation.has_more_conflicts else ''
     yield f'Cannot be met together{several}'
@@ -128,7 +129,7 @@ def _describe_causes(explanation: Explanation) -> Iterator[str]:
 
 
 def _describe_candidates(count: CandidateCount, most: int) -> Iterator[str]:
-    """Return how many candidates there are, and whether Nova takes them all."""
+    """Yield the numbers of candidates, and whether Nova takes them all."""
     yield from ('', 'Candidates (calculated)')
     width = len(str(count.total))
     for tree in count.trees[:most]:
@@ -148,7 +149,7 @@ def _describe_candidates(count: CandidateCount, most: int) -> Iterator[str]:
 
 
 def _describe_nearest(explanation: Explanation) -> Iterator[str]:
-    """Return the shortages of the nearest trees; those that all trees share come first, once."""
+    """Yield the shortages of the nearest trees; those of all these trees come first, once."""
     shortages = {
         host.name: [
             f'    {shortage.requirement}: {_describe_shortage(shortage)}'
@@ -168,8 +169,11 @@ def _describe_nearest(explanation: Explanation) -> Iterator[str]:
             yield from specific
 
 
-def make_record(explanation: Explanation, fallback: Offer | None = None) -> dict[str, Any]:
-    """Return the explanation as data for a program."""
+def make_record(explanation: Explanation, fallback: Offer | None = None) -> dict[str, object]:
+    """Return an explanation as data for programs.
+
+    :param fallback: the hosts without PCPU that have candidates of the second request of Nova
+    """
     record = {
         'can_be_met': explanation.is_met,
         'trees_with_candidates': explanation.offer.trees,
@@ -204,6 +208,7 @@ def make_record(explanation: Explanation, fallback: Offer | None = None) -> dict
 
 
 def _count_trees(offer: Offer) -> str:
+    """Return the number of trees with candidates in words."""
     number = counted(offer.trees, 'tree')
     return f'at least {number}' if offer.is_cut else number
 
@@ -211,10 +216,12 @@ def _count_trees(offer: Offer) -> str:
 def _order_conflict(
     conflict: frozenset[Requirement], explanation: Explanation
 ) -> Sequence[Requirement]:
+    """Return the requirements of a conflict in the order of the request."""
     return [need for need in explanation.alone if need in conflict]
 
 
 def _describe_relaxation(relaxation: Relaxation) -> str:
+    """Return a relaxation in words, with the number of its trees."""
     changes = [
         f'{need.value}={amount} instead of {need.amount}'
         + (f' (group {need.group})' if need.group else '')
@@ -230,6 +237,7 @@ def _describe_relaxation(relaxation: Relaxation) -> str:
 
 
 def _describe_shortage(shortage: Shortage) -> str:
+    """Return the missing part of a requirement in words."""
     if shortage.reason is Reason.SHAPE:
         together = ', '.join(map(str, shortage.others))
         return f'not together with {together}' if together else 'the tree has not that shape'
@@ -241,8 +249,9 @@ def _describe_shortage(shortage: Shortage) -> str:
     return _MISSING[shortage.requirement.kind]
 
 
-def _record_requirement(requirement: Requirement) -> dict[str, Any]:
-    record: dict[str, Any] = {
+def _record_requirement(requirement: Requirement) -> dict[str, object]:
+    """Return a requirement as data."""
+    record: dict[str, object] = {
         'kind': requirement.kind.value,
         'value': requirement.value,
         'group': requirement.group,
@@ -252,7 +261,8 @@ def _record_requirement(requirement: Requirement) -> dict[str, Any]:
     return record
 
 
-def _record_relaxation(relaxation: Relaxation) -> Mapping[str, Any]:
+def _record_relaxation(relaxation: Relaxation) -> Mapping[str, object]:
+    """Return a relaxation as data."""
     return {
         'instead': [
             {**_record_requirement(need), 'enough': amount} for need, amount in relaxation.lowered
@@ -264,7 +274,8 @@ def _record_relaxation(relaxation: Relaxation) -> Mapping[str, Any]:
     }
 
 
-def _record_host(host: Host) -> Mapping[str, Any]:
+def _record_host(host: Host) -> Mapping[str, object]:
+    """Return a host with its shortages as data."""
     return {
         'name': host.name,
         'uuid': host.root_uuid,

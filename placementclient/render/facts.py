@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from cliff import columns
 
@@ -15,35 +16,40 @@ if TYPE_CHECKING:
     from placementclient.model.consumers import Resources
 
 
-class Facts(columns.FormattableColumn[Any]):
-    """``{'used': 9, 'capacity': 8}``, in a table ``used 9, capacity 8``.
+T = TypeVar('T')
 
-    :param shown: returns the text for people
+
+class Facts(columns.FormattableColumn[object]):
+    """A cell with data for programs and a short text for people.
+
+    ``{'used': 9, 'capacity': 8}`` is ``used 9, capacity 8`` in a table.
+
+    :param show: returns the text of the value for people
     """
 
-    def __init__(self, value: Any, shown: Callable[[Any], str] | None = None) -> None:
+    def __init__(self, value: T, show: Callable[[T], str] | None = None) -> None:
         super().__init__(value)
-        self._shown = shown or format_value
+        self._show = partial(show or format_value, value)
 
     def human_readable(self) -> str:
-        return self._shown(self._value)
+        return self._show()
 
 
 def show_amount(resource_class: str, amount: int) -> Facts:
-    """Return an amount in the unit of its class, for people with that unit: ``1.5 TiB``."""
+    """Return the cell of an amount, for people with the unit of its class: ``1.5 TiB``."""
     return Facts(amount, lambda amount: RightAligned(format_amount(resource_class, amount)))
 
 
 def show_difference(resource_class: str, amount: int) -> Facts:
-    """Return a difference of amounts, for people with its sign and unit: ``-1.5 TiB``."""
+    """Return the cell of a difference of amounts, for people with sign and unit: ``-1.5 TiB``."""
     sign = '-' if amount < 0 else '+' if amount else ''
     return Facts(
         amount, lambda _: RightAligned(f'{sign}{format_amount(resource_class, abs(amount))}')
     )
 
 
-def format_evidence(facts: Mapping[str, Any]) -> str:
-    """``{'type': None, 'used': 9}`` as ``no type, used 9``."""
+def format_evidence(facts: Mapping[str, object]) -> str:
+    """Return facts as text: ``no type, used 9`` for ``{'type': None, 'used': 9}``."""
     return ', '.join(
         f'no {key}' if value is None or value in ([], {}) else f'{key} {_format_inner(value)}'
         for key, value in facts.items()
@@ -51,7 +57,7 @@ def format_evidence(facts: Mapping[str, Any]) -> str:
 
 
 def format_figures(by_class: Mapping[str, Mapping[str, int]]) -> str:
-    """Figures by class: ``{'VCPU': {'used': 9}}`` as ``VCPU (used 9)``."""
+    """Return figures by class as text: ``VCPU (used 9)`` for ``{'VCPU': {'used': 9}}``."""
     return format_value(
         {
             name: {key: format_amount(name, amount) for key, amount in amounts.items()}
@@ -61,17 +67,17 @@ def format_figures(by_class: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def format_amounts(resources: Resources) -> str:
-    """``{'VCPU': 4, 'VGPU': 1}`` as ``VCPU=4, VGPU=1``."""
+    """Return amounts as text: ``VCPU=4, VGPU=1`` for ``{'VCPU': 4, 'VGPU': 1}``."""
     return ', '.join(f'{name}={amount}' for name, amount in resources.items())
 
 
 def format_sizes(resources: Resources) -> str:
-    """Amounts with their units: ``DISK_GB 1.5 TiB, VCPU 4``."""
+    """Return amounts with their units as text: ``DISK_GB 1.5 TiB, VCPU 4``."""
     return ', '.join(f'{name} {format_amount(name, amount)}' for name, amount in resources.items())
 
 
-def format_value(value: Any) -> str:
-    """Return a value as text without punctuation, as far as it stays clear."""
+def format_value(value: object) -> str:
+    """Return a value as text without the punctuation of JSON, as far as it stays clear."""
     if value is None:
         return ''
     if isinstance(value, Mapping):
@@ -82,7 +88,8 @@ def format_value(value: Any) -> str:
     return str(value)
 
 
-def _format_inner(value: Any) -> str:
+def _format_inner(value: object) -> str:
+    """Return a value inside of another one as text; lists and mappings are in parentheses."""
     return (
         f'({format_value(value)})'
         if isinstance(value, Mapping | list | tuple)

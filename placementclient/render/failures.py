@@ -28,7 +28,7 @@ DECIDE = (
 
 
 def format_failure(failure: errors.PlacementError) -> Iterator[str]:
-    """Return an exception as text: one line, or a line for each of many facts."""
+    """Yield the lines of an error: one, or one for each of its facts."""
     # Not loaded before something is wrong.
     from placementclient.planner.errors import Infeasible, Undecided, Undetermined
 
@@ -51,6 +51,7 @@ def format_failure(failure: errors.PlacementError) -> Iterator[str]:
 
 
 def _format_undecided(failure: Undecided) -> Iterator[str]:
+    """Yield the undecided rows, their number, and the next step."""
     trees = Counter(row.tree for row in failure.rows)
     if len(failure.rows) <= FIRST:
         yield 'Undecided:'
@@ -68,5 +69,6 @@ def _format_undecided(failure: Undecided) -> Iterator[str]:
 
 
 def _group_causes(facts: Iterable[Cause]) -> Iterator[str]:
+    """Yield the causes; equal ones of several trees are one line."""
     sentences = ((fact.tree, fact.sentence) for fact in facts)
     yield from (f'  {line}' for line in grouped(sentences))

@@ -3,7 +3,6 @@
 
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from placementclient.basis.wording import counted, listed
 from placementclient.insight.audit.checks import Audit
@@ -22,7 +21,7 @@ LEFT = 'left to you'
 #: About a host of which the lists know nobody.
 _FOREIGN = ', so it is a host of another Nova, of another cell, or a removed one'
 #: The evidence in words, of checks whose facts say too little by themselves.
-_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+_WORDS: dict[str, Callable[[Mapping[str, object]], str]] = {
     'consumer-untyped': lambda facts: (
         f'no type, although {facts["typed"]} of {facts["of"]} consumers have one'
     )
@@ -33,7 +32,11 @@ _LABELS = {'evidence': '', 'reason': 'No automatic fix: ', 'command': 'Run: ', '
 
 
 def describe_nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
-    """Return the sentence about an audit without findings; without roots of all trees."""
+    """Return the sentence about an audit without findings.
+
+    :param checks: the number of checks
+    :param roots: UUIDs of the roots of the audited trees; none: all trees
+    """
     trees = roots or cloud.topology.trees.keys()
     states = [state for root in trees for state in cloud.topology.trees[root]]
     consumers = {c.uuid for state in states for c in cloud.snapshot.consumers_on(state.uuid)}
@@ -44,7 +47,10 @@ def describe_nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
 
 
 def describe_failures(reasons: Mapping[str, str]) -> Iterator[str]:
-    """Return sentences about refused lists, from the reasons by the options for the lists."""
+    """Yield a sentence for each reason why Nova's lists could not be read.
+
+    :param reasons: by the option that gives the list as a file
+    """
     for reason, options in _group_reasons(reasons.items()):
         lists = 'list as a file' if len(options) == 1 else 'lists as files'
         yield f'{reason}. Give the {lists}: {", ".join(f"--{name} FILE" for name in options)}'
@@ -68,7 +74,7 @@ def _group_reasons(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, li
 
 
 def describe_skipped(audit: Audit) -> Iterator[str]:
-    """Return the sentence about skipped servers, if there are any."""
+    """Yield the sentence about skipped servers, if there are any."""
     skipped = sorted(_group_reasons(audit.passed_over.items()))
     names = [f'{listed(sorted(servers), 3)} ({reason})' for reason, servers in skipped]
     if names:
@@ -77,7 +83,9 @@ def describe_skipped(audit: Audit) -> Iterator[str]:
 
 
 def describe_known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Iterator[str]:
-    """Return for each host with a leak how many of its consumers the lists of Nova know."""
+    """Yield for each host with a leaked allocation how many of its consumers the lists of Nova
+    have.
+    """
     known = {*(cloud.answers.servers or ()), *cloud.migration_of_consumer}
     roots = sorted(
         {root for f in findings if f.kind == 'orphan' for root in f.roots}, key=cloud.provider_name
@@ -93,7 +101,7 @@ def describe_known_consumers(cloud: Cloud, findings: Iterable[Finding]) -> Itera
 
 
 def describe_cells_down(hosts: Sequence[str]) -> Iterator[str]:
-    """Return the sentence about the hosts whose cells do not answer; none without such hosts."""
+    """Yield the sentence about the hosts whose cells of Nova do not answer, if there are any."""
     if hosts:
         yield (
             f'A cell of Nova does not answer: {counted(len(hosts), "host")} ({listed(hosts, 3)}) '
@@ -104,7 +112,7 @@ def describe_cells_down(hosts: Sequence[str]) -> Iterator[str]:
 def list_findings(
     findings: Sequence[Finding], invocation: Invocation, done: Mapping[int, str] | None = None
 ) -> Output:
-    """Return the findings, each with its command or the reason why it has none.
+    """Return a table of findings, each with its command or the reason why it has none.
 
     :param done: the results of ``--fix`` by the number of the finding
     """
@@ -125,12 +133,17 @@ def list_findings(
 
 
 def format_findings(
-    names: Sequence[str], rows: Iterable[Sequence[Any]], width: int, program: str
+    names: Sequence[str], rows: Iterable[Sequence[object]], width: int, program: str
 ) -> Iterator[str]:
-    """Return the lines of findings for people, a paragraph for each, the most severe first."""
+    """Yield the lines of findings for people, a paragraph for each, the most severe first.
+
+    :param names: of the columns
+    :param width: of the longest line, in characters
+    :param program: the name of the program whose command explains a check
+    """
     findings = [dict(zip(names, cells, strict=True)) for cells in rows]
     if 'severity' in names:
-        findings.sort(key=lambda row: _SEVERITIES.index(row['severity']))
+        findings.sort(key=lambda row: _SEVERITIES.index(str(row['severity'])))
     for number, row in enumerate(findings):
         if number:
             yield ''
@@ -141,11 +154,11 @@ def format_findings(
         yield f'Explain: {program} resource provider audit --explain {example}'
 
 
-def _format_finding(row: dict[str, Any], width: int) -> Iterator[str]:
-    """Return the lines of a finding; its command is not broken."""
+def _format_finding(row: dict[str, object], width: int) -> Iterator[str]:
+    """Yield the lines of one finding; its command is never broken."""
     yield ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
     if 'severity' in row and 'id' in row:
-        yield from _indent(find_texts(row['id'])['summary'].replace('``', ''), width)
+        yield from _indent(find_texts(str(row['id']))['summary'].replace('``', ''), width)
     is_left = bool(row.get('reason')) and row.get('fix') == LEFT
     for name, label in _LABELS.items():
         text = str(row.get(name, ''))
@@ -155,6 +168,7 @@ def _format_finding(row: dict[str, Any], width: int) -> Iterator[str]:
 
 
 def _indent(text: str, width: int) -> Iterator[str]:
+    """Yield a text as indented lines."""
     yield from textwrap.wrap(
         text, width, initial_indent='  ', subsequent_indent='    ',
         break_long_words=False, break_on_hyphens=False,

@@ -31,10 +31,10 @@ digraph placement {
 class Node:
     """A provider in a picture.
 
-    :param notes: its traits and what is allocated of it, as far as they are shown
-    :param serves: the roots that it shares with, of the trees in the picture
-    :param changed: the classes and notes that differ on the other side of a plan
-    :param is_alone: True if the other side of a plan does not have the provider
+    :param notes: its traits and its allocations, as far as they are shown
+    :param serves: UUIDs of the roots in the picture with which it shares its inventory
+    :param changed: the classes and notes that a plan changes
+    :param is_alone: whether the provider exists only before, or only after, the plan
     """
 
     state: ProviderState
@@ -45,11 +45,12 @@ class Node:
     is_alone: bool = False
 
     def format_amount(self, name: str) -> str:
+        """Return the usage and the capacity of a class."""
         return format_usage(name, self.state.used(name), self.state.inventories[name].capacity)
 
 
 class Row(NamedTuple):
-    """The providers of one tree of a plan before and after it; of a cloud all, and no name."""
+    """The providers of one tree before and after a plan; or those of a cloud, without a name."""
 
     sides: Sequence[Sequence[Node]]
     name: str = ''
@@ -57,7 +58,10 @@ class Row(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """Providers to draw, parents before their children."""
+    """Providers to draw, parents before their children.
+
+    :param is_titled: whether the title is drawn
+    """
 
     title: str
     rows: Sequence[Row]
@@ -67,7 +71,10 @@ class Picture(NamedTuple):
 def make_tree_picture(
     trees: Sequence[Tree], assuming: Sequence[str], *, traits: bool, allocations: bool
 ) -> Picture:
-    """Return every provider once: by tree, then sharing ones of other trees."""
+    """Return a picture of trees: every provider once, sharing providers of other trees last.
+
+    :param assuming: the paths of the files of assumptions
+    """
     drawn: dict[str, Node] = {}
     sharing: dict[str, tuple[ProviderState, list[str]]] = {}
     for tree in trees:
@@ -83,9 +90,9 @@ def make_tree_picture(
 
 
 def make_plan_picture(trees: Iterable[Change], *, traits: bool, allocations: bool) -> Picture:
-    """Return the providers of each tree before and after its plan.
+    """Return a picture of trees before and after their plan.
 
-    :param traits: show all traits; else those that only one of the sides has
+    :param traits: show all traits; otherwise only those that the plan changes
     """
     rows = [
         Row(
@@ -102,6 +109,7 @@ def make_plan_picture(trees: Iterable[Change], *, traits: bool, allocations: boo
 
 
 def _make_nodes(one: Snapshot, other: Snapshot, traits: bool, allocations: bool) -> Iterator[Node]:
+    """Yield the providers of a snapshot, with the differences from another snapshot."""
     for state in one.walked():
         counterpart = other.providers.get(state.uuid, ProviderState(state.provider))
         changed_traits = state.traits - counterpart.traits
@@ -123,12 +131,13 @@ def _make_nodes(one: Snapshot, other: Snapshot, traits: bool, allocations: bool)
 def _make_node(
     snapshot: Snapshot, state: ProviderState, traits: Iterable[str], allocations: bool
 ) -> Node:
+    """Return a provider for a picture."""
     holdings = _describe_allocations(snapshot, state) if allocations else ()
     return Node(state, (*sorted(traits), *holdings), state.provider.parent_provider_uuid)
 
 
 def draw_dot(picture: Picture) -> str:
-    """Return a picture in the language of Graphviz, the sides of a plan beside each other."""
+    """Return a picture in the language of Graphviz; after a plan stands beside before."""
     lines = [f'  label={_quote(picture.title)};'] if picture.is_titled else []
     for row in picture.rows:
         if not row.name:
@@ -152,7 +161,10 @@ def draw_dot(picture: Picture) -> str:
 
 
 def _list_dot_lines(shown: Iterable[Node], place: str = '') -> Iterator[str]:
-    """Return nodes and their edges in the language of Graphviz."""
+    """Yield nodes and their edges in the language of Graphviz.
+
+    :param place: the beginning of the identifiers of nodes
+    """
     for node in shown:
         uuid = _quote(place + node.state.uuid)
         mark = f', color="{CHANGED}", penwidth=2' if node.is_alone else ''
@@ -165,6 +177,7 @@ def _list_dot_lines(shown: Iterable[Node], place: str = '') -> Iterator[str]:
 
 def _make_label(node: Node) -> str:
     # Each line with True if the plan changes it.
+    """Return the label of a node in the language of Graphviz."""
     lines = [
         (unbroken(node.state.name), node.is_alone),
         *(
@@ -183,16 +196,18 @@ def _make_label(node: Node) -> str:
 
 
 def _quote(text: str) -> str:
+    """Return a text as a string of the language of Graphviz."""
     return '"' + printable(text).replace('\\', '\\\\').replace('"', '\\"') + '"'
 
 
 def escape_xml(text: str) -> str:
-    """Return a text for XML."""
+    """Return a text for XML, without control characters."""
     # XML has no place for control characters, not even escaped.
     return escape(printable(text))
 
 
 def _describe_allocations(snapshot: Snapshot, state: ProviderState) -> Iterator[str]:
+    """Yield the allocations on a provider, one text for each consumer."""
     for consumer in snapshot.consumers_on(state.uuid):
         allocated = sorted(consumer.allocations[state.uuid].items())
         yield f'{consumer.uuid} {" ".join(f"{name} {n}" for name, n in allocated)}'

@@ -14,7 +14,7 @@ FAILURES = ('hosts', 'servers', 'with_a_place', 'at_most', 'verdict')
 
 
 def list_failures(snapshot: Snapshot, checked: HostFailures) -> Output:
-    """Return a row for each failure that leaves a server without a place, the worst first."""
+    """Return a table of the failures that leave a server without a place, worst first."""
     return FAILURES, [
         (Facts(name_roots(snapshot, hosts)), servers, least, most, str(verdict))
         for hosts, servers, least, most, verdict in checked.failures
@@ -22,7 +22,7 @@ def list_failures(snapshot: Snapshot, checked: HostFailures) -> Output:
 
 
 def describe_failures(snapshot: Snapshot, checked: HostFailures) -> Iterator[str]:
-    """Return the result of the checked failures, as sentences."""
+    """Yield sentences about the failures of hosts that were checked."""
     extent, worst = f'{checked.checked} of {checked.possible} losses checked', checked.worst
     names = ' and '.join(name_roots(snapshot, worst.hosts))
     servers = counted(worst.servers, 'server')

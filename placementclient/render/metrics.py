@@ -108,8 +108,11 @@ def make_capacity_metrics(
 ) -> list[Metric]:
     """Return the metrics of the capacity.
 
-    :param fits: of each flavor how many fit, by tree and in all
-    :param fallback: how many more of a flavor with dedicated CPUs fit on hosts without PCPU
+    :param fits: by flavor, how many servers fit, by tree and in all
+    :param fallback: by flavor with dedicated CPUs, how many more servers fit on hosts without PCPU
+    :param projects: names by UUID
+    :param quotas: limits by project UUID and resource
+    :param assuming: the paths of the files of assumptions
     :param traits: patterns of the names of traits to export
     :raises errors.PlacementError: if prometheus_client is not installed
     """
@@ -135,7 +138,7 @@ def make_capacity_metrics(
 
 
 def _sample_quotas(quotas: Mapping[str, Mapping[str, int]], projects: Mapping[str, str]) -> Samples:
-    """Return the limits of projects by their UUIDs and names, and by resource."""
+    """Return the limits of projects by UUID, name and resource."""
     return [
         ((project, projects.get(project, ''), name), limit)
         for project, limits in sorted(quotas.items())
@@ -181,6 +184,7 @@ def make_reading_metrics(is_up: bool, read_at: float | None, seconds: float) -> 
 
     :param is_up: whether the last successful reading is younger than three intervals
     :param read_at: the time of the last successful reading, in seconds since 1970
+    :param seconds: the duration of the reading
     """
     prefix = 'openstack_placement_capacity'
     return _make_families(
@@ -193,12 +197,17 @@ def make_reading_metrics(is_up: bool, read_at: float | None, seconds: float) -> 
 
 
 def format_metrics(families: Iterable[Metric]) -> str:
+    """Return metrics in the text format of Prometheus."""
     from prometheus_client.exposition import generate_latest
 
     return generate_latest(SimpleNamespace(collect=lambda: families)).decode()
 
 
 def _make_families(samples: Mapping[str, Samples]) -> list[Metric]:
+    """Return metrics, given their samples by name.
+
+    :raises errors.PlacementError: if prometheus_client is not installed
+    """
     try:
         from prometheus_client import core
     except ImportError:
@@ -218,6 +227,7 @@ def _make_families(samples: Mapping[str, Samples]) -> list[Metric]:
 
 
 def _sample_providers(snapshot: Snapshot) -> dict[str, Samples]:
+    """Return the amounts of each inventory, by the names of metrics."""
     samples: dict[str, list[tuple[Sequence[str], float]]] = {
         name: []
         for name, (labels, _) in _METRICS.items()
@@ -242,6 +252,7 @@ def _sample_providers(snapshot: Snapshot) -> dict[str, Samples]:
 
 
 def _sample_projects(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
+    """Return the usage of each project, by class."""
     lines = usage.sum_by_subject(snapshot, 'project')
     return sorted(
         ((line.subject, names.get(line.subject, ''), line.resource_class), line.used)

@@ -55,7 +55,7 @@ _STYLE = f"""\
 
 @dataclass(slots=True)
 class _Card:
-    """The position of a provider in the picture; ``y`` is the top."""
+    """The place of a provider in the picture, in pixels; ``y`` is the top."""
 
     node: Node
     width: float
@@ -72,14 +72,17 @@ class _Card:
 
     @property
     def extent(self) -> float:
+        """The height of the card or of its children, whichever is larger."""
         return max(self.height, self.stack)
 
     @property
     def middle(self) -> float:
+        """The vertical middle of the card."""
         return self.y + self.height / 2
 
 
 def draw_svg(picture: Picture) -> str:
+    """Return a picture as SVG."""
     is_plan = any(row.name for row in picture.rows)
     rows, height = _lay_out(picture, float(_HEADER - _MARGIN) if is_plan else 0.0)
     headings: Iterable[tuple[str, float]] = ()
@@ -114,7 +117,10 @@ def draw_svg(picture: Picture) -> str:
 
 
 def _lay_out(picture: Picture, top: float) -> tuple[list[list[dict[str, _Card]]], float]:
-    """Return the cards of each side of each row, placed below ``top``, and where they end."""
+    """Return the cards of each row by side and provider UUID, and the bottom of the last row.
+
+    :param top: of the first row, in pixels
+    """
     rows = [
         [{n.state.uuid: _make_card(n) for n in side} for side in row.sides] for row in picture.rows
     ]
@@ -128,15 +134,17 @@ def _lay_out(picture: Picture, top: float) -> tuple[list[list[dict[str, _Card]]]
 
 
 def _list_cards(groups: Iterable[Mapping[str, _Card]]) -> list[_Card]:
+    """Return the cards of several groups."""
     return [card for cards in groups for card in cards.values()]
 
 
 def _find_right_edge(groups: Iterable[Mapping[str, _Card]]) -> float:
-    """Return the right edge of the last column."""
+    """Return the right edge of all cards."""
     return max((card.x + card.width for card in _list_cards(groups)), default=0.0)
 
 
 def _make_card(node: Node) -> _Card:
+    """Return the card of a provider, wide enough for its texts, without a place."""
     rows = [node.format_amount(name) for name in node.state.inventories]
     names = [len(name) for name in node.state.inventories]
     width = max(
@@ -149,6 +157,7 @@ def _make_card(node: Node) -> _Card:
 
 
 def _draw_edges(cards: Mapping[str, _Card]) -> Iterator[str]:
+    """Yield the lines from parents to children, and from sharing providers to roots."""
     for card in cards.values():
         if parent := cards.get(card.node.parent_uuid or ''):
             yield _draw_curve('edge', parent, card)
@@ -157,6 +166,7 @@ def _draw_edges(cards: Mapping[str, _Card]) -> Iterator[str]:
 
 
 def _draw_curve(kind: str, left: _Card, right: _Card) -> str:
+    """Return the line from one card to another."""
     start, end = left.x + left.width, right.x
     bend = (start + end) / 2
     return (
@@ -166,6 +176,7 @@ def _draw_curve(kind: str, left: _Card, right: _Card) -> str:
 
 
 def _draw_legend(cards: Collection[_Card], top: float) -> Iterator[str]:
+    """Yield the explanation of lines and colours."""
     high, low = (f'{share:.0%}' for share, _ in style.LEVELS[:2])
     rectangle = '<rect class="{}" x="24" y="{:.1f}" width="26" height="{}" rx="3"/>'
     line = '<path class="{}" d="M24,{:.1f} H50"/>'
@@ -189,6 +200,7 @@ def _draw_legend(cards: Collection[_Card], top: float) -> Iterator[str]:
 
 
 def _draw_card(card: _Card) -> Iterator[str]:
+    """Yield the elements of a card."""
     node = card.node
     kind = 'sharing' if node.serves else '' if node.parent_uuid else 'root'
     of_card = _make_class_attribute('card', kind, is_changed=node.is_alone)
@@ -209,6 +221,7 @@ def _draw_card(card: _Card) -> Iterator[str]:
 
 
 def _draw_inventory(card: _Card, name: str, baseline: float) -> Iterator[str]:
+    """Yield the elements of an inventory on a card: name, bar and amounts."""
     node, state = card.node, card.node.state
     used, capacity = state.used(name), state.inventories[name].capacity
     filled = style.compute_share(used, capacity) * _BAR
@@ -229,11 +242,12 @@ def _draw_inventory(card: _Card, name: str, baseline: float) -> Iterator[str]:
 
 
 def _make_class_attribute(*names: str, is_changed: bool) -> str:
-    """Return the attribute with the classes of an element, which decide its look."""
+    """Return the ``class`` attribute of an element, which gives it its style."""
     return f'class="{" ".join(filter(None, (*names, "changed" if is_changed else "")))}"'
 
 
 def _make_tooltip(node: Node) -> str:
+    """Return the text that a browser shows over a card."""
     state = node.state
     lines = [f'{unbroken(state.name)} ({state.uuid})']
     for name, inventory in sorted(state.inventories.items()):
@@ -243,7 +257,7 @@ def _make_tooltip(node: Node) -> str:
 
 
 def _place_cards(cards: dict[str, _Card]) -> float:
-    """Give each card its position; return the height of the picture."""
+    """Give each card its position, and return the height of the picture."""
     below: dict[str | None, list[_Card]] = {}
     for card in cards.values():
         below.setdefault(card.node.parent_uuid, []).append(card)
@@ -275,7 +289,7 @@ def _measure_cards(cards: dict[str, _Card], below: Mapping[str | None, Sequence[
 
 
 def _place_sharing(apart: Sequence[_Card], cards: Mapping[str, _Card]) -> float:
-    """Put sharing providers beside the middle of the hosts they serve; return where they end."""
+    """Place sharing providers beside the hosts that use them, and return the lowest bottom."""
     free = float(_MARGIN)
     for card in apart:
         served = [cards[root].middle for root in card.node.serves]
@@ -295,7 +309,9 @@ def _align_columns(columns: Mapping[tuple[int, int], Sequence[_Card]]) -> None:
 
 
 def _stack_trees(roots: Sequence[_Card]) -> float:
-    """Stack trees in so many columns that the picture is about square; return where they end."""
+    """Place trees in so many columns that the picture is about square, and return the lowest
+    bottom.
+    """
     height = sum(card.extent + _BETWEEN_TREES for card in roots)
     width = max((card.breadth for card in roots), default=1.0)
     number = math.ceil(len(roots) / max(1, round(math.sqrt(height / width)))) or 1

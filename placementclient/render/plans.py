@@ -19,7 +19,7 @@ _WIDTH = 96
 
 
 def describe_extent(trees: Iterable[Change]) -> str:
-    """Return a clause about the size of the changes of some trees."""
+    """Return the size of the changes of some trees in words, with the number of warnings."""
     trees = list(trees)
     counts = changes_summary(trees)
     number = len(list(list_warnings(trees)))
@@ -27,7 +27,7 @@ def describe_extent(trees: Iterable[Change]) -> str:
 
 
 def count_parts(plan: Plan) -> dict[str, int]:
-    """Return the number of moves of a plan, by their certainty."""
+    """Return the numbers of trees, new providers, consumers, rows and warnings of a plan."""
     labels = Counter(row.label for tree in plan.changes for row in tree.reasons)
     return {
         'trees': len(plan.changes),
@@ -40,7 +40,10 @@ def count_parts(plan: Plan) -> dict[str, int]:
 
 
 def format_plan(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
-    """Return a plan as text: its trees before and after, the moves of consumers, the warnings."""
+    """Yield the lines of a plan: its trees before and after, the moves of consumers, the warnings.
+
+    :param is_summary: whether to leave out the trees
+    """
     yield describe_extent(plan.changes)
     if plan.recipe is None:
         yield from _format_changes(plan.changes, is_summary)
@@ -58,7 +61,7 @@ def format_plan(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
 
 
 def _format_changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
-    """Return the trees of a plan of changes; of a summary only the number of changes of each."""
+    """Yield the trees of a plan without a specification, each before and after."""
     for tree in trees:
         parts = list(change_rows(tree.before, tree.after))
         if is_summary:
@@ -68,19 +71,23 @@ def _format_changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:
 
 
 def _format_warnings(plan: Plan) -> Iterator[str]:
+    """Yield the warnings of a plan with their heading, if there are any."""
     if texts := list(list_warnings(plan.changes)):
         yield from ('', 'Warnings:', *(f'  {text}' for text in texts))
 
 
 def list_warnings(trees: Iterable[Change]) -> Iterator[str]:
-    """Return the warnings about some trees of a plan; equal ones of several trees are one."""
+    """Yield the warnings about some trees; equal ones of several trees are one."""
     return grouped(
         (tree.root_provider_name, warning.message) for tree in trees for warning in tree.warnings
     )
 
 
 def _format_tree(tree: Change, title: str, body: Iterable[str]) -> Iterator[str]:
-    """Return a tree before and after its change, and a titled part below, unless it is empty."""
+    """Yield a tree before and after its change, and a section below.
+
+    :param title: of the section, which is left out if ``body`` is empty
+    """
     yield ', '.join(f'{name} ({uuid})' for uuid, name in tree.roots.items())
     aggregates = title == _MOVES
     for heading, after in (('before', False), ('after', True)):
@@ -91,6 +98,7 @@ def _format_tree(tree: Change, title: str, body: Iterable[str]) -> Iterator[str]
 
 
 def _format_row(row: PlannedRow) -> str:
+    """Return one row of a plan as text."""
     name = row.resource_class
     if row.to_resource_class != name:
         name = f'{name} as {row.to_resource_class}'
@@ -102,7 +110,9 @@ def _format_row(row: PlannedRow) -> str:
 
 
 def _draw_providers(tree: Change, *, after: bool, aggregates: bool) -> Iterator[str]:
-    """Draw the providers of a plan on one side: first its own trees, then those that share."""
+    """Yield the providers of a change before or after it: the own trees first, then those that
+    share.
+    """
     side, other = (tree.after, tree.before) if after else (tree.before, tree.after)
 
     def text(state: ProviderState) -> Iterator[str]:
@@ -119,6 +129,7 @@ def _draw_providers(tree: Change, *, after: bool, aggregates: bool) -> Iterator[
 
 
 def _format_inventories(state: ProviderState) -> Iterator[str]:
+    """Yield the inventories of a provider as text: total, reserved amount, ratio and max_unit."""
     for name, inventory in sorted(state.inventories.items()):
         total = str(inventory.total)
         if inventory.reserved:

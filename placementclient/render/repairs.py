@@ -17,8 +17,10 @@ _UNTYPED = 'its name cannot be typed in a command line: rename it, or use --fix'
 class Invocation(NamedTuple):
     """The running audit, as far as the printed commands repeat it.
 
-    :param sources: what it reads, by the option for each; ``None`` if that cannot be read again
-    :param heal: the files that ``allocation heal`` can read too, by the option for each
+    :param program: the name of the program
+    :param sources: options with the files that it reads; ``None`` if one cannot be read again
+    :param heal: options with the files that ``allocation heal`` can read too
+    :param is_assumed: whether the audited cloud is under assumptions
     """
 
     program: str
@@ -50,10 +52,12 @@ def choose_next_step(finding: Finding, invocation: Invocation) -> tuple[str, str
 
 
 def _format_options(values: Iterable[tuple[str, str]]) -> str:
+    """Return options and their values for a command line."""
     return ''.join(f' {option} {shlex.quote(value)}' for option, value in values)
 
 
 def _format_command(remedy: Remedy | None, invocation: Invocation) -> str:
+    """Return the command line of a remedy."""
     options = ''
     match remedy:
         case Advice():

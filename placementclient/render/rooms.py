@@ -18,7 +18,7 @@ from placementclient.render.drains import (
 
 
 def answer_room(cloud: DrainCloud, new: NewServers, decision: RoomDecision) -> DrainAnswer:
-    """Return the answer to a question for room."""
+    """Return the answer to the question whether further servers can have room."""
     moves = decision.moves
     messages = [
         _summarize(new, decision),
@@ -38,7 +38,7 @@ def answer_room(cloud: DrainCloud, new: NewServers, decision: RoomDecision) -> D
 
 
 def _summarize(new: NewServers, decision: RoomDecision) -> str:
-    """Return whether new servers have room, as a sentence."""
+    """Return the sentence whether further servers have room."""
     servers = f'{counted(new.number, "server")} of {new.flavor}'
     now = f'room for {decision.room} now'
     moves = counted(len(decision.moves), 'move')
@@ -57,7 +57,7 @@ def _summarize(new: NewServers, decision: RoomDecision) -> str:
 
 
 def _describe_bound(cloud: DrainCloud, decision: RoomDecision) -> Iterator[str]:
-    """Return what is proved about the number of moves, or on which servers it depends."""
+    """Yield a sentence about the proved number of moves, or about uncertain servers."""
     fewest, number = decision.bound, len(decision.moves)
     if decision.verdict is DrainVerdict.DEPENDS:
         is_told = cloud.knowledge.consumers is not None

@@ -3,7 +3,6 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from placementclient.basis.wording import counted, tally
 from placementclient.model.findings import Finding
@@ -30,7 +29,7 @@ _TREES = ('tree', 'state', 'reason')
 
 
 def list_outcome(run: Outcome) -> Output:
-    """Return the result of each tree; those left alone and failed come last."""
+    """Return a table with the result of each tree; those left alone and failed come last."""
     trees = sorted(run.trees, key=lambda tree: tree.is_undone)
     return _TREES, [(tree.root_provider_name, tree.state.value, tree.reason) for tree in trees]
 
@@ -53,9 +52,11 @@ def advise_planning(
     new_path: str,
     program: str,
 ) -> Iterator[str]:
-    """Return how to plan the trees again that were left alone: a command, and advice.
+    """Yield sentences about how to plan trees again that were left alone.
 
     :param plan_path: the file of the plan, which serves as specification
+    :param new_path: the file for the new plan
+    :param program: the name of the program
     """
     if plan.recipe is None:
         yield (
@@ -83,9 +84,11 @@ def advise_planning(
 def advise_completing(
     trees: Sequence[TreeResult], plan_path: str, program: str, *, backward: bool = False
 ) -> Iterator[str]:
-    """Return how to go on with trees that are done in part.
+    """Yield sentences about how to complete trees that are done in part.
 
-    :param backward: whether they are taken back
+    :param plan_path: the file of the plan
+    :param program: the name of the program
+    :param backward: whether the run is a rollback
     """
     if not trees:
         return
@@ -102,7 +105,7 @@ def advise_completing(
 
 
 def list_statuses(trees: Iterable[TreeStatus]) -> Output:
-    """Return the state of each tree; those that differ come last."""
+    """Return a table with the state of each tree; those that differ come last."""
     ordered = sorted(trees, key=lambda tree: tree.status is Status.DIFFERS)
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in ordered]
 
@@ -115,11 +118,11 @@ def summarize_verification(trees: Iterable[Change], differences: Iterable[Findin
 
 
 def list_verification(trees: Iterable[Change], differences: Iterable[Finding]) -> Output:
-    """Return a row for each tree that is as planned, then one for each difference."""
+    """Return a table with a row for each tree that is as planned, then for each difference."""
     by_tree: dict[str, list[Finding]] = {}
     for difference in differences:
         by_tree.setdefault(difference.subject, []).append(difference)
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for tree in trees:
         rows += [
             (d.subject, d.kind, d.reason, d.is_error, judge_difference(d))
@@ -130,7 +133,7 @@ def list_verification(trees: Iterable[Change], differences: Iterable[Finding]) -
 
 
 def judge_difference(difference: Finding) -> str:
-    """Return one of :data:`VERDICTS`."""
+    """Return one of :data:`VERDICTS` on a deviation from a plan."""
     if difference.is_error:
         return DAMAGED
     return PENDING if difference.kind == 'not-applied' else CHANGED_LATER
@@ -146,11 +149,12 @@ def summarize_rehearsal(result: Rehearsal) -> str:
 
 
 def list_rehearsal(result: Rehearsal) -> Output:
-    """Return the rows of all stages of a rehearsal."""
+    """Return a table with the rows of all stages of a rehearsal."""
     return ('stage', *_TREES), list(_list_stages(result))
 
 
 def _list_stages(result: Rehearsal) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of each stage: apply, verify, rollback and compare."""
     for stage, run in (('apply', result.applied), ('rollback', result.rolled_back)):
         differences = result.differences if stage == 'apply' else result.remains
         for row in list_outcome(run)[1]:

@@ -15,7 +15,11 @@ _EIGHTHS = ' ▏▎▍▌▋▊▉'
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The look of a text: with bars of usage, one class to a line, and with escape sequences."""
+    """The look of text in a terminal.
+
+    :param bars: draw each inventory as a line with a bar
+    :param colours: use escape sequences for colours
+    """
 
     bars: bool = False
     colours: bool = False
@@ -27,6 +31,7 @@ class Style:
         return f'\x1b[{_CODES[colour]}m{text}\x1b[0m' if self.colours and text else text
 
     def draw_bar(self, used: int, capacity: int) -> str:
+        """Return a usage as a bar of characters."""
         eighths = round(compute_share(used, capacity) * _CELLS * 8)
         if used and not eighths:
             eighths = 1
@@ -46,12 +51,13 @@ def escape_painted(line: str) -> str:
 
 
 def compute_share(used: int, capacity: int) -> float:
-    """Return the usage as a share of the capacity, from 0 to 1; more than all of it is 1."""
+    """Return the usage as a share of the capacity, from 0 to 1; more than the capacity is 1."""
     if capacity <= 0:
         return 1.0 if used else 0.0
     return min(used / capacity, 1.0)
 
 
 def choose_colour(used: int, capacity: int) -> str:
+    """Return the colour of a usage."""
     share = compute_share(used, capacity)
     return next(colour for threshold, colour in LEVELS if share >= threshold)

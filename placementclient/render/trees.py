@@ -2,7 +2,6 @@
 """Provider trees as lines of text, and as data."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -17,9 +16,10 @@ def draw_tree(
     text: Callable[[ProviderState], Iterable[str]],
     indent: str = '',
 ) -> Iterator[str]:
-    """Return a tree as lines of text with branches.
+    """Yield the lines of a tree with branches.
 
-    :param text: returns the lines at a provider; the branch leads to the first
+    :param text: returns the lines of a provider; the branch leads to the first one
+    :param indent: the beginning of all lines but the first one
     """
     below = snapshot.children(root.uuid)
     first, *others = text(root)
@@ -36,7 +36,7 @@ def draw_tree(
 def format_tree(
     tree: Tree, style: Style = PLAIN, *, traits: bool = False, allocations: bool = False
 ) -> Iterator[str]:
-    """Return a tree with the usage of its inventories, and its sharing providers."""
+    """Yield the lines of a tree with the usage of its inventories, and its sharing providers."""
     snapshot = tree.snapshot
 
     def text(state: ProviderState) -> Iterator[str]:
@@ -54,8 +54,8 @@ def format_tree(
         yield from (f'   {line}' for line in others)
 
 
-def make_record(tree: Tree, *, allocations: bool = False) -> dict[str, Any]:
-    """Return a tree as data: providers with their children in them."""
+def make_record(tree: Tree, *, allocations: bool = False) -> dict[str, object]:
+    """Return a tree as data: the record of each provider has those of its children."""
     return {
         **_record_subtree(tree.snapshot, tree.root, allocations),
         'sharing': [_record_provider(state) for state in tree.sharing],
@@ -63,9 +63,9 @@ def make_record(tree: Tree, *, allocations: bool = False) -> dict[str, Any]:
 
 
 def describe_limits(inventory: Inventory, resource_class: str = '') -> Iterator[str]:
-    """Return the fields of an inventory that make its capacity differ from its total.
+    """Yield the fields of an inventory that make its capacity differ from its total.
 
-    :param resource_class: its class, where amounts have units
+    :param resource_class: its class, if amounts are to have units
     """
     if reserved := inventory.reserved:
         yield f'{format_amount(resource_class, reserved) if resource_class else reserved} reserved'
@@ -74,6 +74,7 @@ def describe_limits(inventory: Inventory, resource_class: str = '') -> Iterator[
 
 
 def _format_provider(state: ProviderState, style: Style) -> Iterator[str]:
+    """Yield the lines of a provider with the usage of its inventories."""
     name = style.paint(state.name, 'bold')
     if not style.bars:
         yield '  '.join([name, *_format_amounts(state)])
@@ -93,13 +94,17 @@ def _format_provider(state: ProviderState, style: Style) -> Iterator[str]:
 
 
 def _format_amounts(state: ProviderState) -> Iterator[str]:
+    """Yield the usage and capacity of each class of a provider on one line."""
     for name, inventory in sorted(state.inventories.items()):
         notes = ', '.join(describe_limits(inventory))
         amount = f'{name} {state.used(name)}/{inventory.capacity}'
         yield f'{amount} ({notes})' if notes else amount
 
 
-def _record_subtree(snapshot: Snapshot, state: ProviderState, allocations: bool) -> dict[str, Any]:
+def _record_subtree(
+    snapshot: Snapshot, state: ProviderState, allocations: bool
+) -> dict[str, object]:
+    """Return the data of a provider and of all below it."""
     record = _record_provider(state)
     if allocations:
         record['allocations'] = {
@@ -112,7 +117,8 @@ def _record_subtree(snapshot: Snapshot, state: ProviderState, allocations: bool)
     return record
 
 
-def _record_provider(state: ProviderState) -> dict[str, Any]:
+def _record_provider(state: ProviderState) -> dict[str, object]:
+    """Return the data of a provider."""
     return {
         'name': state.name,
         'uuid': state.uuid,

@@ -19,10 +19,10 @@ def list_usage(
     *,
     of_consumers: bool,
 ) -> Output:
-    """Return a row for each line.
+    """Return a table with the usage of each subject and class.
 
     :param names: of the subjects, by ID
-    :param projects: the names of projects, by ID
+    :param projects: names by ID
     :param of_consumers: whether each line is about one consumer, with its host and its project
     """
     capacities = usage.sum_capacities(snapshot)

@@ -24,6 +24,8 @@ STEPS = 10
 
 @dataclass(frozen=True, slots=True)
 class Fill:
+    """The usage and the capacity of a class."""
+
     used: int = 0
     capacity: int = 0
 
@@ -35,7 +37,9 @@ class DrainPanel(NamedTuple):
     """The part of the page about a drain.
 
     :param messages: the answer in sentences
-    :param hosts: host, class, and its amounts before and after; a host's name is in its first line
+    :param emptied: the names of the hosts that are emptied
+    :param hosts: host, class, and its usage and capacity before and after; the name of a host is in
+        the first of its rows
     :param waves: number, count of servers, the names of the hosts that they leave, and of targets
     :param left_out: how many hosts and waves are not shown
     """
@@ -54,8 +58,9 @@ class Report:
 
     :param source: the name of the snapshot's file; empty: it was read just now
     :param made_at: UTC, as ISO 8601
-    :param assuming: the names of the files of assumptions under which all of it holds
-    :param title: the title that the operator gave; empty: the page says what it has
+    :param made_by: the program and its version
+    :param assuming: the names of the files of assumptions that the cloud is under
+    :param title: as the operator gave it; empty: the page has its own
     :param cloud_name: the name of the cloud and its region; empty if they are not known
     """
 
@@ -75,7 +80,7 @@ class Report:
 class ClassFill(NamedTuple):
     """The capacity of one class over all providers, and the number of trees by usage.
 
-    :param spread: how many trees are how full, in :data:`STEPS` steps; the last one has those
+    :param spread: the numbers of trees in :data:`STEPS` steps of usage; the last step has the trees
         that are over their capacity too
     """
 
@@ -84,6 +89,7 @@ class ClassFill(NamedTuple):
 
     @property
     def trees(self) -> int:
+        """The number of trees with the class."""
         return sum(self.spread)
 
 
@@ -92,7 +98,7 @@ Fills = Mapping[str, Fill]
 
 
 def list_class_fills(cloud: Cloud) -> list[ClassFill]:
-    """Return a line for each class, as in ``capacity show --by class``."""
+    """Return the usage of each class, as in ``capacity show --by class``."""
     spread = defaultdict[str, list[int]](lambda: [0] * STEPS)
     for states in cloud.topology.trees.values():
         for name, amount in sum_fills(map(measure_state, states)).items():
@@ -117,6 +123,7 @@ def list_host_fills(cloud: Cloud) -> list[tuple[str, str, Fill]]:
 
 
 def sum_fills(parts: Iterable[Fills]) -> dict[str, Fill]:
+    """Return the sums of usages and capacities, by class."""
     sums = defaultdict[str, Fill](Fill)
     for amounts in parts:
         for name, amount in amounts.items():
@@ -125,6 +132,7 @@ def sum_fills(parts: Iterable[Fills]) -> dict[str, Fill]:
 
 
 def measure_state(state: ProviderState) -> dict[str, Fill]:
+    """Return the usage and the capacity of each class of a provider."""
     return {
         name: Fill(state.used(name), inventory.capacity)
         for name, inventory in state.inventories.items()
@@ -132,7 +140,7 @@ def measure_state(state: ProviderState) -> dict[str, Fill]:
 
 
 def measure_after(tree: Change) -> dict[str, dict[str, Fill]]:
-    """Return the amounts of each provider after the plan of a tree: by UUID and by class."""
+    """Return the usages and capacities after a change, by provider UUID and class."""
     gains = gained((c.before.allocations, c.after.allocations) for c in tree.consumers)
     return {
         change.uuid: {
@@ -167,11 +175,12 @@ def format_percent(amount: Fill | TotalsLine) -> str:
 
 
 def add_rows(plan: Plan) -> Plan:
-    """Return a plan of changes with rows for the allocations that change, as a reshape has them."""
+    """Return a plan whose changes have rows for their allocations, as those of a reshape have."""
     return replace(plan, changes=tuple(map(_add_rows, plan.changes)))
 
 
 def _add_rows(tree: Change) -> Change:
+    """Return a change with rows for its allocations."""
     states = {**tree.before.providers, **tree.after.providers}
     names = {uuid: state.name for uuid, state in states.items()}
     return replace(
@@ -181,7 +190,10 @@ def _add_rows(tree: Change) -> Change:
 
 
 def _pair_changes(change: ConsumerChange, names: Mapping[str, str]) -> Iterator[PlannedRow]:
-    """Pair the losses of providers with the gains of others, class by class."""
+    """Yield rows that pair losses of a consumer on providers with its gains on others, by class.
+
+    :param names: of providers, by UUID
+    """
     gains: dict[str, dict[str, int]] = {}
     for uuid, name, gain in sorted(change.gains()):
         if gain:
@@ -197,7 +209,10 @@ def _pair_changes(change: ConsumerChange, names: Mapping[str, str]) -> Iterator[
 
 
 def _take_amount(ends: dict[str, int], amount: int) -> str | None:
-    """Take an amount off the first provider, and return that provider."""
+    """Take an amount off the first provider, and return its UUID; ``None`` if there is none.
+
+    :param ends: amounts by provider UUID
+    """
     uuid = next(iter(ends), None)
     if uuid is not None:
         ends[uuid] -= amount

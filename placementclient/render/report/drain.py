@@ -2,7 +2,7 @@
 """The plan of a drain on the page: the hosts before and after, and the waves."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -35,11 +35,12 @@ class _Document(msgspec.Struct, rename={'messages': 'said'}):
     moves: list[_DrainedMove]
 
 
-def make_panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
+def make_panel(document: object, path: str, snapshot: Snapshot) -> DrainPanel:
     """Return the part of the page for a file of ``drain plan -o``.
 
+    :param document: the content of the file
     :param path: of the file, for the error
-    :raises errors.BadFile: if it is something else, or of another cloud
+    :raises errors.BadFile: if it is no such file, or about another cloud
     """
     try:
         plan = msgspec.convert(document, _Document)
@@ -66,6 +67,7 @@ def make_panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
 
 
 def _make_wave(number: int, moves: list[_DrainedMove]) -> tuple[int, int, str, str]:
+    """Return the number of a wave, its number of servers, and the names of sources and targets."""
     sources = sorted({move.source for move in moves})
     targets = sorted({move.target for move in moves if move.target})
     return number, len(moves), listed(sources, _NAMED), listed(targets, _NAMED)
@@ -74,7 +76,7 @@ def _make_wave(number: int, moves: list[_DrainedMove]) -> tuple[int, int, str, s
 def _list_hosts(
     snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]
 ) -> Iterator[tuple[str, str, Fill, Fill]]:
-    """Return what is used on each host before the first move and after the last one."""
+    """Yield the usage of each class on each host before the first move and after the last one."""
     last = {move.server: move.allocations for move in moves}
     changes = gained(
         (snapshot.consumers.get(server, Consumer(server)).allocations, after)

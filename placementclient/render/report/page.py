@@ -13,7 +13,7 @@ import hashlib
 import re
 from collections import Counter
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.printable import FORMULA, printable
@@ -53,7 +53,7 @@ def load_template() -> jinja2.Template:
     except ImportError:
         raise errors.PlacementError(f'A report needs Jinja2: {installing("report")}') from None
 
-    def make_printable(value: Any) -> Any:
+    def make_printable(value: object) -> object:
         return printable(value) if type(value) is str else value
 
     environment = jinja2.Environment(
@@ -79,6 +79,7 @@ def load_template() -> jinja2.Template:
 
 
 def render_page(template: jinja2.Template, report: Report) -> str:
+    """Return the page of a report as HTML."""
     cloud, plan, rooms = report.cloud, report.plan, contents.list_class_fills(report.cloud)
     by_trees = sorted(rooms, key=lambda room: (-room.trees, room.line.resource_class))
     columns = [room.line.resource_class for room in by_trees[:COLUMNS]]
@@ -134,6 +135,7 @@ def _checks_with_findings(report: Report) -> list[tuple[Check, int]]:
 
 
 def find_level(amount: Fill | TotalsLine) -> str:
+    """Return the word of the style sheet for a usage."""
     return _LEVELS[style.choose_colour(amount.used, amount.capacity)]
 
 
@@ -145,15 +147,18 @@ def _mark_literals(text: str) -> Markup:
 
 
 def _read_part(name: str) -> str:
+    """Return the text of a file that belongs to the page."""
     return (resources.files(__package__) / name).read_text(encoding='utf-8')
 
 
 def _read_script() -> str:
+    """Return the script of the page."""
     statements = _read_part('elements.js') + _read_part('page.js')
     return f"'use strict';\n(() => {{\n{statements}}})();\n"
 
 
 def _make_policy(*parts: str) -> str:
+    """Return the policy that allows one style sheet and one script, by their digests."""
     sheet, script = (
         f"'sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}'"
         for part in parts

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from operator import attrgetter
-from typing import Any
+from typing import TypeVar
 
 from placementclient.basis.printable import printable
 from placementclient.model.consumers import Consumer, Resources
@@ -30,22 +30,27 @@ _FIELDS = attrgetter(
 NOWHERE = -1
 
 
-def _number_values() -> defaultdict[Any, int]:
-    """Number values by the order in which they are looked up first."""
-    places = defaultdict[Any, int]()
+T = TypeVar('T')
+
+
+def _number_values() -> defaultdict[T, int]:
+    """Return a mapping that numbers values by the order in which they are looked up first."""
+    places = defaultdict[T, int]()
     places.default_factory = places.__len__
     return places
 
 
 class Records:
+    """The records of a report for the script of the page."""
+
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._texts = _number_values()
-        self._sets = _number_values()
-        self._inventories = _number_values()
-        self._consumers = _number_values()
+        self._texts: defaultdict[str, int] = _number_values()
+        self._sets: defaultdict[frozenset[str], int] = _number_values()
+        self._inventories: defaultdict[tuple[object, ...], int] = _number_values()
+        self._consumers: defaultdict[str, int] = _number_values()
 
-    def make_document(self) -> dict[str, Any]:
+    def make_document(self) -> dict[str, object]:
         """Return all records for the page."""
         cloud, plan = self._report.cloud, self._report.plan
         places = {
@@ -78,9 +83,11 @@ class Records:
         return {**records, 'texts': list(self._texts)}
 
     def _number_text(self, text: str | None) -> int:
+        """Return the place of a text."""
         return self._texts[printable(text)] if text else NOWHERE
 
-    def _record_tree(self, snapshot: Snapshot, states: list[ProviderState]) -> list[Any]:
+    def _record_tree(self, snapshot: Snapshot, states: list[ProviderState]) -> list[object]:
+        """Return the providers of a tree."""
         places = {state.uuid: place for place, state in enumerate(states)}
         return [
             [
@@ -102,18 +109,21 @@ class Records:
         ]
 
     def _record_inventories(self, state: ProviderState) -> list[int]:
+        """Return class, inventory and usage for each class of a provider."""
         return _flatten(
             (self._number_text(name), self._inventories[_FIELDS(inventory)], state.used(name))
             for name, inventory in sorted(state.inventories.items())
         )
 
     def _record_amounts(self, resources: Resources) -> list[int]:
+        """Return class and amount for each class."""
         return _flatten(
             (self._number_text(name), amount) for name, amount in sorted(resources.items())
         )
 
-    def _record_consumer(self, uuid: str) -> list[Any]:
+    def _record_consumer(self, uuid: str) -> list[object]:
         # A plan may be of another moment than the snapshot.
+        """Return UUID, project, type, and the name of the server of a consumer."""
         consumer = self._report.cloud.snapshot.consumers.get(uuid) or Consumer(uuid)
         server = self._report.cloud.servers.get(uuid)
         return [
@@ -123,7 +133,8 @@ class Records:
             printable(server.name or '') if server else '',
         ]
 
-    def _record_finding(self, finding: Finding) -> list[Any]:
+    def _record_finding(self, finding: Finding) -> list[object]:
+        """Return the cells of a finding."""
         return [
             self._number_text(finding.severity.value),
             self._number_text(finding.kind),
@@ -132,7 +143,8 @@ class Records:
             *map(printable, choose_next_step(finding, self._report.invocation)),
         ]
 
-    def _record_plan(self, tree: Change) -> list[Any]:
+    def _record_plan(self, tree: Change) -> list[object]:
+        """Return name, providers, rows and warnings of a change."""
         becomes = contents.measure_after(tree)
         places = {change.uuid: place for place, change in enumerate(tree.providers)}
         return [
@@ -147,7 +159,12 @@ class Records:
 
     def _record_change(
         self, change: ProviderChange, places: Mapping[str, int], becomes: Fills
-    ) -> list[Any]:
+    ) -> list[object]:
+        """Return a provider of a plan with its usages before and after, and its changed traits.
+
+        :param places: of the providers of the change, by UUID
+        :param becomes: the usages after the change, by class
+        """
         was, shall = change.content_before, change.content_after
         return [
             self._number_text(change.name),
@@ -160,15 +177,18 @@ class Records:
         ]
 
     def _record_fills(self, amounts: Fills) -> list[int]:
+        """Return class, usage and capacity for each class."""
         return _flatten(
             (self._number_text(name), amount.used, amount.capacity)
             for name, amount in sorted(amounts.items())
         )
 
     def _number_names(self, names: Iterable[str]) -> list[int]:
+        """Return the places of names, sorted by name."""
         return [self._number_text(name) for name in sorted(names)]
 
     def _record_row(self, row: PlannedRow) -> list[int]:
+        """Return the cells of a row of a plan."""
         return [
             self._consumers[row.consumer_uuid],
             row.amount,
@@ -181,5 +201,6 @@ class Records:
         ]
 
 
-def _flatten(rows: Iterable[Iterable[Any]]) -> list[Any]:
+def _flatten(rows: Iterable[Iterable[T]]) -> list[T]:
+    """Return the values of all rows in one list."""
     return list(chain.from_iterable(rows))

@@ -29,9 +29,10 @@ Statement = tuple[str, str]
 def state_verdict(
     report: Report, rooms: Sequence[ClassFill], changed: Sequence[tuple[str, Fill, Fill]]
 ) -> list[Statement]:
-    """Return the first sentences: about the plan, the drain, the cloud.
+    """Return the first sentences of a report: about the plan, the drain, the cloud and the audit.
 
-    :param changed: the amounts of each class before and after the plan
+    :param rooms: the usage of each class
+    :param changed: the usage of each class before and after the plan
     """
     statements = [*_judge_plan(report.plan, changed)] if report.plan else []
     if report.drain is not None:
@@ -44,6 +45,7 @@ def state_verdict(
 
 
 def _judge_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterator[Statement]:
+    """Yield sentences about the amounts and capacities that a plan changes."""
     renamed = _sum_renamed(plan)
     differing = [
         f'{name} {format_amount(name, was.used)} before, {format_amount(name, becomes.used)} after'
@@ -76,7 +78,9 @@ def _judge_plan(plan: Plan, changed: Sequence[tuple[str, Fill, Fill]]) -> Iterat
 
 
 def _sum_renamed(plan: Plan) -> Counter[str]:
-    """Return by how much the plan's moves lower or raise the used amount of each class."""
+    """Return by class how much the moves of a plan add to the usage, by giving amounts another
+    class.
+    """
     renamed: Counter[str] = Counter()
     for row in (row for tree in plan.changes for row in tree.reasons):
         renamed[row.resource_class] -= row.amount
@@ -85,6 +89,7 @@ def _sum_renamed(plan: Plan) -> Counter[str]:
 
 
 def _judge_cloud(report: Report, rooms: Sequence[ClassFill]) -> Iterator[Statement]:
+    """Yield sentences about the hosts over capacity and about the fullest classes."""
     over = sorted({f.subject for f in report.audit.findings if f.kind == 'over-capacity'})
     if over:
         verb = 'is' if len(over) == 1 else 'are'
@@ -102,6 +107,7 @@ def _judge_cloud(report: Report, rooms: Sequence[ClassFill]) -> Iterator[Stateme
 
 
 def _judge_audit(report: Report) -> Statement:
+    """Return the sentence about the number of findings."""
     counts = Counter(finding.severity for finding in report.audit.findings)
     if not counts:
         return GOOD, 'The audit found nothing to fix'
