@@ -2,7 +2,8 @@
 """Snapshots: one provider on each line, then one consumer on each line."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final, Generic, Literal, TypeVar
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import astuple
@@ -70,6 +71,16 @@ class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True)
     consumers: dict[str, C]
 
 
+@dataclass(frozen=True, slots=True)
+class SharedParts:
+    """Parts that equal providers have in common: thousands are alike."""
+
+    inventories: dict[tuple[tuple[str, Inventory], ...], Mapping[str, Inventory]] = field(
+        default_factory=dict
+    )
+    names: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+
+
 _WHOLE = msgspec.json.Decoder(SnapshotDocument[ProviderRecord, ConsumerRecord])
 _SKELETON = msgspec.json.Decoder(SnapshotDocument[msgspec.Raw, msgspec.Raw])
 _PROVIDER = msgspec.json.Decoder(ProviderRecord)
@@ -102,8 +113,8 @@ def decode(content: bytes, path: str) -> Snapshot:
         document = _WHOLE.decode(content)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         document = _decode_pieces(source)
-    values = dict[Any, Any]()
-    states = [make_provider_state(record, values) for record in document.providers]
+    shared = SharedParts()
+    states = [make_provider_state(record, shared) for record in document.providers]
     if reason := find_fault(state.provider for state in states):
         raise source.error(f'damaged snapshot: {reason}')
     roots = {state.uuid for state in states if state.provider.parent_provider_uuid is None}
@@ -132,21 +143,20 @@ def _decode_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, Consu
     )
 
 
-# A record has the fields of the values, in their order.
+# A record has the fields of the values, in their order; those of a provider are the first five.
 
 
-def make_provider_state(record: ProviderRecord, values: dict[Any, Any]) -> ProviderState:
+def make_provider_state(record: ProviderRecord, shared: SharedParts) -> ProviderState:
     """Return the provider of a record.
 
-    :param values: equal parts of earlier providers, which it shares: thousands are alike
+    :param shared: the parts of earlier providers, of which it gets those that are equal
     """
-    *fields, inventories, traits, aggregates, usages = astuple(record)
     return ProviderState(
-        Provider(*fields),
-        values.setdefault(tuple(inventories.items()), inventories),
-        values.setdefault(traits, traits),
-        values.setdefault(aggregates, aggregates),
-        usages,
+        Provider(*astuple(record)[:5]),
+        shared.inventories.setdefault(tuple(record.inventories.items()), record.inventories),
+        shared.names.setdefault(record.traits, record.traits),
+        shared.names.setdefault(record.aggregates, record.aggregates),
+        record.usages,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from placementclient.files import snapshots
+from placementclient.files.snapshots import SharedParts
 from placementclient.model.plans import (
     Change,
     InventoryMove,
@@ -96,13 +97,16 @@ def _encode_side(snapshot: Snapshot) -> SideRecord:
     )
 
 
-def decode_change(record: ChangeRecord, values: dict[object, object] | None = None) -> Change:
-    """Return the change of a record; ``values`` has equal values of other changes, kept once."""
-    values = {} if values is None else values
+def decode_change(record: ChangeRecord, shared: SharedParts | None = None) -> Change:
+    """Return the change of a record.
+
+    :param shared: the parts of other changes, of which it gets those that are equal
+    """
+    shared = SharedParts() if shared is None else shared
     return Change(
         {record.root_provider_uuid: record.root_provider_name, **record.joined},
-        _decode_side(record.before, values),
-        _decode_side(record.after, values),
+        _decode_side(record.before, shared),
+        _decode_side(record.after, shared),
         record.is_atomic,
         record.rows,
         record.moves,
@@ -111,9 +115,9 @@ def decode_change(record: ChangeRecord, values: dict[object, object] | None = No
     )
 
 
-def _decode_side(record: SideRecord, values: dict[object, object]) -> Snapshot:
+def _decode_side(record: SideRecord, shared: SharedParts) -> Snapshot:
     """Return the state before or after a change from its record."""
     return Snapshot(
-        (snapshots.make_provider_state(state, values) for state in record.providers),
+        (snapshots.make_provider_state(state, shared) for state in record.providers),
         (snapshots.make_consumer(uuid, consumer) for uuid, consumer in record.consumers.items()),
     )

@@ -12,6 +12,7 @@ from placementclient.changes.records import changes, operations
 from placementclient.files import encoding, specifications
 from placementclient.files.decoding import FileSource
 from placementclient.files.encoding import convert_to_json, encode_json, open_object, separate_lines
+from placementclient.files.snapshots import SharedParts
 from placementclient.model.plans import LeftOut, Plan, Recipe
 from placementclient.model.snapshots import Origin
 from placementclient.model.specifications import Spec, SpecRecord
@@ -61,10 +62,10 @@ def decode(content: bytes, path: str) -> Plan:
     is_sealed = encoding.is_sealed(content, document.digest)
     if not is_sealed:
         source.check_keys()
-    values = dict[object, object]()
+    shared = SharedParts()
     plan = Plan(
         tuple(
-            changes.decode_change(source.decoded(_CHANGE, item, f'trees[{index}]'), values)
+            changes.decode_change(source.decoded(_CHANGE, item, f'trees[{index}]'), shared)
             for index, item in enumerate(document.trees)
         ),
         document.command,
