@@ -45,8 +45,8 @@ def live(monkeypatch):
 
     monkeypatch.setattr(capture, 'capture', lambda *_, **__: snapshot)
     monkeypatch.setattr(api.resource_provider, 'list', lambda *_, **__: [])
-    monkeypatch.setattr(inquiry, 'service_index', lambda *_: index_snapshot(snapshot))
-    monkeypatch.setattr(inquiry, 'asker', lambda *_: None)
+    monkeypatch.setattr(inquiry, 'read_index', lambda *_: index_snapshot(snapshot))
+    monkeypatch.setattr(inquiry, 'make_asker', lambda *_: None)
     return replaced
 
 
