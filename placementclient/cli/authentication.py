@@ -5,15 +5,20 @@ Both load slowly, the SDK above all. So this module is loaded only where a comma
 service, or where the command line has an option of authentication.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
 from placementclient.basis.wording import suggestion
 from placementclient.cli import plugin
+
+if TYPE_CHECKING:
+    from keystoneauth1.session import Session
 
 #: The auth types with a default domain in OpenStackClient, where OS_IDENTITY_API_VERSION is 3.
 _WAYS_WITH_DOMAINS = ('password', 'v3password', 'v3totp')
@@ -32,23 +37,23 @@ HINT = (
 
 
 class TypedOptions:
-    """The session of keystoneauth's options and environment variables."""
+    """Authentication with keystoneauth's options and environment variables."""
 
     #: The selection of the service, where the command line does not have it.
-    selection: Mapping[str, Any] = {}
+    selection: Mapping[str, object] = {}
 
     def __init__(self, argv: list[str]) -> None:
         from keystoneauth1 import exceptions, loading
 
-        self._argv, self.parser = argv, _parser()
+        self._argv, self.parser = argv, _make_parser()
         try:
-            way = 'password' if _variables() else _way(argv)
+            way = 'password' if _list_cloud_variables() else _choose_auth_type(argv)
             loading.register_auth_argparse_arguments(self.parser, argv, default=way)
         except exceptions.NoMatchingPlugin as unknown:
-            raise _unknown_type(unknown.name) from None
+            raise _make_unknown_type_error(unknown.name) from None
 
-    def connect(self) -> Any:
-        """Return the session."""
+    def connect(self) -> Session:
+        """Return a session that authenticates with the first request."""
         from keystoneauth1 import exceptions, loading
 
         values = self.parser.parse_known_args(self._argv)[0]
@@ -56,12 +61,12 @@ class TypedOptions:
         try:
             auth = loading.load_auth_from_argparse_arguments(values)
         except exceptions.MissingRequiredOptions as missing:
-            raise _missing(option.name for option in missing.options) from None
+            raise _make_missing_options_error(option.name for option in missing.options) from None
         return loading.load_session_from_argparse_arguments(values, auth=auth)
 
 
 class NamedCloud:
-    """The session of a cloud of ``clouds.yaml``; options and ``OS_*`` variables win."""
+    """Authentication with a cloud of ``clouds.yaml``; options and ``OS_*`` variables win."""
 
     def __init__(self, argv: list[str]) -> None:
         from openstack import exceptions
@@ -69,7 +74,7 @@ class NamedCloud:
         from osc_lib.api import auth
         from osc_lib.cli import client_config
 
-        self._argv, self.parser = argv, _parser()
+        self._argv, self.parser = argv, _make_parser()
         self._unusable = (exceptions.ConfigException,)
         self.parser.add_argument('--verify', action='store_true', default=None)
         self.parser.add_argument('--os-auth-plugin', dest='auth_type', default=argparse.SUPPRESS)
@@ -79,7 +84,7 @@ class NamedCloud:
         # None, so that the settings of the cloud count where there is no option.
         self.parser.set_defaults(insecure=None)
         auth.build_auth_plugins_option_parser(self.parser)
-        defaults = {'interface': 'public', 'auth_type': _way(argv)}
+        defaults = {'interface': 'public', 'auth_type': _choose_auth_type(argv)}
         _check_readable('OS_CLIENT_CONFIG_FILE', loader.CONFIG_FILES)
         _check_readable('OS_CLIENT_SECURE_FILE', loader.SECURE_FILES)
         try:
@@ -87,8 +92,8 @@ class NamedCloud:
         except self._unusable as unusable:
             raise errors.PlacementError(str(unusable)) from None
 
-    def connect(self) -> Any:
-        """Return the session."""
+    def connect(self) -> Session:
+        """Return a session that authenticates with the first request."""
         from keystoneauth1.exceptions import NoMatchingPlugin
 
         values = self.parser.parse_known_args(self._argv)[0]
@@ -98,16 +103,16 @@ class NamedCloud:
             region = self._clouds.get_one(cloud=values.cloud, argparse=values)
             session = region.get_session()
         except NoMatchingPlugin as unknown:
-            raise _unknown_type(unknown.name) from None
+            raise _make_unknown_type_error(unknown.name) from None
         except self._unusable as unusable:
             missing = re.findall(r'Missing value (\S+) required', str(unusable))
             if missing:
-                raise _missing(missing) from None
+                raise _make_missing_options_error(missing) from None
             # Without a file the SDK names the cloud of its defaults.
             names = sorted(self._clouds.get_cloud_names() if self._clouds.config_filename else ())
             hint = '.'
             if values.cloud not in names:
-                hint = suggestion(values.cloud or '', names) or f'. {_existing_clouds(names)}'
+                hint = suggestion(values.cloud or '', names) or f'. {_list_clouds(names)}'
             raise errors.PlacementError(f'{str(unusable).rstrip(".")}{hint}') from None
         #: The selection of the service.
         self.selection = {
@@ -119,7 +124,7 @@ class NamedCloud:
 
 
 def _check_readable(variable: str, paths: Sequence[str]) -> None:
-    """See whether the file of clouds can be read; the SDK would take another one with a warning."""
+    """Raise an error if the file of clouds cannot be read: the SDK would take another one."""
     import yaml
 
     candidates = filter(None, (os.environ.get(variable), *paths))
@@ -139,7 +144,8 @@ def _check_readable(variable: str, paths: Sequence[str]) -> None:
         raise errors.BadFile(path, message) from None
 
 
-def _existing_clouds(names: Sequence[str]) -> str:
+def _list_clouds(names: Sequence[str]) -> str:
+    """Return the names of the clouds, or where ``clouds.yaml`` may be, in a sentence."""
     from openstack.config.loader import CONFIG_FILES
 
     if names:
@@ -151,7 +157,7 @@ def _existing_clouds(names: Sequence[str]) -> str:
     )
 
 
-def _unknown_type(name: str) -> errors.UsageError:
+def _make_unknown_type_error(name: str) -> errors.UsageError:
     from keystoneauth1 import loading
 
     names = sorted(loading.get_available_plugin_names())
@@ -159,7 +165,7 @@ def _unknown_type(name: str) -> errors.UsageError:
     return errors.UsageError(f'Unknown auth type {name}. Choose from {", ".join(names)}{near}')
 
 
-def _missing(names: Iterable[str]) -> errors.PlacementError:
+def _make_missing_options_error(names: Iterable[str]) -> errors.PlacementError:
     needed = ' and '.join(f'--os-{name}' for name in names)
     return errors.PlacementError(f'No authentication without {needed}: {HINT}')
 
@@ -169,15 +175,15 @@ def is_cloud(options: argparse.Namespace, argv: Sequence[str]) -> bool:
     if options.os_cloud:
         return True
     is_typed = any(word.startswith(('--os-auth', '--os-endpoint')) for word in argv)
-    return not is_typed and not _variables()
+    return not is_typed and not _list_cloud_variables()
 
 
-def _variables() -> set[str]:
+def _list_cloud_variables() -> set[str]:
     """Return the variables that describe a cloud to OpenStackClient."""
     return {name for name in os.environ if name.startswith('OS_')} - _SELECTORS
 
 
-def _way(argv: Sequence[str]) -> str:
+def _choose_auth_type(argv: Sequence[str]) -> str:
     """Return the default auth type."""
     words = {word.partition('=')[0] for word in argv}
     has_both = all(
@@ -197,7 +203,7 @@ def _add_default_domain(values: argparse.Namespace) -> None:
             setattr(values, names[0], values.default_domain)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     """Return a parser with the options of each way: those of a session, and of domains."""
     from keystoneauth1 import loading
 

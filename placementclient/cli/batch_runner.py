@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands of a batch, run in one process."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import io
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from placementclient.basis import errors
 from placementclient.basis.printable import printable
 from placementclient.cli import command_help
+
+if TYPE_CHECKING:
+    from placementclient.cli.shell import Shell
 
 
 class CommandOutput(NamedTuple):
@@ -30,11 +35,11 @@ class BatchRunner:
     :param is_data: whether the output is for a program, also on a terminal
     """
 
-    def __init__(self, program: Any, *, is_data: bool = False) -> None:
+    def __init__(self, program: Shell, *, is_data: bool = False) -> None:
         shell = type(program)(existing=program.client_manager)
         self._program, self._shell = program, shell
         actions = command_help.actions(shell.parser)
-        self._options = {_option(text) for action in actions for text in action.option_strings}
+        self._options = {_strip_value(text) for action in actions for text in action.option_strings}
         self._is_for_terminal = not is_data and program.stdout.isatty()
         self._stdout, self._stderr = _ThreadStream(sys.stdout), _ThreadStream(sys.stderr)
         shell.stdin, shell.stdout, shell.stderr = sys.stdin, self._stdout, self._stderr
@@ -73,7 +78,7 @@ class BatchRunner:
         return (
             endpoint is not None
             and endpoint.is_read
-            and self._options.isdisjoint(map(_option, arguments))
+            and self._options.isdisjoint(map(_strip_value, arguments))
             and self._program.client_manager.is_settled(options.os_placement_api_version)
         )
 
@@ -118,11 +123,11 @@ class _Captured(io.TextIOWrapper):
 class _ThreadStream:
     """A stream that a thread can redirect."""
 
-    def __init__(self, otherwise: Any) -> None:
+    def __init__(self, otherwise: TextIO) -> None:
         self._otherwise, self._redirected = otherwise, threading.local()
 
     @contextlib.contextmanager
-    def redirected(self, stream: Any) -> Iterator[None]:
+    def redirected(self, stream: TextIO) -> Iterator[None]:
         """Redirect the output of this thread to ``stream``."""
         self._redirected.stream = stream
         try:
@@ -145,6 +150,6 @@ def _run_for_status(run: Callable[[], int]) -> int:
         return exit.code if isinstance(exit.code, int) else errors.ExitStatus.DONE
 
 
-def _option(word: str) -> str:
-    """Return the option of a word, without its value."""
+def _strip_value(word: str) -> str:
+    """Return the option in a word of a command line, without its value."""
     return word.partition('=')[0] if word.startswith('--') else word[:2]

@@ -7,7 +7,6 @@ import itertools
 import pkgutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from placementclient.basis.wording import closest, did_you_mean
 
@@ -66,7 +65,9 @@ def actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
     collected: list[argparse.Action] = []
 
     class CollectingFormatter(argparse.HelpFormatter):
-        def add_usage(self, usage: Any, actions: Any, *_: Any) -> None:
+        def add_usage(
+            self, usage: str | None, actions: Iterable[argparse.Action], *_: object
+        ) -> None:
             collected.extend(actions)
 
     formatter, parser.formatter_class = parser.formatter_class, CollectingFormatter
@@ -79,23 +80,23 @@ def suggest_options(message: str, parsers: Iterable[argparse.ArgumentParser]) ->
     """Return suggestions for a mistyped option, to follow an error of argparse."""
     if not message.startswith('unrecognized arguments: '):
         return ''
-    options = _documented_options(parsers)
+    options = _list_documented_options(parsers)
     typed = [word.partition('=')[0] for word in message.split() if word.startswith('--')]
     words = [word.lstrip('-') for word in typed]
     near = closest(words, options) or [
         _SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options
     ]
-    form = _other_form(message, parsers)
+    form = _suggest_form(message, parsers)
     return form or (f'. {did_you_mean(f"--{option}" for option in near)}' if near else '')
 
 
-def _documented_options(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:
+def _list_documented_options(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:
     """Return the names of all options that the help shows, without their dashes."""
     shown = [action for p in parsers for action in actions(p) if action.help != argparse.SUPPRESS]
     return [option.lstrip('-') for action in shown for option in action.option_strings]
 
 
-def _other_form(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
+def _suggest_form(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
     """Return the form of a command that takes the argument which is one too many."""
     argument = message.removeprefix('unrecognized arguments: ')
     commands = [str(parser.prog) for parser in parsers]

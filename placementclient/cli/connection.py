@@ -9,12 +9,13 @@ import functools
 import os
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from placementclient.cli import plugin
 
 if TYPE_CHECKING:
     import requests
+    from keystoneauth1.session import Session
 
     from placementclient.cli import authentication
     from placementclient.client import http
@@ -32,7 +33,7 @@ class Connection:
     """
 
     def __init__(
-        self, options: argparse.Namespace, argv: Sequence[str] = (), session: Any = None
+        self, options: argparse.Namespace, argv: Sequence[str] = (), session: Session | None = None
     ) -> None:
         self._options, self._argv, self._session = options, list(argv), session
         self._clients: dict[str, http.Client] = {}
@@ -41,20 +42,20 @@ class Connection:
         self.timings: deque[tuple[str, str, float]] = deque(maxlen=100_000)
         self._timeout = getattr(options, plugin.TIMEOUT_OPTION)
         # In this order, as OpenStackClient has it.
-        self.interface: Any = os.environ.get('OS_ENDPOINT_TYPE') or options.os_interface
-        self.region_name: Any = options.os_region_name
-        self.settings: dict[str, Any] = {
+        self.interface: str | None = os.environ.get('OS_ENDPOINT_TYPE') or options.os_interface
+        self.region_name: str | None = options.os_region_name
+        self.settings: dict[str, str | None] = {
             name: os.environ.get(f'OS_{name.upper()}') for name in plugin.SETTINGS
         }
 
     @property
-    def session(self) -> Any:
+    def session(self) -> Session:
         """Return an authenticated ``keystoneauth1.session.Session``."""
         if self._session is None:
-            self._session = self._way.connect()
-            vars(self).update(self._way.selection)
-            self._session.session.hooks['response'].append(self._record)
-            _look_around_once(self._session)
+            self._session = self._authentication.connect()
+            vars(self).update(self._authentication.selection)
+            self._session.session.hooks['response'].append(self._record_timing)
+            _read_environment_once(self._session)
             # A cloud may have a timeout; this is the default for requests to Keystone.
             self._timeout = self._timeout or self._session.timeout
             self._session.timeout = self._session.timeout or TIMEOUT
@@ -66,7 +67,7 @@ class Connection:
         if close:
             close()
 
-    def get_configuration(self) -> dict[str, Any]:
+    def get_configuration(self) -> dict[str, object]:
         """Return the settings of the client, under the names of OpenStackClient."""
         return {
             **self.settings,
@@ -103,23 +104,24 @@ class Connection:
         other.use(version)
         return other
 
-    def _record(self, answer: requests.Response, **_: Any) -> None:
+    def _record_timing(self, answer: requests.Response, **_: object) -> None:
+        """Record the duration of a request; a hook of requests."""
         request = answer.request
         seconds = answer.elapsed.total_seconds()
         self.timings.append((str(request.method), str(request.url), seconds))
 
     def help(self) -> str:
         """Return the help on the options of the selected authentication."""
-        return self._way.parser.format_help()
+        return self._authentication.parser.format_help()
 
     def without_authentication(self, words: Sequence[str]) -> list[str]:
         """Return a command line without the options for authentication."""
         if self._session is None and any(word.startswith(FOREIGN) for word in words):
-            return self._way.parser.parse_known_args(list(words))[1]
+            return self._authentication.parser.parse_known_args(list(words))[1]
         return list(words)
 
     @functools.cached_property
-    def _way(self) -> authentication.TypedOptions | authentication.NamedCloud:
+    def _authentication(self) -> authentication.TypedOptions | authentication.NamedCloud:
         from placementclient.cli import authentication
 
         if (self._options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) == plugin.DIRECT:
@@ -129,8 +131,8 @@ class Connection:
         return authentication.TypedOptions(self._argv)
 
 
-def _look_around_once(session: Any) -> None:
-    """Let requests read the environment only if it has proxies or passwords."""
+def _read_environment_once(session: Session) -> None:
+    """Read proxies and certificates of the environment now, not at each request."""
     # At each request, the look would take a tenth of all that the client does.
     from urllib import request
 

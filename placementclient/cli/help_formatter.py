@@ -74,7 +74,7 @@ class HelpFormatter(argparse.HelpFormatter):
         if isinstance(part, str):
             yield from (*(f'  {line}' for line in wrap(part, self._width - 2)), '')
             return
-        head = f'  {_invocation(part)}'
+        head = f'  {_format_invocation(part)}'
         help = (part.help or '') % {**vars(part), 'prog': self._name}
         body = wrap(help, self._width - _COLUMN)
         if len(head) > _COLUMN - 2:
@@ -92,9 +92,9 @@ def line_width() -> int:
 def summarize_usage(program: str, actions: Iterable[argparse.Action]) -> str:
     """Return a command with its arguments and required options; ``[options]`` are the others."""
     listed = list(actions)
-    arguments = [_argument(action) for action in listed if not action.option_strings]
+    arguments = [_format_argument(action) for action in listed if not action.option_strings]
     required = [
-        f'{action.option_strings[-1]} {_value(action)}'
+        f'{action.option_strings[-1]} {_format_value(action)}'
         for action in listed
         if action.option_strings and action.required
     ]
@@ -145,17 +145,17 @@ def _is_shown(part: argparse.Action | str) -> bool:
     return isinstance(part, str) or part.help != argparse.SUPPRESS
 
 
-def _invocation(action: argparse.Action) -> str:
-    value = '' if action.nargs == 0 else _value(action)
+def _format_invocation(action: argparse.Action) -> str:
+    value = '' if action.nargs == 0 else _format_value(action)
     return ' '.join(filter(None, (', '.join(action.option_strings), value)))
 
 
-def _argument(action: argparse.Action) -> str:
+def _format_argument(action: argparse.Action) -> str:
     is_needed = action.required and action.nargs not in ('?', '*')
-    return _value(action) if is_needed else f'[{_value(action)}]'
+    return _format_value(action) if is_needed else f'[{_format_value(action)}]'
 
 
-def _value(action: argparse.Action) -> str:
+def _format_value(action: argparse.Action) -> str:
     """Return what stands for the value of an option, or for an argument."""
     choices = f'{{{",".join(map(str, action.choices))}}}' if action.choices else action.dest.upper()
     value = str(action.metavar or choices)

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from placementclient import DISTRIBUTION
 from placementclient.basis import errors
@@ -20,12 +20,27 @@ from placementclient.cli import factories
 from placementclient.client import endpoints, microversion
 
 if TYPE_CHECKING:
+    from keystoneauth1.session import Session
+
     from placementclient.client.http import Client
 
 LOG = logging.getLogger(__name__)
 
 T = TypeVar('T')
 D = TypeVar('D')
+
+
+class SessionSettings(Protocol):
+    """The session and the settings of a program: OpenStackClient's ClientManager, or our own."""
+
+    @property
+    def session(self) -> Session: ...
+
+    interface: str | None
+    region_name: str | None
+
+    def get_configuration(self) -> Mapping[str, Any]: ...
+
 
 API_NAME = 'placement'
 #: The package whose place this one takes, and its module that OpenStackClient imports.
@@ -77,7 +92,8 @@ def _take_over_client() -> None:
     setattr(clientmanager.ClientManager, API_NAME, cache)
 
 
-def _make_client_beside_peer(instance: Any) -> Client:
+def _make_client_beside_peer(instance: SessionSettings) -> Client:
+    """Return the client of a session, and warn that osc-placement is installed too."""
     LOG.warning('%s is installed too: this is the command of %s', PEER, DISTRIBUTION)
     return make_client(instance)
 
@@ -143,7 +159,7 @@ def add_options(
         f'default={endpoints.LIST_TIMEOUT:g} (Env: OS_PLACEMENT_LIST_TIMEOUT)',
     )
     for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_without_secrets)
+        logging.getLogger(name).addFilter(_hide_secrets)
     logging.getLogger('cliff.commandmanager').addFilter(_is_not_of_two_plugins)
     if not has_api_version:
         parser.add_argument(
@@ -157,7 +173,8 @@ def add_options(
     return parser
 
 
-def _without_secrets(record: logging.LogRecord) -> bool:
+def _hide_secrets(record: logging.LogRecord) -> bool:
+    """Remove credentials from a record; a filter of a logger, which keeps each record."""
     message = without_credentials(record.getMessage())
     record.msg, record.args = _DATABASE.sub(r'\1***', message), None
     return True
@@ -207,7 +224,7 @@ def seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(f'{text!r} is not a number of seconds')
 
 
-def make_client(instance: Any) -> Client:
+def make_client(instance: SessionSettings) -> Client:
     """Return the client of a session.
 
     :param instance: OpenStackClient's ClientManager, or
@@ -225,17 +242,19 @@ def make_client(instance: Any) -> Client:
         session,
         microversion.requested(str(settings.get('placement_api_version', DEFAULT_API_VERSION))),
         endpoint_override=settings.get('placement_endpoint_override'),
-        max_retries=_setting(settings, 'placement_retries', retries, endpoints.MAX_RETRIES),
-        timeout=_setting(settings, 'placement_seconds', seconds, None),
-        answer_limit=_setting(settings, 'placement_answer_limit', mebibytes, limit) << 20,
-        list_limit=_setting(settings, 'placement_list_limit', mebibytes, list_limit) << 20,
-        list_timeout=_setting(settings, 'placement_list_seconds', seconds, list_timeout),
+        max_retries=_read_number(settings, 'placement_retries', retries, endpoints.MAX_RETRIES),
+        timeout=_read_number(settings, 'placement_seconds', seconds, None),
+        answer_limit=_read_number(settings, 'placement_answer_limit', mebibytes, limit) << 20,
+        list_limit=_read_number(settings, 'placement_list_limit', mebibytes, list_limit) << 20,
+        list_timeout=_read_number(settings, 'placement_list_seconds', seconds, list_timeout),
         interface=settings.get('placement_interface') or instance.interface,
         region_name=settings.get('placement_region_name') or instance.region_name,
     )
 
 
-def _setting(settings: Mapping[str, Any], name: str, read: Callable[[str], T], default: D) -> T | D:
+def _read_number(
+    settings: Mapping[str, object], name: str, read: Callable[[str], T], default: D
+) -> T | D:
     """Return a number of a configuration, where a cloud's file may have any text."""
     value = settings.get(name)
     try:

@@ -13,7 +13,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cliff import app, commandmanager
 from cliff.command import Command
@@ -25,6 +25,9 @@ from placementclient.basis.wording import did_you_mean, without_credentials
 from placementclient.cli import command_help, connection, entry_points, plugin
 from placementclient.cli.entry_points import COMMANDS
 from placementclient.cli.help_formatter import HelpFormatter, line_width, wrap
+
+if TYPE_CHECKING:
+    from keystoneauth1.session import Session
 
 #: The status that a shell gives a program whose output is not read on.
 BROKEN_PIPE = 141
@@ -97,7 +100,7 @@ class Shell(app.App):
     def __init__(
         self,
         argv: Iterable[str] = (),
-        session: Any = None,
+        session: Session | None = None,
         existing: connection.Connection | None = None,
     ) -> None:
         self._argv, self._session, self._existing = list(argv), session, existing
@@ -219,7 +222,7 @@ class Shell(app.App):
             if getattr(self.options, 'os_auth_type', None):
                 out.write(f'\n{self.client_manager.help()}')
 
-    def clean_up(self, cmd: Any, result: int, err: BaseException | None) -> None:
+    def clean_up(self, cmd: Command, result: int, err: BaseException | None) -> None:
         if self.options.timing:
             timings = self.client_manager.timings
             while timings:  # a batch has printed those of its lines
@@ -232,7 +235,7 @@ class Shell(app.App):
         return self._existing is not None
 
 
-def main(argv: list[str] | None = None, *, session: Any = None) -> int:
+def main(argv: list[str] | None = None, *, session: Session | None = None) -> int:
     """Run one command; return an :class:`placementclient.basis.errors.ExitStatus`.
 
     :param argv: default: the arguments of the process

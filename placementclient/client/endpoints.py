@@ -46,11 +46,11 @@ class Endpoint(NamedTuple):
 
         :raises errors.UnsafePath: for a part with which another URL would be reached
         """
-        return self.template.format_map({name: _quoted(part) for name, part in parts.items()})
+        return self.template.format_map({name: _quote_part(part) for name, part in parts.items()})
 
 
-def _quoted(part: str) -> str:
-    """A path part, quoted."""
+def _quote_part(part: str) -> str:
+    """Return a part of a path, quoted; refuse one with which another URL would be reached."""
     # Quoting alone protects nothing: a WSGI server decodes %2F before the service matches its
     # routes, and proxies resolve "..". Nothing in Placement that is named in a path has a slash.
     if part in ('', '.', '..') or '/' in part or not part.isprintable():

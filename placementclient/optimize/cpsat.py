@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """CP-SAT of OR-tools: loaded on demand, with a time limit, deterministic, interruptible."""
 
+from __future__ import annotations
+
 import importlib
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.basis import errors
 from placementclient.basis.wording import installing
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpModel, CpSolver
 
 
 class Solved(NamedTuple):
@@ -28,7 +34,7 @@ class Solved(NamedTuple):
         return self.status in ('OPTIMAL', 'FEASIBLE')
 
 
-def load(reason: str = 'This') -> Any:
+def load(reason: str = 'This') -> ModuleType:
     """Return the module ``cp_model``. Its import takes a second, and most commands do not need it.
 
     :raises errors.PlacementError: if OR-tools is not installed
@@ -52,7 +58,7 @@ class Budget:
         self._seconds = self._effort = seconds
         self._end: float | None = None
 
-    def solve(self, model: Any, effort: float = math.inf) -> Solved:
+    def solve(self, model: CpModel, effort: float = math.inf) -> Solved:
         """Search as :func:`solve` does, within the remaining time."""
         now = time.monotonic()
         self._end = self._end or now + self._seconds
@@ -64,7 +70,7 @@ class Budget:
         return solved
 
 
-def solve(model: Any, effort: float = math.inf, seconds: float = math.inf) -> Solved:
+def solve(model: CpModel, effort: float = math.inf, seconds: float = math.inf) -> Solved:
     """Search for a solution; the best one if the model has an objective.
 
     The same model and effort give the same answer, whatever the machine and the moment, unless
@@ -79,18 +85,19 @@ def solve(model: Any, effort: float = math.inf, seconds: float = math.inf) -> So
     solver.parameters.catch_sigint_signal = False
     solver.parameters.max_deterministic_time = effort
     solver.parameters.max_time_in_seconds = seconds
-    status = solver.status_name(_interruptible(solver, model))
+    status = _solve_interruptibly(solver, model)
     if status == 'MODEL_INVALID':
         raise errors.PlacementError('The solver does not take the model')
     return Solved(status, solver, solver.response_proto.deterministic_time)
 
 
-def _interruptible(solver: Any, model: Any) -> Any:
-    """Search in another thread: Python handles no signal during a call into a library."""
+def _solve_interruptibly(solver: CpSolver, model: CpModel) -> str:
+    """Return the status of a search in another thread, which Ctrl-C ends at once."""
+    # Python handles no signal during a call into a library.
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(solver.solve, model)
         try:
-            return future.result()
+            return solver.status_name(future.result())
         except KeyboardInterrupt:
             solver.stop_search()
             raise

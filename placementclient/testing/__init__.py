@@ -12,7 +12,6 @@ import functools
 import json
 import uuid
 from collections.abc import Mapping
-from typing import Any
 
 from keystoneauth1.session import Session
 
@@ -64,7 +63,7 @@ class EmbeddedPlacement:
         """Return a client that uses a microversion: ``Microversion(1, 20)``."""
         return http.Client(self.session, version, endpoint_override=self.url)
 
-    def declare(self, *trees: Mapping[str, Any]) -> dict[str, str]:
+    def declare(self, *trees: Mapping[str, object]) -> dict[str, str]:
         """Create or change provider trees, and return the UUIDs by name.
 
         :param trees: each as an entry of the file of ``resource provider tree apply``

@@ -51,7 +51,7 @@ def syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
     for action in command_help.actions(parser):
         if action.help == argparse.SUPPRESS:
             continue
-        kind = _kind(action, command)
+        kind = _kind_of_value(action, command)
         if not action.option_strings:
             arguments.append(kind)
             endless = action.nargs in (argparse.ZERO_OR_MORE, argparse.ONE_OR_MORE)
@@ -60,7 +60,7 @@ def syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
     return Syntax(options, tuple(arguments), endless)
 
 
-def _kind(action: argparse.Action, command: str) -> str:
+def _kind_of_value(action: argparse.Action, command: str) -> str:
     if action.choices:
         return ' '.join(['words', *map(str, action.choices)])
     if action.metavar == '<name>' and not command.endswith(' create'):
@@ -74,15 +74,15 @@ def lines(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
     if shell == 'zsh':
         yield '#compdef placement'
     yield f'# Completion of placement; made by `placement complete {shell}`.'
-    write = _fish if shell == 'fish' else _sh
-    for name, rows in _tables(commands):
+    write = _format_for_fish if shell == 'fish' else _format_for_sh
+    for name, rows in _make_tables(commands):
         yield from write(name, rows)
     files = ('fish.fish',) if shell == 'fish' else ('engine.sh', f'{shell}.sh')
     for file in files:
         yield (resources.files(__package__) / file).read_text(encoding='utf-8')
 
 
-def _tables(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, Rows]]:
+def _make_tables(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, Rows]]:
     following: dict[str, set[str]] = {}
     kinds: dict[str, list[str]] = {}
     arguments: list[tuple[Sequence[str], str]] = []
@@ -102,22 +102,22 @@ def _tables(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, Rows]]:
     yield 'argument', arguments
 
 
-def _sh(name: str, rows: Rows) -> Iterator[str]:
+def _format_for_sh(name: str, rows: Rows) -> Iterator[str]:
     yield f'_placement_{name}() {{'
     yield '    case "$1" in'
     for patterns, value in rows:
-        quoted = ' | '.join(_sh_pattern(pattern) for pattern in patterns)
+        quoted = ' | '.join(_escape_sh_pattern(pattern) for pattern in patterns)
         yield f'        {quoted}) reply={shlex.quote(value)} ;;'
     yield "        *) reply='' ;;"
     yield '    esac'
     yield '}\n'
 
 
-def _sh_pattern(pattern: str) -> str:
+def _escape_sh_pattern(pattern: str) -> str:
     return f"'{pattern[:-1]}'*" if pattern.endswith('*') else f"'{pattern}'"
 
 
-def _fish(name: str, rows: Rows) -> Iterator[str]:
+def _format_for_fish(name: str, rows: Rows) -> Iterator[str]:
     yield f'function __placement_{name}'
     yield '    switch "$argv"'
     for patterns, value in rows:

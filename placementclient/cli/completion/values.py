@@ -41,17 +41,17 @@ def main(argv: list[str]) -> int:
     """Print values; the arguments are ``KIND WORD``, or ``KIND``: without the cache."""
     if len(argv) not in (1, 2) or argv[0] not in COMMANDS:
         return 2
-    settings, flags = _settings(sys.stdin.read().split('\n'))
+    settings, flags = _parse_settings(sys.stdin.read().split('\n'))
     os.environ.update(settings)
     kind, word = argv[0], ''.join(argv[1:])
-    for value in _values(kind, flags) if argv[1:] else _renewed(kind, flags):
+    for value in _read_values(kind, flags) if argv[1:] else _renew_values(kind, flags):
         if value.startswith(word):
             print(value)
     return 0
 
 
-def _settings(words: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """The variables that stand for the options of a command line, and options without one."""
+def _parse_settings(words: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the variables that stand for the options of a command line, and other options."""
     settings, flags, pending = dict[str, str](), list[str](), ''
     for word in words:
         if pending:
@@ -70,9 +70,9 @@ def _settings(words: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     return settings, flags
 
 
-def _path(kind: str, flags: Sequence[str] = ()) -> str:
+def _locate_cache(kind: str, flags: Sequence[str] = ()) -> str:
     """Return the path of the file that keeps the names of one kind for a cloud and a user."""
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         name: value
         for name, value in os.environ.items()
         if (name.startswith('OS_') or name in _PLACES) and name not in _IRRELEVANT
@@ -86,37 +86,37 @@ def _path(kind: str, flags: Sequence[str] = ()) -> str:
     return os.path.join(caches, 'placementclient', f'{key.hexdigest()[:32]}.{kind}')
 
 
-def _values(kind: str, flags: Sequence[str]) -> list[str]:
-    """Return the values; ask for them if they are older than a minute."""
-    path, cached = _path(kind, flags), list[str]()
+def _read_values(kind: str, flags: Sequence[str]) -> list[str]:
+    """Return the names of a kind from the cache; ask the service if they are a minute old."""
+    path, cached = _locate_cache(kind, flags), list[str]()
     with contextlib.suppress(OSError, ValueError):
-        cached, age = _read(path)
+        cached, age = _read_cache(path)
         if 0 <= age < FRESH:
-            return _printable(cached)
+            return _sort_printable(cached)
     # Where the service is silent, one key press a minute waits for it.
-    known = [*_standard(kind), *cached]
+    known = [*_list_standard(kind), *cached]
     with contextlib.suppress(OSError):
-        _write(path, _printable(known))
-    return _printable(_answer(kind, flags) or known)
+        _write_cache(path, _sort_printable(known))
+    return _sort_printable(_await_renewal(kind, flags) or known)
 
 
-def _renewed(kind: str, flags: Sequence[str]) -> list[str]:
-    """Return the values that the service has now, and cache them; none without its answer."""
-    answer = _ask(kind, flags)
+def _renew_values(kind: str, flags: Sequence[str]) -> list[str]:
+    """Return the names that the service has now, and cache them; none without its answer."""
+    answer = _request_names(kind, flags)
     if answer is None:
         return []
-    values = _printable([*_standard(kind), *answer])
+    values = _sort_printable([*_list_standard(kind), *answer])
     with contextlib.suppress(OSError):
-        _write(_path(kind, flags), values)
+        _write_cache(_locate_cache(kind, flags), values)
     return values
 
 
-def _printable(names: Iterable[str]) -> list[str]:
+def _sort_printable(names: Iterable[str]) -> list[str]:
     """Return names in order; one with control characters could not be typed."""
     return sorted({name for name in names if name.isprintable()})
 
 
-def _read(path: str) -> tuple[list[str], float]:
+def _read_cache(path: str) -> tuple[list[str], float]:
     """Return the cached values and their age in seconds; raise OSError if it is no plain file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(descriptor, encoding='utf-8') as file:
@@ -126,7 +126,7 @@ def _read(path: str) -> tuple[list[str], float]:
         return file.read(_MOST).splitlines(), time.time() - status.st_mtime
 
 
-def _write(path: str, values: Iterable[str]) -> None:
+def _write_cache(path: str, values: Iterable[str]) -> None:
     """Cache values, for the user alone, and remove values that are no longer used."""
     folder = os.path.dirname(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -141,7 +141,7 @@ def _write(path: str, values: Iterable[str]) -> None:
                 os.unlink(entry)
 
 
-def _answer(kind: str, flags: Sequence[str]) -> list[str]:
+def _await_renewal(kind: str, flags: Sequence[str]) -> list[str]:
     """Return the values that another process renews; none if that takes too long.
 
     The process goes on, so that the next key press has them: with a database in the process, a busy
@@ -163,7 +163,7 @@ def _answer(kind: str, flags: Sequence[str]) -> list[str]:
         return []
 
 
-def _ask(kind: str, flags: Sequence[str]) -> list[str] | None:
+def _request_names(kind: str, flags: Sequence[str]) -> list[str] | None:
     """Return the names that the service has; ``None`` without an answer."""
     import subprocess
 
@@ -177,20 +177,23 @@ def _ask(kind: str, flags: Sequence[str]) -> list[str] | None:
             timeout=GIVEN_UP,
         )  # fmt: skip
         document = json.loads(listed.stdout)
-        return _consumers(document) if kind == 'consumers' else [row['name'] for row in document]
+        return (
+            _collect_consumers(document)
+            if kind == 'consumers'
+            else [row['name'] for row in document]
+        )
     except (subprocess.TimeoutExpired, ValueError):
         return None
 
 
-def _consumers(document: Any) -> list[str]:
+def _collect_consumers(document: dict[str, list[Any]]) -> list[str]:
     """Return the consumers of trees, which the service does not list."""
-    if isinstance(document, list):
-        return [uuid for tree in document for uuid in _consumers(tree)]
     below = [*document.get('trees', ()), *document.get('children', ())]
-    return [*document.get('allocations', ()), *_consumers(below)]
+    consumers = [uuid for tree in below for uuid in _collect_consumers(tree)]
+    return [*document.get('allocations', ()), *consumers]
 
 
-def _standard(kind: str) -> list[str]:
+def _list_standard(kind: str) -> list[str]:
     """Return the standard resource classes, or the standard traits."""
     if kind == 'classes':
         import os_resource_classes

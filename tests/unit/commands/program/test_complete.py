@@ -15,7 +15,7 @@ import pytest
 from placementclient.cli.completion import script, values
 from tests.unit.commands.test_registry import every_command, name, parser_of
 
-ASK = values._ask
+ASK = values._request_names
 
 
 @pytest.fixture(autouse=True)
@@ -31,8 +31,8 @@ def cache(monkeypatch, tmp_path):
 def answers(monkeypatch):
     """Return the names that the service has, by kind; a kind without names gets no answer."""
     names: dict[str, list[str] | None] = {}
-    monkeypatch.setattr(values, '_ask', lambda kind, flags: names.get(kind))
-    monkeypatch.setattr(values, '_answer', values._renewed)
+    monkeypatch.setattr(values, '_request_names', lambda kind, flags: names.get(kind))
+    monkeypatch.setattr(values, '_await_renewal', values._renew_values)
     return names
 
 
@@ -103,7 +103,7 @@ def test_every_argument_is_completed(point):
         if action.option_strings and not re.search('<(file|folder|host)>', str(action.metavar)):
             continue
         if action.metavar not in {'<aggregate>', '<project>', *new}:
-            assert script._kind(action, name(point)) != script.ANYTHING, action.metavar
+            assert script._kind_of_value(action, name(point)) != script.ANYTHING, action.metavar
 
 
 def test_a_key_press_asks_once_a_minute(answers, cache, capsys):
@@ -118,10 +118,10 @@ def test_a_key_press_asks_once_a_minute(answers, cache, capsys):
 def test_names_that_come_too_late_are_there_at_the_next_key_press(monkeypatch, answers, capsys):
     answers['providers'] = ['compute1']
     late = []
-    monkeypatch.setattr(values, '_answer', lambda *question: late.append(question) or [])
+    monkeypatch.setattr(values, '_await_renewal', lambda *question: late.append(question) or [])
     assert _completed(capsys, 'providers', '') == []
     [question] = late
-    assert values._renewed(*question) == ['compute1']
+    assert values._renew_values(*question) == ['compute1']
     assert _completed(capsys, 'providers', '') == ['compute1']
     assert len(late) == 1
 
@@ -183,7 +183,7 @@ def _with_control_characters(path):
 @pytest.mark.parametrize('plant', [_as_a_pipe, _as_a_link, _with_control_characters])
 def test_a_cache_that_is_no_plain_file_of_names_is_passed_over(answers, cache, capsys, plant):
     cache.mkdir(parents=True)
-    plant(Path(values._path('providers')))
+    plant(Path(values._locate_cache('providers')))
     answers['providers'] = ['compute1']
     assert _completed(capsys, 'providers', '') == ['compute1']
 
@@ -195,7 +195,7 @@ def test_certificates_are_verified_unless_the_command_line_says_otherwise(
 ):
     started = []
     monkeypatch.setenv('OS_INSECURE', variable)
-    monkeypatch.setattr(values, '_ask', ASK)
+    monkeypatch.setattr(values, '_request_names', ASK)
     monkeypatch.setattr('sys.stdin', io.StringIO(line))
 
     def run(argv, **_):
@@ -208,7 +208,7 @@ def test_certificates_are_verified_unless_the_command_line_says_otherwise(
 
 
 def test_answers_of_an_unverified_server_complete_no_verified_command():
-    assert values._path('traits', ['--insecure']) != values._path('traits')
+    assert values._locate_cache('traits', ['--insecure']) != values._locate_cache('traits')
 
 
 def test_each_cloud_and_user_has_a_cache_of_its_own(tmp_path, monkeypatch):
@@ -223,11 +223,11 @@ def test_each_cloud_and_user_has_a_cache_of_its_own(tmp_path, monkeypatch):
         {'EDITOR': 'vi'},
     ):
         monkeypatch.setattr(os, 'environ', cloud | other)
-        paths.add(values._path('traits'))
+        paths.add(values._locate_cache('traits'))
     assert len(paths) == 4
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'clouds.yaml').touch()
-    assert values._path('traits') not in paths
+    assert values._locate_cache('traits') not in paths
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_each_cloud_and_user_has_a_cache_of_its_own(tmp_path, monkeypatch):
     ],
 )
 def test_the_command_line_says_which_cloud_it_is(line, settings):
-    assert values._settings(line.split()) == settings
+    assert values._parse_settings(line.split()) == settings
 
 
 @pytest.mark.parametrize('argv', [[], ['nonsense'], ['nonsense', ''], ['providers', '', '']])
