@@ -27,6 +27,7 @@ SELECTED = 500
 _FETCHED = 1000
 
 T = TypeVar('T')
+R = TypeVar('R', bound=tuple[object, ...])
 
 
 def snapshot(engine: Engine, roots: Collection[str] | None, *, types: bool) -> Snapshot:
@@ -37,13 +38,13 @@ def snapshot(engine: Engine, roots: Collection[str] | None, *, types: bool) -> S
     :param types: whether consumers have types, as from microversion 1.38 on
     """
     with _one_moment(engine) as connection:
-        return _TableReading(connection, roots, types).snapshot()
+        return _TableReader(connection, roots, types).snapshot()
 
 
 def providers(engine: Engine, roots: Collection[str]) -> list[Provider]:
     """Return the providers of some trees, by the UUIDs of their roots."""
     with _one_moment(engine) as connection:
-        return list(_TableReading(connection, roots, False).providers().values())
+        return list(_TableReader(connection, roots, False).providers().values())
 
 
 @contextlib.contextmanager
@@ -57,8 +58,8 @@ def _one_moment(engine: Engine) -> Iterator[Connection]:
             yield connection
 
 
-class _TableReading:
-    """One transaction: a query for each table, and the values that are made of its rows."""
+class _TableReader:
+    """Reads the tables in one transaction, with a query for each."""
 
     def __init__(self, connection: Connection, roots: Collection[str] | None, types: bool) -> None:
         self._connection, self._roots, self._types = connection, roots, types
@@ -68,12 +69,14 @@ class _TableReading:
 
     def snapshot(self) -> Snapshot:
         providers = self.providers()
-        classes, traits = self._names(models.ResourceClass), self._names(models.Trait)
-        inventories = self._inventories(classes)
-        traits_of = self._sets(models.ResourceProviderTrait, 'trait_id', traits)
-        aggregates = self._names(models.PlacementAggregate, 'uuid')
-        aggregates_of = self._sets(models.ResourceProviderAggregate, 'aggregate_id', aggregates)
-        used, allocated = self._allocations(classes)
+        classes, traits = self._read_names(models.ResourceClass), self._read_names(models.Trait)
+        inventories = self._read_inventories(classes)
+        traits_of = self._read_sets(models.ResourceProviderTrait, 'trait_id', traits)
+        aggregates = self._read_names(models.PlacementAggregate, 'uuid')
+        aggregates_of = self._read_sets(
+            models.ResourceProviderAggregate, 'aggregate_id', aggregates
+        )
+        used, allocated = self._read_allocations(classes)
         nothing: frozenset[str] = frozenset()
         return Snapshot(
             [
@@ -87,7 +90,7 @@ class _TableReading:
                 )
                 for id, provider in providers.items()
             ],
-            self._consumers(allocated, {provider.uuid for provider in providers.values()}),
+            self._read_consumers(allocated, {provider.uuid for provider in providers.values()}),
         )
 
     def providers(self) -> dict[int, Provider]:
@@ -103,41 +106,47 @@ class _TableReading:
         selected = None if self._roots is None else frozenset(self._roots)
         if selected is None or len(selected) > SELECTED:
             return {
-                row[0]: Provider(*map(self._once, row[1:6]))
-                for row in self._rows(query)
+                row[0]: Provider(*map(self._share_equal, row[1:6]))
+                for row in self._fetch_rows(query)
                 if selected is None or row[5] in selected
             }
-        rows = list(self._rows(query.where(root.uuid.in_(list(selected)))))
+        rows = list(self._fetch_rows(query.where(root.uuid.in_(list(selected)))))
         self._root_ids = sorted({row[6] for row in rows})
         return {row[0]: Provider(*row[1:6]) for row in rows}
 
-    def _names(self, model: Any, column: str = 'name') -> dict[int, str]:
+    def _read_names(self, model: type[models.BASE], column: str = 'name') -> dict[int, str]:
+        """Return the names in a table, by ID."""
         return {
-            id: self._once(name)
-            for id, name in self._rows(select(model.id, getattr(model, column)))
+            id: self._share_equal(name)
+            for id, name in self._fetch_rows(select(model.id, getattr(model, column)))
         }
 
-    def _inventories(self, classes: Mapping[int, str]) -> dict[int, dict[str, Inventory]]:
+    def _read_inventories(self, classes: Mapping[int, str]) -> dict[int, dict[str, Inventory]]:
+        """Return the inventories of each provider, by class."""
         model, result = models.Inventory, dict[int, dict[str, Inventory]]()
         query = select(
             model.resource_provider_id,
             model.resource_class_id,
             *(getattr(model, field) for field in Inventory.__struct_fields__),
         )
-        for row in self._rows(self._of_trees(query, model)):
-            result.setdefault(row[0], {})[classes[row[1]]] = self._once(Inventory(*row[2:]))
+        for row in self._fetch_rows(self._limit_to_trees(query, model)):
+            result.setdefault(row[0], {})[classes[row[1]]] = self._share_equal(Inventory(*row[2:]))
         return result
 
-    def _sets(self, model: Any, column: str, names: Mapping[int, str]) -> dict[int, frozenset[str]]:
+    def _read_sets(
+        self, model: type[models.BASE], column: str, names: Mapping[int, str]
+    ) -> dict[int, frozenset[str]]:
         """Return the entries of a table of pairs for each provider."""
         query = select(model.resource_provider_id, getattr(model, column))
-        rows = self._rows(self._of_trees(query, model).order_by(model.resource_provider_id))
+        rows = self._fetch_rows(
+            self._limit_to_trees(query, model).order_by(model.resource_provider_id)
+        )
         return {
-            provider: self._once(frozenset(names[id] for _, id in pairs))
+            provider: self._share_equal(frozenset(names[id] for _, id in pairs))
             for provider, pairs in itertools.groupby(rows, operator.itemgetter(0))
         }
 
-    def _allocations(
+    def _read_allocations(
         self, classes: Mapping[int, str]
     ) -> tuple[dict[int, dict[str, int]], dict[int, dict[str, dict[str, int]]]]:
         """Return the usage of each provider and class, and the holdings of each consumer."""
@@ -148,23 +157,23 @@ class _TableReading:
             .outerjoin(consumer, model.consumer_id == consumer.uuid)
         )
         if self._root_ids is not None:
-            query = query.where(model.consumer_id.in_(self._holders()))
+            query = query.where(model.consumer_id.in_(self._select_consumers()))
         used: dict[int, dict[str, int]] = {}
         allocated: dict[int, dict[str, dict[str, int]]] = {}
-        for id, uuid, consumer_id, class_id, amount in self._rows(query):
+        for id, uuid, consumer_id, class_id, amount in self._fetch_rows(query):
             name = classes[class_id]
             usages = used.setdefault(id, {})
             usages[name] = usages.get(name, 0) + amount
             if consumer_id is not None:
                 holdings = allocated.setdefault(consumer_id, {})
-                holdings.setdefault(self._once(uuid), {})[name] = amount
+                holdings.setdefault(self._share_equal(uuid), {})[name] = amount
         return used, allocated
 
-    def _holders(self) -> Select[Any]:
-        """Return the IDs of the consumers with allocations on the trees."""
-        return self._of_trees(select(models.Allocation.consumer_id), models.Allocation)
+    def _select_consumers(self) -> Select[tuple[str]]:
+        """Return a query for the UUIDs of the consumers with allocations on the trees."""
+        return self._limit_to_trees(select(models.Allocation.consumer_id), models.Allocation)
 
-    def _consumers(
+    def _read_consumers(
         self, allocated: Mapping[int, dict[str, dict[str, int]]], providers: Container[str]
     ) -> Iterator[Consumer]:
         """Return the consumers with allocations on the providers, with all their allocations."""
@@ -177,25 +186,25 @@ class _TableReading:
             .outerjoin(kind, consumer.consumer_type_id == kind.id)
         )
         if self._root_ids is not None:
-            query = query.where(consumer.uuid.in_(self._holders()))
-        for id, uuid, project_id, user_id, generation, type_ in self._rows(query):
+            query = query.where(consumer.uuid.in_(self._select_consumers()))
+        for id, uuid, project_id, user_id, generation, type_ in self._fetch_rows(query):
             allocations = allocated.get(id, {})
             if any(provider in providers for provider in allocations):
                 yield Consumer(
                     uuid,
                     allocations,
-                    self._once(project_id),
-                    self._once(user_id),
+                    self._share_equal(project_id),
+                    self._share_equal(user_id),
                     generation,
-                    self._once(type_) if self._types else None,
+                    self._share_equal(type_) if self._types else None,
                 )
 
-    def _rows(self, query: Select[Any]) -> Iterator[Any]:
+    def _fetch_rows(self, query: Select[Any]) -> Iterator[Any]:
         """Return the rows of a query, fetched many at a time."""
         for rows in self._connection.execute(query).partitions(_FETCHED):
             yield from rows
 
-    def _of_trees(self, query: Select[Any], model: Any) -> Select[Any]:
+    def _limit_to_trees(self, query: Select[R], model: type[models.BASE]) -> Select[R]:
         """Return a query of rows that belong to providers, for the providers of the trees."""
         if self._root_ids is None:
             return query
@@ -204,7 +213,7 @@ class _TableReading:
             rp.root_provider_id.in_(self._root_ids)
         )
 
-    def _once(self, value: T) -> T:
+    def _share_equal(self, value: T) -> T:
         """Return one object for equal values: the hosts of a cloud are alike."""
         shared: T = self._shared.setdefault(value, value)
         return shared
