@@ -28,7 +28,29 @@ _KINDS = {
     'placementclient/plan': 'plan',
     'placementclient/snapshot': 'snapshot',
 }
+#: What the beginning of a file that is not of this package looks like, and what takes the file.
+_LOOKS = (
+    (
+        re.compile(rb'\bfrom_resource_provider\b|^["{\s]*(?:moves|sources)"?:', re.MULTILINE),
+        'a specification ("placement resource provider reshape plan --spec FILE" makes a plan)',
+    ),
+    (re.compile(rb'\A\s*consumer_uuid,'), 'assignments (--assignments takes them)'),
+    (
+        re.compile(rb'\A\s*\{\s*"(servers|flavors|migrations|hypervisors|ports|images)"'),
+        'a list of {0} (--{0} takes it)',
+    ),
+    (re.compile(rb'\A\s*\[\s*\{[^}]*"Flavor"'), 'a list of servers (--servers takes it)'),
+)
+_LOOKED_AT = 4096
 _ENVELOPE = msgspec.json.Decoder(Envelope | list | str | float | bool | None)
+
+
+def describe_content(content: bytes) -> str:
+    """Return what a file looks like, and what takes it: ``a specification (…)``; else ``''``."""
+    for pattern, description in _LOOKS:
+        if match := pattern.search(content[:_LOOKED_AT]):
+            return description.format(*(group.decode() for group in match.groups()))
+    return ''
 
 
 def detect_kind(content: bytes) -> str | None:
@@ -52,11 +74,14 @@ class FileSource:
         except errors.BadFile:
             if self.content.lstrip().startswith((b'{', b'[')) or not self.content:
                 raise
-            raise self.error(f'not a {self.kind}: it is no JSON') from None
+            other = describe_content(self.content)
+            reason = f', but {other}' if other else ': it is not JSON'
+            raise self.error(f'not a {self.kind}{reason}') from None
         envelope = value if isinstance(value, Envelope) else Envelope()
         kind = _KINDS.get(str(envelope.format))
         if kind != self.kind:
-            raise self.error(f'not a {self.kind}{f", but a {kind}" if kind else ""}')
+            other = f'a {kind}' if kind else describe_content(self.content)
+            raise self.error(f'not a {self.kind}{other and f", but {other}"}')
         if envelope.version not in versions:
             raise self.error(f'{kind} version {envelope.version!r} is not known')
 

@@ -123,5 +123,5 @@ FIELDS = ('allocation_ratio', 'min_unit', 'max_unit', 'reserved', 'step_size', '
 BOUNDS: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(FIELDS, (1, UNLIMITED)),
     'reserved': (0, UNLIMITED),
-    'allocation_ratio': (-LARGEST_RATIO, LARGEST_RATIO),
+    'allocation_ratio': (0, LARGEST_RATIO),
 }

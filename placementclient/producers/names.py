@@ -62,7 +62,7 @@ def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: s
     near = wording.suggestion(unknown, sorted(existing))
     custom = [name for name in unknown if command and name.startswith('CUSTOM_')]
     if not custom:
-        return near
+        return near or _suggest_longer_name(unknown, existing)
     if not all(map(_CUSTOM.fullmatch, custom)):
         return f'{near}{"" if near else "."} Names are made of A to Z, 0 to 9 and _'
     commands = ', '.join(f'{command} {name}' for name in custom)

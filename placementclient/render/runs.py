@@ -21,7 +21,7 @@ _NO_PLAN = (
     'Some trees cannot be planned as they are now. Change in the cloud what their reasons '
     'name, or give another specification as --spec'
 )
-_AS_PLANNED = 'as planned'
+_AS_PLANNED, _NOT_APPLIED = 'as planned', 'not applied'
 #: The verdicts on the deviations from a plan: it is not made completely, it is still to be made,
 #: or others have changed something since, as they may.
 VERDICTS = DAMAGED, PENDING, CHANGED_LATER = 'damaged', 'pending', 'changed later'
@@ -112,9 +112,25 @@ def list_statuses(trees: Iterable[TreeStatus]) -> Output:
 
 def summarize_verification(trees: Iterable[Change], differences: Iterable[Finding]) -> str:
     """Return how many trees are as planned, and the names of the others."""
-    different = {difference.subject for difference in differences}
+    by_tree = _group_by_tree(differences)
     names = [tree.root_provider_name for tree in trees]
-    return tally((name, Status.DIFFERS if name in different else _AS_PLANNED) for name in names)
+    return tally((name, _verified_state(by_tree.get(name, ()))) for name in names)
+
+
+def _group_by_tree(differences: Iterable[Finding]) -> dict[str, list[Finding]]:
+    by_tree = defaultdict[str, list[Finding]](list)
+    for difference in differences:
+        by_tree[difference.subject].append(difference)
+    return by_tree
+
+
+def _verified_state(differences: Collection[Finding]) -> str:
+    """Return the state of a tree: it differs only if that is wrong, as in the exit status."""
+    if any(difference.is_wrong for difference in differences):
+        return Status.DIFFERS
+    if any(verdict(difference) == PENDING for difference in differences):
+        return _NOT_APPLIED
+    return CHANGED_LATER if differences else _AS_PLANNED
 
 
 def list_verification(trees: Iterable[Change], differences: Iterable[Finding]) -> Output:

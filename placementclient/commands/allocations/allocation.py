@@ -246,7 +246,9 @@ def _parse_allocations(client: Client, arguments: Iterable[str]) -> dict[str, di
         providers = [value for name, _, value in parts if name == 'rp']
         amounts = [(name, value) for name, _, value in parts if name != 'rp']
         if not providers or not amounts or not all(all(part) for part in parts):
-            raise errors.BadArgument('Incorrect allocation string format')
+            raise errors.BadArgument(
+                f'Incorrect allocation string format: {argument}. Expected rp=PROVIDER,CLASS=AMOUNT'
+            )
         uuid = api.resource_provider.find(client, providers[-1])
         resources = allocations.setdefault(uuid, {})
         for name, amount in amounts:

@@ -118,7 +118,9 @@ class CreateInventory(base.ShowOne):
 class SetInventory(base.ShowOne):
     """Replace the inventory of one class of a resource provider.
 
-    Fields without an option get the default of Placement, not their present value.
+    Fields without an option get the default of Placement, not their present value: without
+    --allocation_ratio the ratio becomes 1.0. To change some fields only, use "resource provider
+    inventory set PROVIDER --amend --resource CLASS:FIELD=VALUE".
     """
 
     examples = ('compute1 VCPU --total 48 --allocation_ratio 16',)

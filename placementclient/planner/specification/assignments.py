@@ -9,6 +9,7 @@ from typing import Any
 from placementclient.basis import errors
 from placementclient.basis.wording import counted, lines_of
 from placementclient.files.cursors import Cursor, Faults, parse_document
+from placementclient.files.decoding import describe_content
 from placementclient.model.assignments import COLUMNS, TO_CLASS, UNEXPLAINED, AssignmentRow
 from placementclient.model.inventories import UNLIMITED
 from placementclient.planner.infeasibility import UndecidedRow
@@ -33,11 +34,7 @@ def parse_assignments(text: str, path: str) -> list[AssignmentRow]:
     is_csv = written.lstrip('\ufeff \t')[:1] not in '[{-' and ',' in written
     rows: dict[tuple[str, ...], AssignmentRow] = {}
     faults = Faults()
-    lines = (
-        _read_csv(text, path, faults)
-        if is_csv
-        else _read_document(parse_document(text, path), faults)
-    )
+    lines = (_read_csv if is_csv else _read_document)(text, path, faults)
     for cells in lines:
         with faults.collect():
             row = _read_row(cells)
@@ -113,7 +110,13 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
         faults.errors.append(errors.BadFile(path, str(reason), reader.line_num))
 
 
-def _read_document(document: Cursor, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
+def _read_document(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
+    document = parse_document(text, path)
+    if not isinstance(document.value, list):
+        other = describe_content(text.encode())
+        raise errors.BadFile(
+            path, f'not assignments{other and f", but {other}"}: expected CSV or a list of rows'
+        )
     for item in document.items():
         with faults.collect():
             inside = item.read_members(_ALLOWED, _NEEDED)

@@ -3,6 +3,9 @@
 
 import pytest
 
+from placementclient.basis import errors
+from placementclient.planner.specification.assignments import parse_assignments
+from placementclient.producers import names
 from tests.unit.commands.clouds import save, small
 from tests.unit.dialogue import CONSUMER, RP, Exchange, fault, get, provider, put
 
@@ -61,6 +64,58 @@ def test_the_beginning_of_a_class_is_answered_with_the_class(placement, service,
     )
     refused = placement('resource provider list --resource MEM=4').stderr
     assert 'Did you mean "MEMORY_MB"?' in refused
+
+
+OTHER_FILES = {
+    '- from_resource_provider: a\n': 'a specification ("placement resource provider reshape plan',
+    'moves:\n- from_resource_provider: a\n': 'a specification ("placement resource provider',
+    '{"servers": []}': 'a list of servers (--servers takes it)',
+    '[{"ID": "x", "Flavor": "m1"}]': 'a list of servers (--servers takes it)',
+    'consumer_uuid,resource_class,amount,to_provider\n': 'assignments (--assignments takes them)',
+}
+
+
+@pytest.mark.parametrize(('text', 'kind'), OTHER_FILES.items())
+@pytest.mark.parametrize(
+    ('command', 'expected'),
+    [('reshape show {}', 'plan'), ('audit --snapshot {}', 'snapshot')],
+)
+def test_a_file_of_another_kind_is_named_with_what_takes_it(
+    placement, tmp_path, text, kind, command, expected
+):
+    path = tmp_path / 'file'
+    path.write_text(text)
+    result = placement(f'resource provider {command.format(path)}')
+    assert result.status == 1
+    assert f'{path}: not a {expected}, but {kind}' in result.stderr
+
+
+def test_a_list_in_place_of_assignments_is_named():
+    with pytest.raises(errors.BadFile, match=r'not assignments, but a list of servers \('):
+        parse_assignments('{"servers": []}', 'a.json')
+
+
+def test_a_ratio_below_zero_is_refused(placement):
+    edit = 'inventory set --all --amend --resource VCPU:allocation_ratio=-8 --dry-run'
+    result = placement(f'resource provider {edit}')
+    assert result.status == 1
+    assert 'VCPU:allocation_ratio=-8' in result.stderr
+
+
+def test_the_form_of_an_allocation_is_named(placement):
+    owner = '--project-id p --user-id u'
+    result = placement(
+        f'resource provider allocation set {CONSUMER} --allocation compute1,VCPU=2 {owner}',
+        version='1.28',
+    )
+    assert result.stderr.endswith('compute1,VCPU=2. Expected rp=PROVIDER,CLASS=AMOUNT\n')
+
+
+def test_a_trait_without_its_prefix_is_answered_with_whole_names():
+    existing = ['CUSTOM_GPU', 'HW_GPU_API_VULKAN', 'HW_CPU_X86_AVX']
+    answer = names.remedy(['GPU'], existing, 'placement trait create')
+    assert answer == '. Did you mean "CUSTOM_GPU" or "HW_GPU_API_VULKAN"?'
+    assert names.remedy(['QWX'], existing, 'x') == '. Names of your own begin with CUSTOM_'
 
 
 def test_a_parent_that_is_deleted_is_answered_with_purge(placement, service):

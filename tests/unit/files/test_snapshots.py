@@ -184,5 +184,5 @@ def test_other_documents_are_no_snapshot(content):
 
 @pytest.mark.parametrize('content', [b'- name: a', b'<html>', b'\n# Notes\n'])
 def test_a_snapshot_that_is_no_json_is_refused(content):
-    with pytest.raises(errors.BadFile, match=r'^a.json: not a snapshot: it is no JSON$'):
+    with pytest.raises(errors.BadFile, match=r'^a.json: not a snapshot: it is not JSON$'):
         snapshots.decode(content, 'a.json')

@@ -184,7 +184,7 @@ BAD_ROWS = {
         'rows:2: [0].resource_clas: unknown key. Did you mean "resource_class"?'
     ),
     f'- consumer_uuid: {A}\n': 'rows:1: [0]: resource_class is missing',
-    f'consumer_uuid: {A}\n': 'rows: has to be a list',
+    f'consumer_uuid: {A}\n': 'rows: not assignments: expected CSV or a list of rows',
 }
 
 

@@ -4,7 +4,9 @@
 from types import SimpleNamespace
 from typing import Any
 
-from placementclient.model.findings import Finding
+import pytest
+
+from placementclient.model.findings import Finding, Severity
 from placementclient.model.outcomes import (
     Outcome,
     Rehearsal,
@@ -49,3 +51,17 @@ def test_the_last_line_of_a_rehearsal_counts_both_ways():
     assert runs.summarize_rehearsal(rehearsal) == (
         'apply: 1 applied, 1 failed: gpu2; rollback: 1 rolled back; 1 difference'
     )
+
+
+@pytest.mark.parametrize(
+    ('difference', 'state'),
+    [
+        (Finding('not-applied', 'a', severity=Severity.INFO), '1 not applied'),
+        (Finding('amount', 'a', severity=Severity.INFO), '1 changed later'),
+        (Finding('not-applied', 'a', severity=Severity.WARNING), '1 differs: a'),
+        (Finding('amount', 'a'), '1 differs: a'),
+    ],
+)
+def test_a_tree_differs_only_where_the_exit_status_says_so(difference, state):
+    trees: list[Any] = [SimpleNamespace(root_provider_name='a')]
+    assert runs.verification_ending(trees, [difference]) == state
