@@ -258,7 +258,7 @@ def test_moves_are_refused_while_nova_compute_would_undo_them(
     refused = placement(f'{TREE} apply after.yaml --yes')
     assert (refused.status, refused.stdout) == (1, '')
     assert 'nova-compute is up on compute1: ' in refused.stderr
-    assert refused.stderr.endswith('"resource provider reshape apply --compute-is-up"\n')
+    assert refused.stderr.endswith('"placement resource provider reshape apply --compute-is-up"\n')
     assert contents(client) == before
     assert placement(f'{TREE} apply after.yaml --plan plan.json').status == 0
     monkeypatch.setitem(up[0], 'state', 'down')

@@ -60,7 +60,7 @@ def test_tree_show_takes_a_pattern_of_one_tree(client, placement):
     several = placement('resource provider tree show compute*')
     assert (several.status, several.stdout) == (2, '')
     assert several.stderr == (
-        'compute* matches 2 trees: "resource provider tree list --tree" shows several\n'
+        'compute* matches 2 trees: "placement resource provider tree list --tree" shows several\n'
     )
 
 
