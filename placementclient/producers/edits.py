@@ -136,7 +136,7 @@ def _check_names_exist(names: Iterable[str], existing: Collection[str], kind: st
     :raises errors.BadArgument: names them, and the names that were probably meant
     """
     for name in sorted(set(names).difference(existing)):
-        hint = suggest_remedy([name], existing, f'{kind} create')
+        hint = suggest_remedy([name], existing, f'placement {kind} create')
         raise errors.BadArgument(f'There is no {kind} {name!r}{hint}')
 
 

@@ -69,6 +69,15 @@ def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: s
     return f'{near}{" Or" if near else ";"} make it first: {commands}'
 
 
+def _suggest_longer_name(unknown: Sequence[str], existing: Collection[str]) -> str:
+    """Return the names that have an unknown name as a word: ``CUSTOM_GPU`` for ``GPU``."""
+    longer = (n for name in unknown for n in existing if name and f'_{name}_' in f'{n}_')
+    ranked = sorted(longer, key=lambda name: (not name.startswith('CUSTOM_'), len(name), name))
+    if ranked:
+        return f'. {wording.did_you_mean(ranked[:3])}'
+    return '. Names of your own begin with CUSTOM_'
+
+
 def read_aggregate_names(client: Client) -> dict[str, str]:
     """Return the names of the host aggregates of Nova, by UUID.
 

@@ -2,7 +2,8 @@
 """The results of a run as rows and sentences."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from placementclient.basis.wording import counted, tally
 from placementclient.model.findings import Finding
@@ -114,7 +115,7 @@ def summarize_verification(trees: Iterable[Change], differences: Iterable[Findin
     """Return how many trees are as planned, and the names of the others."""
     by_tree = _group_by_tree(differences)
     names = [tree.root_provider_name for tree in trees]
-    return tally((name, _verified_state(by_tree.get(name, ()))) for name in names)
+    return tally((name, _summarize_tree(by_tree.get(name, ()))) for name in names)
 
 
 def _group_by_tree(differences: Iterable[Finding]) -> dict[str, list[Finding]]:
@@ -124,20 +125,18 @@ def _group_by_tree(differences: Iterable[Finding]) -> dict[str, list[Finding]]:
     return by_tree
 
 
-def _verified_state(differences: Collection[Finding]) -> str:
+def _summarize_tree(differences: Collection[Finding]) -> str:
     """Return the state of a tree: it differs only if that is wrong, as in the exit status."""
     if any(difference.is_wrong for difference in differences):
         return Status.DIFFERS
-    if any(verdict(difference) == PENDING for difference in differences):
+    if any(judge_difference(difference) == PENDING for difference in differences):
         return _NOT_APPLIED
     return CHANGED_LATER if differences else _AS_PLANNED
 
 
 def list_verification(trees: Iterable[Change], differences: Iterable[Finding]) -> Output:
     """Return a table with a row for each tree that is as planned, then for each difference."""
-    by_tree: dict[str, list[Finding]] = {}
-    for difference in differences:
-        by_tree.setdefault(difference.subject, []).append(difference)
+    by_tree = _group_by_tree(differences)
     rows: list[tuple[object, ...]] = []
     for tree in trees:
         rows += [

@@ -12,7 +12,7 @@ LADDER = ('MiB', 'GiB', 'TiB', 'PiB')
 def format_amount(resource_class: str, amount: int) -> str:
     """Return an amount of a class with its unit, rounded to one decimal: ``1.5 TiB``."""
     unit = UNITS.get(resource_class)
-    if unit is None:
+    if unit is None or not amount:
         return f'{amount:,}'
     value = float(amount)
     for larger in LADDER[LADDER.index(unit) + 1 :]:

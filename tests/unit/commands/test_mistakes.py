@@ -113,9 +113,9 @@ def test_the_form_of_an_allocation_is_named(placement):
 
 def test_a_trait_without_its_prefix_is_answered_with_whole_names():
     existing = ['CUSTOM_GPU', 'HW_GPU_API_VULKAN', 'HW_CPU_X86_AVX']
-    answer = names.remedy(['GPU'], existing, 'placement trait create')
+    answer = names.suggest_remedy(['GPU'], existing, 'placement trait create')
     assert answer == '. Did you mean "CUSTOM_GPU" or "HW_GPU_API_VULKAN"?'
-    assert names.remedy(['QWX'], existing, 'x') == '. Names of your own begin with CUSTOM_'
+    assert names.suggest_remedy(['QWX'], existing, 'x') == '. Names of your own begin with CUSTOM_'
 
 
 def test_a_parent_that_is_deleted_is_answered_with_purge(placement, service):

@@ -64,4 +64,4 @@ def test_the_last_line_of_a_rehearsal_counts_both_ways():
 )
 def test_a_tree_differs_only_where_the_exit_status_says_so(difference, state):
     trees: list[Any] = [SimpleNamespace(root_provider_name='a')]
-    assert runs.verification_ending(trees, [difference]) == state
+    assert runs.summarize_verification(trees, [difference]) == state

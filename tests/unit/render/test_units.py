@@ -14,7 +14,7 @@ from placementclient.render.units import format_amount
         ('MEMORY_MB', 1024, '1 GiB'),
         ('MEMORY_MB', 54784, '53.5 GiB'),
         ('MEMORY_MB', 3 * 2**20, '3 TiB'),
-        ('DISK_GB', 0, '0 GiB'),
+        ('DISK_GB', 0, '0'),
         ('DISK_GB', 1023, '1,023 GiB'),
         ('DISK_GB', 1536, '1.5 TiB'),
         ('DISK_GB', 5000 * 2**20, '5,000 PiB'),
