@@ -40,12 +40,14 @@ def age():
 
 
 def _stand_still(compute, uuids):
-    compute.act(uuids['stopped'], 'os-stop', None, 'SHUTOFF')
-    compute.act(uuids['paused'], 'pause', None, 'PAUSED')
-    compute.act(uuids['shelved'], 'shelve', None, 'SHELVED')
-    compute.act(uuids['shelved_offloaded'], 'shelve', None, 'SHELVED')
-    compute.act(uuids['shelved_offloaded'], 'shelveOffload', None, 'SHELVED_OFFLOADED')
+    actions = {'stopped': 'os-stop', 'paused': 'pause', 'shelved': 'shelve'}
+    for state, action in (*actions.items(), ('shelved_offloaded', 'shelve')):
+        compute.act(uuids[state], action)
     compute.delete(uuids['deleted'])
+    compute.wait(uuids['shelved_offloaded'], 'SHELVED')
+    compute.act(uuids['shelved_offloaded'], 'shelveOffload', None, 'SHELVED_OFFLOADED')
+    for state in actions:
+        compute.wait(uuids[state], {'stopped': 'SHUTOFF'}.get(state, state.upper()))
 
 
 def _move(compute, uuids):
@@ -57,7 +59,9 @@ def _move(compute, uuids):
     for state in ('resized', 'verify_resize', 'cold_migrated'):
         compute.wait(uuids[state], 'VERIFY_RESIZE')
     for state in ('resized', 'cold_migrated'):
-        compute.act(uuids[state], 'confirmResize', None, 'ACTIVE')
+        compute.act(uuids[state], 'confirmResize')
     live = {'host': first, 'block_migration': 'auto'}
-    compute.act(uuids['live_migrated'], 'os-migrateLive', live, 'ACTIVE')
+    compute.act(uuids['live_migrated'], 'os-migrateLive', live)
+    for state in ('resized', 'cold_migrated', 'live_migrated'):
+        compute.wait(uuids[state], 'ACTIVE')
     until(lambda: compute.host(uuids['live_migrated']) == first, 'not live migrated')

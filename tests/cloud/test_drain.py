@@ -49,13 +49,15 @@ def _typed(command):
 def servers(compute):
     """The UUID of a server of each state on the first host, by the state."""
     hosts.settle(compute)
-    uuids = {
-        state: compute.boot(state, host=SECOND if state == 'resized' else FIRST)
-        for state in ACTIONS
-    }
-    for state, action in ACTIONS.items():
-        if action is not None:
-            compute.act(uuids[state], *action)
+    on_hosts = [
+        {'name': state, 'host': SECOND if state == 'resized' else FIRST} for state in ACTIONS
+    ]
+    uuids = dict(zip(ACTIONS, compute.boot_all(*on_hosts), strict=True))
+    actions = {state: action for state, action in ACTIONS.items() if action is not None}
+    for state, (action, argument, _) in actions.items():
+        compute.act(uuids[state], action, argument)
+    for state, (*_, status) in actions.items():
+        compute.wait(uuids[state], status)
     return uuids
 
 

@@ -277,4 +277,4 @@ def test_the_bandwidth_of_a_port_is_healed_as_nova_manage_does(compute, placemen
     assert manage.returncode == 4
     assert (by_note.status, healed) == (0, of_nova), by_note.stderr
     assert (by_traits.status, compute.allocations(server)) == (0, of_nova), by_traits.stderr
-    assert f'port {port}: Neutron has not noted who serves it' in by_traits.stderr
+    assert f'port {port}: Neutron does not record which provider serves it' in by_traits.stderr
