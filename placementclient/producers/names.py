@@ -18,6 +18,8 @@ _NAME = re.compile(r'\b[A-Z][A-Z0-9_]\w*')
 _CUSTOM = re.compile('CUSTOM_[A-Z0-9_]+')
 
 
+#: A name to create that lacks the prefix, in a sentence of the service.
+_UNPREFIXED = re.compile(r"'([A-Za-z0-9_]+)' does not match '\^CUSTOM_")
 _IN_INVENTORY = 'inventory for resource provider .*No such resource class'
 #: Sentences of the service that end with unknown names, what lists the names, and the command that
 #: creates one.
@@ -43,6 +45,8 @@ def suggest_name(client: Client, refusal: PlacementError) -> str:
             beginning = wording.uuids_suggestion(refusal.name, providers)
             return beginning or wording.suggestion(refusal.name, set(providers.values()))
         if isinstance(refusal, errors.BadRequest | errors.NotFound):
+            if custom := _UNPREFIXED.search(refusal.sentence):
+                return f'. Did you mean "CUSTOM_{custom[1].upper()}"?'
             for beginning, listed, command in _UNKNOWN_NAMES:
                 match = re.search(beginning, refusal.sentence)
                 if match and (names := _NAME.findall(refusal.sentence, match.end())):
@@ -73,9 +77,8 @@ def _suggest_longer_name(unknown: Sequence[str], existing: Collection[str]) -> s
     """Return the names that have an unknown name as a word: ``CUSTOM_GPU`` for ``GPU``."""
     longer = (n for name in unknown for n in existing if name and f'_{name}_' in f'{n}_')
     ranked = sorted(longer, key=lambda name: (not name.startswith('CUSTOM_'), len(name), name))
-    if ranked:
-        return f'. {wording.did_you_mean(ranked[:3])}'
-    return '. Names of your own begin with CUSTOM_'
+    own = 'Names of your own begin with CUSTOM_'
+    return f'. {wording.did_you_mean(ranked[:3])} {own}' if ranked else f'. {own}'
 
 
 def read_aggregate_names(client: Client) -> dict[str, str]:

@@ -169,9 +169,9 @@ class FittedFormatter:
 
     def _wrap_cell(self, column: _Column, cell: object, width: int) -> object:
         """Return the text of a cell with line ends between its words, cut after a few lines."""
-        if not isinstance(cell, str) or len(cell) <= width:
+        if not isinstance(cell, str | dict | list) or len(str(cell)) <= width:
             return cell
-        lines = list(_wrap_words(cell, width))
+        lines = list(_wrap_words(str(cell), width))
         if column.name == _COMMAND:
             return '\n'.join(lines)
         shown = [

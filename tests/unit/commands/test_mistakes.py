@@ -7,7 +7,7 @@ from placementclient.basis import errors
 from placementclient.planner.specification.assignments import parse_assignments
 from placementclient.producers import names
 from tests.unit.commands.clouds import save, small
-from tests.unit.dialogue import CONSUMER, RP, Exchange, fault, get, provider, put
+from tests.unit.dialogue import CONSUMER, RP, Exchange, fault, get, post, provider, put
 
 PROVIDERS = {'resource_providers': [provider(RP, 'compute1')]}
 CLASSES = {'resource_classes': [{'name': name} for name in ('VCPU', 'MEMORY_MB')]}
@@ -114,8 +114,16 @@ def test_the_form_of_an_allocation_is_named(placement):
 def test_a_trait_without_its_prefix_is_answered_with_whole_names():
     existing = ['CUSTOM_GPU', 'HW_GPU_API_VULKAN', 'HW_CPU_X86_AVX']
     answer = names.suggest_remedy(['GPU'], existing, 'placement trait create')
-    assert answer == '. Did you mean "CUSTOM_GPU" or "HW_GPU_API_VULKAN"?'
+    own = 'Names of your own begin with CUSTOM_'
+    assert answer == f'. Did you mean "CUSTOM_GPU" or "HW_GPU_API_VULKAN"? {own}'
     assert names.suggest_remedy(['QWX'], existing, 'x') == '. Names of your own begin with CUSTOM_'
+
+
+def test_a_class_without_its_prefix_is_answered_with_the_whole_name(placement, service):
+    sentence = "JSON does not validate: 'gold' does not match '^CUSTOM_[A-Z0-9_]+$'"
+    service.answer(post('/resource_classes', {'name': 'gold'}, fault(400, sentence)))
+    result = placement('resource class create gold', version='1.39')
+    assert result.stderr.endswith('. Did you mean "CUSTOM_GOLD"?\n')
 
 
 def test_a_parent_that_is_deleted_is_answered_with_purge(placement, service):

@@ -174,3 +174,15 @@ def test_a_batch_of_json_lines_hides_no_columns(placement, service, tmp_path, mo
     monkeypatch.setattr('sys.stdout.isatty', lambda: True)
     result = placement(f'batch {tmp_path}/commands --json-lines', version='1.14')
     assert 'root_provider_uuid' in result.stdout
+
+
+def test_amounts_of_an_allocation_are_wrapped_beside_a_whole_uuid(placement, service, monkeypatch):
+    resources = {'DISK_GB': 80, 'MEMORY_MB': 8192, 'VCPU': 4, 'VGPU': 1}
+    body = {'allocations': {UUID: {'generation': 1, 'resources': resources}}}
+    service.answer(get(f'/allocations/{UUID}', body))
+    monkeypatch.setenv('COLUMNS', '80')
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    shown = placement(f'resource provider allocation show {UUID}', version='1.10').stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert UUID in shown
+    assert "'VGPU': 1" in shown
