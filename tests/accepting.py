@@ -37,7 +37,7 @@ def _refusals(before: Snapshot, after: Snapshot, operation: ops.Operation) -> It
 
 
 def _of_position(before: Snapshot, uuid: str, name: str, parent: str | None) -> Iterator[str]:
-    holder = before.named(name)
+    holder = before.find_by_name(name)
     if holder is not None and holder.uuid != uuid:
         yield f'the name {name} is taken'
     if parent is not None and parent not in before.providers:

@@ -90,7 +90,7 @@ def confirmed(
     return retried(client, attempt, generation)
 
 
-def is_gone(read: Callable[[], Read[T]]) -> bool:
+def is_gone_or_empty(read: Callable[[], Read[T]]) -> bool:
     """Return whether the service says that the object does not exist, or is empty."""
     try:
         return not read().value

@@ -25,7 +25,10 @@ def list(client: Client) -> builtins.list[str]:
 
 
 def create(client: Client, name: str) -> None:
-    """Create a custom class, unless it exists (:class:`errors.Conflict`)."""
+    """Create a custom class.
+
+    :raises errors.Conflict: if it exists
+    """
     client.send(endpoints.CREATE_CLASS, body={'name': name})
 
 

@@ -12,7 +12,7 @@ from placementclient.basis.errors import NoSuchProvider
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
 from placementclient.model.freshness import Read
-from placementclient.model.providers import Provider, is_uuid, normalized
+from placementclient.model.providers import Provider, is_uuid, normalize_uuid
 from placementclient.model.requests import Filter
 
 #: The most providers that are read one by one; for more, all are listed.
@@ -63,7 +63,7 @@ def named(client: Client, name: str) -> Provider:
 def find(client: Client, name_or_uuid: str) -> str:
     """Return the UUID of a provider; a UUID is only turned into small letters."""
     if is_uuid(name_or_uuid):
-        return normalized(name_or_uuid)
+        return normalize_uuid(name_or_uuid)
     return named(client, name_or_uuid).uuid
 
 

@@ -18,7 +18,7 @@ from placementclient.changes.operations import Operation, merge_names
 from placementclient.changes.summary import format_value
 from placementclient.changes.transfers import transfer_in_steps
 from placementclient.changes.written_values import WrittenValues, comparable_values
-from placementclient.model.consumers import Allocations, Consumer, gained
+from placementclient.model.consumers import Allocations, Consumer, sum_gains
 from placementclient.model.findings import Finding
 from placementclient.model.inventories import Inventory
 from placementclient.model.plans import ConsumerChange
@@ -159,7 +159,7 @@ class Merge:
         needed = {uuid for consumer in self.consumers.values() for uuid in consumer.allocations}
         made_again = self._after.providers.keys() - self._before.providers.keys()
         deleted = made_again - self._live.providers.keys() - self._written.providers - needed
-        for state in reversed(list(self._after.walked())):
+        for state in reversed(list(self._after.walk())):
             parents = (child.provider.parent_provider_uuid for child in self.states.values())
             if state.uuid in deleted and state.uuid not in parents:
                 del self.states[state.uuid]
@@ -328,7 +328,7 @@ class Merge:
         return self.states.get(uuid) == self._live.providers.get(uuid)
 
     def _leave_provider(self, state: ProviderState, message: str) -> None:
-        """Leave a provider as it is; if it does not exist, do not make it."""
+        """Note an obstacle, and keep the provider as it is, or uncreated if it does not exist."""
         self.obstacles.append(obstacle(state.name, message))
         if state.uuid in self._live.providers:
             self.states[state.uuid] = self._live.providers[state.uuid]
@@ -397,4 +397,4 @@ def _sum_gains(before: Iterable[Consumer], after: Iterable[Consumer]) -> Mapping
         *((consumer.allocations, {}) for consumer in before),
         *(({}, consumer.allocations) for consumer in after),
     ]
-    return gained(changes)
+    return sum_gains(changes)

@@ -7,15 +7,15 @@ from typing import NamedTuple
 from placementclient.changes.diff import diff
 from placementclient.changes.simulation import simulate
 from placementclient.changes.transfers import find_successors
-from placementclient.model.connected import connected
+from placementclient.model.connected import group_connected
 from placementclient.model.plans import (
     Change,
     ConsumerChange,
     Plan,
-    changed_consumers,
-    changed_providers,
+    find_changed_consumers,
+    find_changed_providers,
 )
-from placementclient.model.shortfalls import shortfalls
+from placementclient.model.shortfalls import find_shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
@@ -43,9 +43,9 @@ class _JoinedTrees(NamedTuple):
 
 
 def _group_trees(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
-    pairs = {pair.uuid: pair for pair in changed_consumers(before, after)}
+    pairs = {pair.uuid: pair for pair in find_changed_consumers(before, after)}
     roots = dict(_find_concerned_roots(before, after, pairs))
-    for keys in connected(roots):
+    for keys in group_connected(roots):
         consumers = [uuid for kind, uuid, _ in keys if kind == 'consumer']
         yield _JoinedTrees(
             list(dict.fromkeys(root for key in keys for root in roots[key])),
@@ -65,7 +65,7 @@ def _find_concerned_roots(
         roots = {state.provider.root_uuid for sides in states.values() for state in sides}
         return sorted(roots.union(uuid for uuid, sides in states.items() if not sides))
 
-    for uuid in changed_providers(before, after):
+    for uuid in find_changed_providers(before, after):
         yield ('provider', uuid, ''), roots_of([uuid])
     for uuid, pair in pairs.items():
         changing = {provider_uuid for provider_uuid, _, gain in pair.gains() if gain}
@@ -76,7 +76,7 @@ def _find_concerned_roots(
         yield ('consumer', uuid, ''), roots if changing else roots[:1]
     names = set(find_successors(before, after))
     for uuid, state in after.providers.items():
-        holder = before.named(state.name)
+        holder = before.find_by_name(state.name)
         if holder is not None and holder.uuid != uuid:
             names.add((holder.uuid, uuid))
     for old, new in sorted(names):
@@ -106,7 +106,7 @@ def _make_change(
     # Each provider that changes is in one change.
     uuids = [uuid for uuid in surroundings if owners.get(uuid, part) is part]
     sides = _cut_snapshot(before, part, uuids), _cut_snapshot(after, part, uuids)
-    warnings = shortfalls(*(side.providers for side in sides))
+    warnings = find_shortfalls(*(side.providers for side in sides))
     names = {state.uuid: state.name for side in reversed(sides) for state in side.roots()}
     roots = [root for root in part.roots if root in names] or part.roots
     root = min(roots, key=lambda uuid: names.get(uuid, uuid))

@@ -26,7 +26,7 @@ def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, Merged]:
     :param live: all trees of the change, with all that their consumers hold
     """
     rollback = _Rollback(change, live)
-    revised = replace(change, before=rollback.state_before(), after=rollback.state_after())
+    revised = replace(change, before=rollback.restored_state(), after=rollback.present_state())
     if rollback.obstacles:
         return revised, Merged((), tuple(rollback.obstacles))
     return revised, merge_at_once(*revised.sides(backward=True), live, is_back=True)
@@ -53,11 +53,11 @@ class _Rollback:
             if (consumer := live.consumers.get(uuid)) and not self._is_as_planned(consumer)
         ]
 
-    def state_after(self) -> Snapshot:
+    def present_state(self) -> Snapshot:
         """Return the state after the change, with the live state of consumers that have changed."""
         return self._adapt_state(self._change.after, (now for now, _ in self._consumers))
 
-    def state_before(self) -> Snapshot:
+    def restored_state(self) -> Snapshot:
         """Return the state before the change, with all consumers that the rollback moves."""
         return self._adapt_state(self._change.before, (back for _, back in self._consumers))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from placementclient.changes import operations as ops
-from placementclient.model.consumers import Consumer, gained
+from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -18,7 +18,7 @@ def simulate(snapshot: Snapshot, operations: Iterable[ops.Operation]) -> Snapsho
     for operation in operations:
         _perform(operation, states, consumers)
     changes = ((snapshot.consumers.get(uuid), consumer) for uuid, consumer in consumers.items())
-    gains = gained(
+    gains = sum_gains(
         (before.allocations if before else {}, after.allocations)
         for before, after in changes
         if after is not before

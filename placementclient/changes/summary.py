@@ -14,7 +14,7 @@ from placementclient.model.plans import (
     Change,
     ConsumerChange,
     ProviderChange,
-    changed_consumers,
+    find_changed_consumers,
 )
 from placementclient.model.providers import Provider, temporary_name
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -77,13 +77,13 @@ def change_rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
         state.uuid: state.name for side in (before, after) for state in side.providers.values()
     }
     for uuid in before.providers.keys() - after.providers.keys():
-        if after.named(names[uuid]):
+        if after.find_by_name(names[uuid]):
             # The rows give the name to the new provider.
             names[uuid] = temporary_name(names[uuid], uuid)
-    walked = [state for side in (after, before) for state in side.walked()]
+    walked = [state for side in (after, before) for state in side.walk()]
     for uuid in dict.fromkeys(state.uuid for state in walked):
         yield from _provider_rows(before.providers.get(uuid), after.providers.get(uuid), names)
-    for pair in changed_consumers(before, after):
+    for pair in find_changed_consumers(before, after):
         yield from _consumer_rows(pair, names)
 
 

@@ -17,11 +17,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from placementclient.changes.operations import Operation, Reshape, SetAllocations, SetInventories
-from placementclient.model.connected import connected
+from placementclient.model.connected import group_connected
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventories, Inventory, InventoryKey
-from placementclient.model.plans import ConsumerChange, changed_consumers
-from placementclient.model.providers import original
+from placementclient.model.plans import ConsumerChange, find_changed_consumers
+from placementclient.model.providers import restore_name
 from placementclient.model.snapshots import Snapshot
 
 #: Consumers in one request: so many take the service some seconds.
@@ -40,7 +40,7 @@ def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
 
     As few as possible share a request: only where neither order would do.
     """
-    pairs = list(changed_consumers(before, after))
+    pairs = list(find_changed_consumers(before, after))
     room = _InventoryTransfer(before, after, pairs)
     groups = _group_providers(room, pairs, find_successors(before, after))
     reshaped = [group for group in groups if room.is_exchange(group)]
@@ -61,7 +61,7 @@ def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
 
 def transfer_at_once(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     """Return one operation that changes the inventories and allocations, and those of owners."""
-    pairs = list(changed_consumers(before, after))
+    pairs = list(find_changed_consumers(before, after))
     room = _InventoryTransfer(before, after, pairs)
     changed = {uuid for uuid, inventories in room.after.items() if inventories != room.before[uuid]}
     if changed or any(pair.moves for pair in pairs):
@@ -212,7 +212,7 @@ def _grants_more(before: Inventories, after: Inventories) -> bool:
 def find_successors(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
     """Return each deleted provider, with the one that then gets its name."""
     for uuid, state in before.providers.items():
-        successor = after.named(original(state.name, uuid))
+        successor = after.find_by_name(restore_name(state.name, uuid))
         if uuid not in after.providers and successor is not None:
             yield uuid, successor.uuid
 
@@ -229,7 +229,7 @@ def _group_providers(
     for number, uuids in enumerate([*(pair.provider_uuids for pair in pairs), *successions]):
         for uuid in ties.keys() & set(uuids):
             ties[uuid].append(number)
-    for group in connected(ties):
+    for group in group_connected(ties):
         numbers = sorted({number for uuid in group for number in ties[uuid]})
         yield _ProviderGroup(set(group), [pairs[n] for n in numbers if n < len(pairs)])
 

@@ -18,8 +18,8 @@ from placementclient.files.declared import (
     sort_keys,
 )
 from placementclient.model.inventories import UNLIMITED
-from placementclient.model.patterns import escaped, is_pattern
-from placementclient.model.providers import is_uuid, normalized
+from placementclient.model.patterns import escape_pattern, is_pattern
+from placementclient.model.providers import is_uuid, normalize_uuid
 from placementclient.model.specifications import (
     ALL,
     DeclaredProvider,
@@ -96,7 +96,7 @@ def _add_declared_trees(
         entries.append(entry)
     for index, at in enumerate(keys):
         places['trees', 'name', index] = *at, 'name'
-    return TreeSelection(tuple(escaped(tree.name) for tree in trees))
+    return TreeSelection(tuple(escape_pattern(tree.name) for tree in trees))
 
 
 def _name_targets(
@@ -112,7 +112,7 @@ def _name_targets(
     named = {entry.uuid: entry.name for entry in entries if entry.uuid}
     start = places.get(('moves',), ('moves',))
     for index, move in enumerate(moves):
-        uuid = normalized(move.target)
+        uuid = normalize_uuid(move.target)
         if move.name is None:
             continue
         if uuid not in named:
@@ -123,7 +123,7 @@ def _name_targets(
             raise document.descend(*start, index, 'name').error(f'{uuid} is {named[uuid]}')
     return tuple(
         structs.replace(
-            move, target=move.name or named.get(normalized(move.target), move.target), name=None
+            move, target=move.name or named.get(normalize_uuid(move.target), move.target), name=None
         )
         for move in moves
     )

@@ -40,7 +40,9 @@ def balance_rows(
     lines: list[str] = []
     rows = [row for row in rows if row.to_resource_class != row.resource_class]
     for name in sorted(scope.resource_classes):
-        consumers = sorted(_find_holders(snapshot, name), key=lambda consumer: consumer.uuid)
+        consumers = sorted(
+            _find_consumers_of_class(snapshot, name), key=lambda consumer: consumer.uuid
+        )
         unexplained = [c for c in consumers if (c.uuid, name) not in explained]
         for consumer in unexplained:
             rows.append(AssignmentRow(consumer.uuid, name, None, '', UNEXPLAINED))
@@ -57,7 +59,7 @@ def balance_rows(
     return rows, misfits, lines
 
 
-def _find_holders(snapshot: Snapshot, name: str) -> Iterator[Consumer]:
+def _find_consumers_of_class(snapshot: Snapshot, name: str) -> Iterator[Consumer]:
     for consumer in snapshot.consumers.values():
         if any(
             name in resources and uuid in snapshot.providers

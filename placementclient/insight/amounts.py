@@ -26,8 +26,8 @@ def compare_amounts(server: Server, consumer: Consumer) -> dict[str, tuple[int, 
     of ports, devices and images are in no flavor, and are not compared.
     """
     requested = _sum_requested(server)
-    expected = _normalize_amounts(requested)
-    allocated = _normalize_amounts(sum_parts(consumer.allocations.values()))
+    expected = _count_pcpu_as_vcpu(requested)
+    allocated = _count_pcpu_as_vcpu(sum_parts(consumer.allocations.values()))
     return {
         name: (allocated[name], expected[name])
         for name in sorted(expected.keys() | _USUAL)
@@ -44,7 +44,7 @@ def correct_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> C
     wrong = compare_amounts(server, consumer)
     if not wrong:
         return consumer
-    host = snapshot.named(server.node or '')
+    host = snapshot.find_by_name(server.node or '')
     if host is None:
         raise UnknownAmounts(f'there is no resource provider {server.node}')
     requested = _sum_requested(server)
@@ -101,7 +101,7 @@ def _require_flavor(server: Server) -> Flavor:
     return server.flavor
 
 
-def _normalize_amounts(amounts: Resources) -> Counter[str]:
+def _count_pcpu_as_vcpu(amounts: Resources) -> Counter[str]:
     """Return amounts with dedicated CPUs added to ``VCPU``."""
     cpus = amounts.get('VCPU', 0) + amounts.get('PCPU', 0)
     return Counter({**amounts, 'PCPU': 0, 'VCPU': cpus})

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placementclient.model.consumers import Consumer, Resources, sum_parts
-from placementclient.model.servers import Server, ServerMigration, moment
+from placementclient.model.servers import Server, ServerMigration, normalize_time
 from placementclient.model.services import BaremetalNode, Hypervisor
 from placementclient.nova.server_parts import Refusal
 from placementclient.nova.server_request import sum_resources
@@ -224,7 +224,7 @@ class Evidence:
             return f'its status is {server.status or server.vm_state}'
         if self._is_asked:
             return ''
-        updated = moment(server.updated)
+        updated = normalize_time(server.updated)
         if updated is None:
             return _NO_TIME
         return '' if changed is not None and changed <= updated else _CHANGED
@@ -245,7 +245,7 @@ class Evidence:
                 return uuids[0]
             if is_own:
                 return None
-        state = self._topology.snapshot.named(node or host or '')
+        state = self._topology.snapshot.find_by_name(node or host or '')
         return state.uuid if state and state.uuid in self._topology.trees else None
 
     def find_serving(self, root_uuid: str) -> Set[str]:

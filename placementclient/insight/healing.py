@@ -89,7 +89,7 @@ def find_heals(
 
 def heal_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> Heal:
     """Return a server with the amounts of its flavor, or the reason why they are not known."""
-    host = snapshot.named(server.node or '')
+    host = snapshot.find_by_name(server.node or '')
     reason = ''
     if not server.is_settled:
         reason = f'its state is {server.state}'
@@ -131,7 +131,7 @@ def _leave_moving_alone(heal: Heal, migrating: Collection[str]) -> Heal:
 
 def _add_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
     """Add the resources of its ports to the desired allocations of a server."""
-    consumer, host = heal.consumer, snapshot.named(heal.server.node or '') if ports else None
+    consumer, host = heal.consumer, snapshot.find_by_name(heal.server.node or '') if ports else None
     if consumer is None or host is None:
         return heal
     tree = list(snapshot.tree(host.provider.root_uuid))
@@ -188,11 +188,11 @@ def _judge(snapshot: Snapshot, server: Server, node: str) -> Heal:
         return unknown(f'Nova refuses its flavor: {refusal}')
     if chosen:
         return unknown(f'which devices it has: {", ".join(chosen)}')
-    host = snapshot.named(node)
+    host = snapshot.find_by_name(node)
     if host is None:
         return unknown(f'there is no resource provider {node}')
     tree = list(snapshot.tree(host.provider.root_uuid))
-    if any(snapshot.unlisted(state.uuid) for state in tree):
+    if any(snapshot.unlisted_usages(state.uuid) for state in tree):
         # Allocations from before consumers were recorded, which no request for them shows.
         return unknown(f'{node} has usage without a consumer, which may be of this server')
     amounts = sum_resources(flavor, boots_from_volume=server.boots_from_volume)

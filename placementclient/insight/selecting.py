@@ -67,7 +67,9 @@ class ProviderSelector:
         in_file = self.at.descend(field).error
         error = errors.NoSuchProvider if self.at is _NOWHERE else in_file
         if field == 'match':
-            return error(patterns.unmatched(self.match or '', [state.name for state in states]))
+            return error(
+                patterns.describe_unmatched(self.match or '', [state.name for state in states])
+            )
         if field == 'member_of' and (name := self._find_aggregate_name()):
             return error(
                 f'"{name}" cannot be looked up without Nova: give the UUID of the aggregate, which '

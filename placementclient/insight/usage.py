@@ -75,7 +75,7 @@ def sum_capacities(snapshot: Snapshot) -> dict[str, int]:
 
 def sum_unlisted(snapshot: Snapshot) -> dict[str, int]:
     """Return the sum of the usage that no consumer accounts for, by class."""
-    return sum_parts(map(snapshot.unlisted, snapshot.providers))
+    return sum_parts(map(snapshot.unlisted_usages, snapshot.providers))
 
 
 def list_hosts(snapshot: Snapshot, consumer: Consumer) -> list[str]:

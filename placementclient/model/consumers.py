@@ -28,7 +28,7 @@ def sum_parts(parts: Iterable[Resources]) -> Counter[str]:
     return sums
 
 
-def gained(changes: Iterable[tuple[Allocations, Allocations]]) -> dict[str, Counter[str]]:
+def sum_gains(changes: Iterable[tuple[Allocations, Allocations]]) -> dict[str, Counter[str]]:
     """Return how much changes of allocations, before and after, add to each provider and class."""
     sums: dict[str, Counter[str]] = defaultdict(Counter)
     for before, after in changes:
@@ -64,7 +64,7 @@ class Consumer(msgspec.Struct, frozen=True, gc=False):
         """Return the amount of a class that it holds on a provider, or 0."""
         return self.allocations.get(provider_uuid, {}).get(resource_class, 0)
 
-    def without(self, provider_uuids: Container[str]) -> Consumer:
+    def without_providers(self, provider_uuids: Container[str]) -> Consumer:
         """Return the consumer with its allocations on all but some providers."""
         remaining = [uuid for uuid in self.allocations if uuid not in provider_uuids]
         return replace(self, allocations={uuid: self.allocations[uuid] for uuid in remaining})

@@ -30,11 +30,11 @@ class Units(NamedTuple):
     max_unit: int = UNLIMITED
     step_size: int = 1
 
-    def admit(self, amount: int) -> bool:
+    def admits(self, amount: int) -> bool:
         """Return whether one allocation may have an amount."""
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
-    def refusing(self, amount: int) -> list[str]:
+    def list_refusing(self, amount: int) -> list[str]:
         """Return the names of the limits that do not admit an amount."""
         is_refused = {
             'min_unit': amount < self.min_unit,
@@ -43,7 +43,7 @@ class Units(NamedTuple):
         }
         return [name for name, refused in is_refused.items() if refused]
 
-    def largest(self, free: int) -> int:
+    def largest_amount(self, free: int) -> int:
         """Return the largest amount that they admit of a free amount; 0 if there is none."""
         limit = min(free, self.max_unit)
         amount = limit - limit % self.step_size
@@ -75,7 +75,7 @@ class Inventory(msgspec.Struct, frozen=True, gc=False):
 
     def admits(self, amount: int) -> bool:
         """Return whether the units allow this amount in one allocation."""
-        return self.units.admit(amount)
+        return self.units.admits(amount)
 
     def covers(self, other: Inventory) -> bool:
         """Return whether it allows every allocation that another inventory allows."""

@@ -37,7 +37,7 @@ _CHILD = re.compile(
 CHILD_FORMS = ('pci_0000_84_00_0', '0000:84:00.0', 'amd_sev')
 
 
-def with_compute_traits(stated: Iterable[str], state: ProviderState | None) -> frozenset[str]:
+def add_compute_traits(stated: Iterable[str], state: ProviderState | None) -> frozenset[str]:
     """Return stated traits beside those of an existing provider that are Nova's.
 
     Nova takes away what its driver does not support any more, or what an operator enables again.

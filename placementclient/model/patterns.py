@@ -17,22 +17,23 @@ def is_pattern(name: str) -> bool:
     return any(character in name for character in '*?[')
 
 
-def escaped(name: str) -> str:
+def escape_pattern(name: str) -> str:
     """Return the pattern that matches a name alone."""
     return re.sub('([*?[])', r'[\1]', name)
 
 
-def matching(pattern: str, names: Iterable[str]) -> list[str]:
+def find_matching(pattern: str, names: Iterable[str]) -> list[str]:
     """Return the names that match a shell pattern, case-sensitively."""
     return [name for name in names if fnmatch.fnmatchcase(name, pattern)]
 
 
-def unmatched(pattern: str, names: Iterable[str], kind: str = 'provider') -> str:
+def describe_unmatched(pattern: str, names: Iterable[str], kind: str = 'provider') -> str:
     """Return the message that a pattern matches none of the names of a kind."""
-    return f'"{pattern}" matches no {kind}{suggestion(pattern, similar(pattern, set(names)))}'
+    similar = find_similar_names(pattern, set(names))
+    return f'"{pattern}" matches no {kind}{suggestion(pattern, similar)}'
 
 
-def expanded(
+def expand_patterns(
     names: Iterable[str], root_uuids: Callable[[], Mapping[str, str]], kind: str = 'provider'
 ) -> list[str]:
     """Return names and UUIDs; replace each pattern by the UUIDs of the trees that match it.
@@ -47,16 +48,16 @@ def expanded(
     for name in names:
         if is_pattern(name):
             roots = root_uuids() if roots is None else roots
-            matches = [name] if name in roots else matching(name, roots)
+            matches = [name] if name in roots else find_matching(name, roots)
             if not matches:
-                raise errors.NoSuchProvider(unmatched(name, roots, kind))
+                raise errors.NoSuchProvider(describe_unmatched(name, roots, kind))
             result |= dict.fromkeys(roots[match] for match in matches)
         else:
             result[name] = None
     return list(result)
 
 
-def similar(name: str, names: set[str]) -> set[str]:
+def find_similar_names(name: str, names: set[str]) -> set[str]:
     """Return names, or patterns for them, that are similar to a name or a pattern."""
     if not is_pattern(name):
         return names
@@ -72,6 +73,6 @@ def similar(name: str, names: set[str]) -> set[str]:
     return patterns or names
 
 
-def similar_uuids(uuid: str, uuids: Iterable[str]) -> set[str]:
+def find_similar_uuids(uuid: str, uuids: Iterable[str]) -> set[str]:
     """Return UUIDs of the same beginning or the same end, which people get right."""
     return {other for other in uuids if uuid[:8] == other[:8] or uuid[-12:] == other[-12:]}

@@ -15,7 +15,7 @@ from placementclient.basis.strict_json import Integer
 from placementclient.model import patterns
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
-from placementclient.model.providers import normalized
+from placementclient.model.providers import normalize_uuid
 from placementclient.model.snapshots import Origin, ProviderState, Snapshot
 from placementclient.model.specifications import Spec
 
@@ -215,22 +215,22 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
                 yield uuid, name, after.get(name, 0) - before.get(name, 0)
 
 
-def changed_providers(before: Snapshot, after: Snapshot) -> Iterator[str]:
+def find_changed_providers(before: Snapshot, after: Snapshot) -> Iterator[str]:
     """Return the UUIDs of the providers that change, those before first."""
     for uuid in {**before.providers, **after.providers}:
         if ProviderChange(before.providers.get(uuid), after.providers.get(uuid)).is_changed:
             yield uuid
 
 
-def changed_consumers(before: Snapshot, after: Snapshot) -> Iterator[ConsumerChange]:
+def find_changed_consumers(before: Snapshot, after: Snapshot) -> Iterator[ConsumerChange]:
     """Return the consumers whose allocations or owners change, by UUID."""
     for uuid in sorted({*before.consumers, *after.consumers}):
-        change = _consumer_change(before.consumers.get(uuid), after.consumers.get(uuid))
+        change = _make_consumer_change(before.consumers.get(uuid), after.consumers.get(uuid))
         if change.moves or not change.keeps_owner:
             yield change
 
 
-def _consumer_change(before: Consumer | None, after: Consumer | None) -> ConsumerChange:
+def _make_consumer_change(before: Consumer | None, after: Consumer | None) -> ConsumerChange:
     if after is None:
         assert before is not None
         return ConsumerChange(before, replace(before, allocations={}))
@@ -294,7 +294,7 @@ class Change:
     @functools.cached_property
     def consumers(self) -> tuple[ConsumerChange, ...]:
         """The consumers whose allocations or owners change, by UUID."""
-        return tuple(changed_consumers(self.before, self.after))
+        return tuple(find_changed_consumers(self.before, self.after))
 
     def sides(self, *, backward: bool = False) -> tuple[Snapshot, Snapshot]:
         """Return the states before and after the change, or before and after its rollback."""
@@ -353,16 +353,16 @@ class Plan:
 
     def tree(self, name_or_uuid: str) -> Change | None:
         """Return the change of the tree whose root has this UUID or name."""
-        return self._by_root.get(name_or_uuid) or self._by_root.get(normalized(name_or_uuid))
+        return self._by_root.get(name_or_uuid) or self._by_root.get(normalize_uuid(name_or_uuid))
 
-    def selected(self, names: Collection[str]) -> tuple[Change, ...]:
+    def select_changes(self, names: Collection[str]) -> tuple[Change, ...]:
         """Return the changes of some trees, in the order of the plan.
 
         :param names: names or UUIDs of roots, or patterns of names; none: all
         :raises errors.NoSuchProvider: if one of them is not of the plan
         """
         selected = set()
-        for name in patterns.expanded(names, self._root_uuids, 'tree of the plan'):
+        for name in patterns.expand_patterns(names, self._root_uuids, 'tree of the plan'):
             tree = self.tree(name)
             if tree is None:
                 raise errors.NoSuchProvider(f'The plan has no tree {name!r}')

@@ -25,7 +25,7 @@ def is_uuid(text: str) -> bool:
     return _UUID.fullmatch(text) is not None
 
 
-def normalized(text: str) -> str:
+def normalize_uuid(text: str) -> str:
     """Return a UUID in small letters, as the service writes it; any other text unchanged.
 
     PostgreSQL and SQLite distinguish capitals from small letters: ``…AF`` would be another one.
@@ -33,19 +33,19 @@ def normalized(text: str) -> str:
     return text.lower() if is_uuid(text) else text
 
 
-def normalized_body(document: Any) -> Any:
+def normalize_uuids_in(document: Any) -> Any:
     """Return the body of a request with its UUIDs in small letters, in keys and values.
 
     :raises errors.BadArgument: if two keys are the same then
     """
     if isinstance(document, str):
-        return normalized(document)
+        return normalize_uuid(document)
     if isinstance(document, list):
-        return [normalized_body(element) for element in document]
+        return [normalize_uuids_in(element) for element in document]
     if not isinstance(document, dict):
         return document
     normal = {
-        normalized(str(key)): value if key in _OPAQUE else normalized_body(value)
+        normalize_uuid(str(key)): value if key in _OPAQUE else normalize_uuids_in(value)
         for key, value in document.items()
     }
     if len(normal) < len(document):
@@ -59,7 +59,7 @@ def temporary_name(name: str, uuid: str) -> str:
     return name[: LONGEST_NAME - len(suffix)] + suffix
 
 
-def original(name: str, uuid: str) -> str:
+def restore_name(name: str, uuid: str) -> str:
     """Return the name before :func:`temporary_name`; its end is lost if it was too long."""
     return name.removesuffix(f' ({uuid})')
 

@@ -50,16 +50,18 @@ class Advice:
     program: str | None = None
 
 
-def advice(*words: str) -> Advice:
+def make_advice(*words: str) -> Advice:
     """Return a command of this program, without the prefix that all its commands share."""
     return Advice(('resource', 'provider', *words))
 
 
-def amending(provider: str, resource_class: str, fields: Mapping[str, int | float]) -> Advice:
+def advise_amending(
+    provider: str, resource_class: str, fields: Mapping[str, int | float]
+) -> Advice:
     """Return the command that changes some fields of an inventory."""
     options = (f'{resource_class}:{name}={value}' for name, value in fields.items())
     resources = (word for option in options for word in ('--resource', option))
-    return advice('inventory', 'set', provider, '--amend', *resources)
+    return make_advice('inventory', 'set', provider, '--amend', *resources)
 
 
 @dataclass(frozen=True, slots=True)

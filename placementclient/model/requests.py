@@ -51,7 +51,7 @@ class CandidateRequest(NamedTuple):
     root_forbidden: tuple[str, ...] = ()
     limit: int | None = None
 
-    def restricted(self, other: CandidateRequest) -> CandidateRequest:
+    def restrict(self, other: CandidateRequest) -> CandidateRequest:
         """Return the request with the filters and the limit of another one added."""
         common, added = self.common, other.common
         return self._replace(

@@ -158,7 +158,7 @@ class Server(ListRecord, frozen=True, gc=False):
 
     @property
     def state(self) -> str:
-        """Return its state, or its status if that is not known, in small letters."""
+        """The ``vm_state`` of the server, or else its ``status``, in small letters."""
         return (self.vm_state or self.status or '').lower()
 
     @property
@@ -229,7 +229,7 @@ def join_servers(lists: Iterable[Mapping[str, Server]]) -> dict[str, Server]:
         for uuid, server in servers.items():
             if is_of_deleted and not server.is_deleted:
                 continue
-            joined[uuid] = max(joined.get(uuid, server), server, key=_recency)
+            joined[uuid] = max(joined.get(uuid, server), server, key=_rank_by_recency)
     return joined
 
 
@@ -239,12 +239,12 @@ def _is_of_deleted(servers: Collection[Server]) -> bool:
     return any(server.is_deleted for server in servers) and remaining <= _LEFT_BEHIND
 
 
-def _recency(server: Server) -> tuple[bool, str, bool]:
-    is_alive, updated = not server.is_deleted, moment(server.updated)
+def _rank_by_recency(server: Server) -> tuple[bool, str, bool]:
+    is_alive, updated = not server.is_deleted, normalize_time(server.updated)
     return is_alive and updated is None, updated or '', is_alive
 
 
-def moment(text: str | None) -> str | None:
+def normalize_time(text: str | None) -> str | None:
     """Return the second of a time in UTC, as ISO 8601, so that it can be compared."""
     match = _UTC.fullmatch(text or '')
     return f'{match[1]}T{match[2]}' if match else None
@@ -324,11 +324,11 @@ class ServerMigration(ListRecord, frozen=True, gc=False):
         """
         if (self.type, self.status) == ('evacuation', 'completed'):
             return None
-        return moment(self.updated_at or self.created_at)
+        return normalize_time(self.updated_at or self.created_at)
 
     @property
     def has_returned(self) -> bool:
-        """Return whether it ended on the host where it began."""
+        """Return whether it was reverted or cancelled: the server is on the source host."""
         return self.status in _RETURNED
 
     @property
@@ -369,7 +369,7 @@ class HostAggregate(ListRecord, frozen=True, gc=False):
         return tuple(filter(None, map(str.strip, ','.join(values).split(','))))
 
 
-def same_host(name: str, other: str) -> bool:
+def is_same_host(name: str, other: str) -> bool:
     """Return whether two names, of which one may be short, mean the same host."""
     if name == other:
         return True

@@ -54,7 +54,7 @@ class ComputeService(ListRecord, frozen=True):
         return self.state == 'up' and not self.forced_down
 
 
-def hosts_of_cells_down(services: Iterable[ComputeService]) -> list[str]:
+def find_hosts_of_cells_down(services: Iterable[ComputeService]) -> list[str]:
     """Return the names of the hosts whose cells do not answer Nova."""
     return sorted({service.host for service in services if service.is_cell_down})
 
@@ -126,20 +126,20 @@ class Hypervisor(ListRecord, frozen=True):
     @property
     def totals(self) -> Resources:
         """Return the amounts without ratio, with the reserved ones; none from API 2.88 on."""
-        return _amounts(VCPU=self.vcpus, MEMORY_MB=self.memory_mb, DISK_GB=self.local_gb)
+        return _make_resources(VCPU=self.vcpus, MEMORY_MB=self.memory_mb, DISK_GB=self.local_gb)
 
     @property
     def used(self) -> Resources:
         """Return the amounts that nova-compute counts as used, with the reserved ones."""
         used = self.vcpus_used, self.memory_mb_used, self.local_gb_used
-        return _amounts(VCPU=used[0], MEMORY_MB=used[1], DISK_GB=used[2])
+        return _make_resources(VCPU=used[0], MEMORY_MB=used[1], DISK_GB=used[2])
 
 
-def _amounts(**amounts: int | None) -> dict[str, int]:
+def _make_resources(**amounts: int | None) -> dict[str, int]:
     return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
-def names_of_several_hosts(hypervisors: Iterable[Hypervisor]) -> set[str]:
+def find_names_of_several_hosts(hypervisors: Iterable[Hypervisor]) -> set[str]:
     """Return the names that several hosts have, as each cell may have one of a name."""
     names = Counter(hypervisor.node for hypervisor in hypervisors)
     return {name for name, number in names.items() if number > 1}

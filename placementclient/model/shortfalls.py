@@ -9,7 +9,7 @@ from placementclient.model.plans import Notice
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def shortfalls(
+def find_shortfalls(
     before: Mapping[str, ProviderState], after: Mapping[str, ProviderState]
 ) -> Iterator[Notice]:
     """Return the inventories that a change would remove, or make smaller than their usage.
@@ -30,7 +30,7 @@ def shortfalls(
                 yield Notice('shortfall', message, {'provider': live.name, **facts})
 
 
-def refusal(
+def describe_refusal(
     state: ProviderState, resource_class: str, amount: int, more: int, taken: int = 0
 ) -> str:
     """Return a clause on why a provider does not grant an amount; empty if it grants it.
@@ -63,5 +63,5 @@ class Unaccounted(errors.PlacementError):
 def check_accounted(snapshot: Snapshot, provider_uuids: Iterable[str]) -> None:
     """Raise :class:`Unaccounted` if a provider has usage of no consumer of the snapshot."""
     for uuid in provider_uuids:
-        if unlisted := snapshot.unlisted(uuid):
+        if unlisted := snapshot.unlisted_usages(uuid):
             raise Unaccounted(snapshot.providers[uuid].name, unlisted)

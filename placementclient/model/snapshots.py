@@ -16,7 +16,7 @@ from placementclient.basis.wording import suggestion, uuids_suggestion
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
-from placementclient.model.providers import Provider, is_uuid, normalized
+from placementclient.model.providers import Provider, is_uuid, normalize_uuid
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Origin:
     program: str | None = None
 
 
-def is_elsewhere(origin: Origin | None, service: str) -> bool:
+def is_of_other_service(origin: Origin | None, service: str) -> bool:
     """Return True if the data are from another service; False if that is unknown."""
     return origin is not None and origin.service not in (None, service)
 
@@ -62,7 +62,7 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def position(self) -> tuple[str, str | None]:
-        """Its name, and the UUID of its parent."""
+        """The name of the provider, and the UUID of its parent."""
         return self.name, self.provider.parent_provider_uuid
 
     @property
@@ -139,11 +139,11 @@ class Snapshot:
         """Return the provider of this UUID or name, or ``None``."""
         return (
             self.providers.get(name_or_uuid)
-            or self.named(name_or_uuid)
-            or self.providers.get(normalized(name_or_uuid))
+            or self.find_by_name(name_or_uuid)
+            or self.providers.get(normalize_uuid(name_or_uuid))
         )
 
-    def existing(self, name_or_uuid: str) -> ProviderState:
+    def find_existing(self, name_or_uuid: str) -> ProviderState:
         """Return the provider of this UUID or name, or raise :class:`errors.NoSuchProvider`."""
         if (state := self.find(name_or_uuid)) is None:
             names = {uuid: state.name for uuid, state in self.providers.items()}
@@ -153,7 +153,7 @@ class Snapshot:
             )
         return state
 
-    def named(self, name: str) -> ProviderState | None:
+    def find_by_name(self, name: str) -> ProviderState | None:
         """Return the provider of this name, even if the name looks like a UUID."""
         return self._by_name.get(name)
 
@@ -162,12 +162,12 @@ class Snapshot:
 
         :param names: names or UUIDs of any of their providers, or patterns of names
         """
-        states = map(self.existing, self.expanded(names))
+        states = map(self.find_existing, self.expand_names(names))
         return list(dict.fromkeys(state.provider.root_uuid for state in states))
 
-    def expanded(self, names: Iterable[str]) -> list[str]:
+    def expand_names(self, names: Iterable[str]) -> list[str]:
         """Return names and UUIDs; replace each pattern by the UUIDs of matching roots."""
-        return patterns.expanded(
+        return patterns.expand_patterns(
             names, lambda: {name: s.provider.root_uuid for name, s in self._by_name.items()}
         )
 
@@ -193,13 +193,13 @@ class Snapshot:
             yield parent
             provider_uuid = parent
 
-    def walked(self) -> Iterator[ProviderState]:
-        """Return all providers, parents before their children."""
+    def walk(self) -> Iterator[ProviderState]:
+        """Yield all providers, parents before their children."""
         for state in self.providers.values():
             if state.provider.parent_provider_uuid not in self.providers:
                 yield from self.tree(state.uuid)
 
-    def only(self, names: Collection[str]) -> Snapshot:
+    def select_trees(self, names: Collection[str]) -> Snapshot:
         """Return the whole trees of some providers, with their consumers; without names, all."""
         if not names:
             return self
@@ -228,7 +228,7 @@ class Snapshot:
             state for state in self.providers.values() if state.uuid in used and not state.usages
         ]
 
-    def unlisted(self, provider_uuid: str) -> Resources:
+    def unlisted_usages(self, provider_uuid: str) -> Resources:
         """Return the usage of a provider that no consumer accounts for."""
         left = dict(self.providers[provider_uuid].usages)
         for consumer in self.consumers_on(provider_uuid):

@@ -14,7 +14,7 @@ import msgspec
 from placementclient.basis import errors
 from placementclient.model.inventories import Amount, Inventory, InventoryFields
 from placementclient.model.patterns import is_pattern
-from placementclient.model.providers import normalized
+from placementclient.model.providers import normalize_uuid
 from placementclient.model.snapshots import ProviderState
 
 #: The amount in ``moved_resources`` that means all that the source has.
@@ -202,7 +202,7 @@ class Spec(SpecRecord, frozen=True, dict=True, eq=False):
         return SpecNames(self)
 
 
-def filled(template: str, root: Named, source: Named | None = None) -> str:
+def fill_template(template: str, root: Named, source: Named | None = None) -> str:
     """Return the name or UUID that a template means in a tree.
 
     :param source: of the move that leads there; without it, ``{source}`` stays as it is
@@ -244,7 +244,7 @@ class SpecIndex:
             if has_placeholder(move.source) or is_pattern(move.source):
                 self._open_moves.append(index)
             else:
-                for name in _readings(move.source):
+                for name in _list_readings(move.source):
                     self._moves_from.setdefault(name, []).append(index)
         self._entries = (*spec.providers, *spec.additions)
         #: the indexes of the entries about every tree
@@ -260,7 +260,7 @@ class SpecIndex:
                 self._open_entries.append(index)
                 continue
             for text in filter(None, (entry.name, entry.parent)):
-                for name in _readings(text):
+                for name in _list_readings(text):
                     self._entries_about.setdefault(name, []).append(index)
 
     def scope(self, root: Named, names: Collection[str]) -> TreeScope:
@@ -271,7 +271,7 @@ class SpecIndex:
         moves = {*self._open_moves}.union(*(self._moves_from.get(name, ()) for name in names))
         entries = {*self._open_entries}
         pending = [*names, *(self._spec.moves[index].target for index in moves)]
-        pending += (filled(self._entries[index].name, root) for index in entries)
+        pending += (fill_template(self._entries[index].name, root) for index in entries)
         while pending and self._entries_about:
             for index in self._entries_about.get(pending.pop(), ()):
                 if index not in entries:
@@ -284,7 +284,7 @@ class SpecIndex:
             tuple(index - number for index in order if index >= number),
         )
 
-    def mentioned(self, root: Named, names: Collection[str]) -> set[str]:
+    def find_mentioned(self, root: Named, names: Collection[str]) -> set[str]:
         """Return the names and UUIDs of targets and other entries in one tree."""
         moves, providers, additions = self.scope(root, names)
         templates = {self._spec.moves[index].target for index in moves}
@@ -292,15 +292,15 @@ class SpecIndex:
         for entry in (*entries, *(self._spec.additions[index] for index in additions)):
             templates.update(filter(None, (entry.name, entry.parent)))
         return {
-            filled(template, root, (name, name))
+            fill_template(template, root, (name, name))
             for template in templates
             for name in (names if SOURCE in template else root[1:])
         }
 
 
-def _readings(name_or_uuid: str) -> set[str]:
+def _list_readings(name_or_uuid: str) -> set[str]:
     """Return the meanings of a text: a name, or a UUID in capitals."""
-    return {name_or_uuid, normalized(name_or_uuid)}
+    return {name_or_uuid, normalize_uuid(name_or_uuid)}
 
 
 class SpecNames:

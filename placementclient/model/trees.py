@@ -25,7 +25,7 @@ class Tree:
         return list(self.snapshot.tree(self.root.uuid))
 
 
-def find_fault(providers: Iterable[Provider]) -> str | None:
+def find_inconsistency(providers: Iterable[Provider]) -> str | None:
     """Return the reason why providers are not complete trees, or ``None``.
 
     In whole trees each UUID and each name occurs once, every parent is present, and each provider
@@ -62,7 +62,7 @@ def _label(provider: Provider) -> str:
     return f'{provider.name!r} ({provider.uuid})'
 
 
-def reach(
+def find_sharers_by_tree(
     sharers: Iterable[tuple[str, str, Iterable[str]]], roots_in: Mapping[str, Iterable[str]]
 ) -> dict[str, list[str]]:
     """Return the sharing providers that serve each tree, by the UUID of its root.

@@ -146,7 +146,7 @@ def _ephemeral_encryption(draft: Draft) -> None:
         draft.root_required.add(f'COMPUTE_EPHEMERAL_ENCRYPTION_{form.upper()}')
 
 
-def _owner(draft: Draft) -> None:
+def _add_owner_trait(draft: Draft) -> None:
     if draft.sources.is_owned is None:
         draft.lack(f'{OWNER_NOVA}, taken as required', 'versions of nova-compute')
     if draft.sources.is_owned is not False:
@@ -202,7 +202,7 @@ RULES: tuple[Rule, ...] = (
     _ephemeral_encryption,
     Feature('sound_model', {'virtio': 'COMPUTE_SOUND_MODEL_VIRTIO'}, is_of_root=True),
     _tpm_secret,
-    _owner,
+    _add_owner_trait,
     _limit,
     _chosen_host,
 )

@@ -14,7 +14,7 @@ from placementclient.nova.server_parts import Refusal
 ALIAS, PROFILE = 'pci_passthrough:alias', 'accel:device_profile'
 
 
-def _image_fits(draft: Draft) -> None:
+def _check_image_size(draft: Draft) -> None:
     image, flavor = draft.server.image, draft.flavor
     if image is None:
         return
@@ -34,7 +34,7 @@ def _extra_specs(draft: Draft) -> None:
     draft.flavor_groups = len(draft.groups) - 1
 
 
-def _group_policy(draft: Draft) -> None:
+def _set_group_policy(draft: Draft) -> None:
     policy = draft.specs.get('group_policy')
     draft.policy = policy if policy in ('none', 'isolate') else None
 
@@ -190,9 +190,9 @@ def _stateless_firmware(draft: Draft) -> None:
 
 
 RULES: tuple[Rule, ...] = (
-    _image_fits,
+    _check_image_size,
     _extra_specs,
-    _group_policy,
+    _set_group_policy,
     _image_traits,
     pinned_cpus,
     _ports,

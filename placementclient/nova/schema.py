@@ -97,7 +97,7 @@ def places(document: object, path: str, kind: type[ListRecord]) -> Iterator[Reco
         text = ', but plain text' if isinstance(document, str) else ''
         raise BadList(path, f'not a list of {key}{text}{source}')
     for index, fields in enumerate(records):
-        place = RecordPlace(path, f'{key}[{index}]', _said(fields))
+        place = RecordPlace(path, f'{key}[{index}]', _drop_sdk_defaults(fields))
         if kind.marks and not _is_of(place, kind):
             raise place.error(f'not of a list of {key}{source}')
         yield place
@@ -108,8 +108,8 @@ def is_of_sdk(fields: Mapping[str, object]) -> bool:
     return 'location' in fields
 
 
-def _said(fields: Mapping[str, object]) -> Mapping[str, object]:
-    """Return what the service has said of a record."""
+def _drop_sdk_defaults(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the fields of a record without those that the SDK has added as ``None``."""
     if not is_of_sdk(fields):
         return fields
     said = {n: value for n, value in fields.items() if value is not None or n == 'location'}

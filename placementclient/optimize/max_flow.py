@@ -21,7 +21,7 @@ def draws(
     free, granted = dict(available), dict.fromkeys(demands, 0)
     drawn = {source: Counter[frozenset[str]]() for source in free}
     for user, amount in demands.items():
-        while granted[user] < amount and (shifts := _shifts(user, free, drawn)):
+        while granted[user] < amount and (shifts := _find_shifts(user, free, drawn)):
             shares = (drawn[source][mover] for source, mover, _ in shifts if source is not None)
             number = min(amount - granted[user], free[shifts[0][2]], *shares)
             free[shifts[0][2]] -= number
@@ -33,10 +33,10 @@ def draws(
     return granted
 
 
-def _shifts(
+def _find_shifts(
     user: frozenset[str], free: Mapping[str, int], drawn: Mapping[str, Counter[frozenset[str]]]
 ) -> list[_Shift]:
-    """Return the fewest shifts that let a user draw units, the last one first, if it can."""
+    """Return the fewest shifts that let a user draw units, the last one first; empty if none do."""
     shifts: dict[str, _Shift] = {source: (None, user, source) for source in sorted(user)}
     pending = list(shifts)
     for source in pending:

@@ -135,7 +135,7 @@ def _find_slots(
         serving = frozenset(number for number in groups if place in options[number])
         if serving:
             left = {
-                name: inventory.units.largest(state.free(name)) - taken.get((place, name), 0)
+                name: inventory.units.largest_amount(state.free(name)) - taken.get((place, name), 0)
                 for name, inventory in state.inventories.items()
                 if name in names
             }

@@ -158,7 +158,7 @@ class OptionSearch(PartSearch):
         return self._room[self._shape.rooms[place, name]]
 
     def _is_granted(self, place: int, name: str, amount: int) -> bool:
-        return self._shape.units[place][name].admit(amount) and amount <= self._find_free_amount(
+        return self._shape.units[place][name].admits(amount) and amount <= self._find_free_amount(
             place, name
         )
 

@@ -118,16 +118,16 @@ class Shape:
         """Return whether the units of the providers allow the amounts, divided between them."""
         for name, amount in request.totals.items():
             units = [self.units[number][name] for number in self.members.get(name, ())]
-            if len(units) == 1 and not units[0].admit(amount):
+            if len(units) == 1 and not units[0].admits(amount):
                 return False
-            most = sum(limits.largest(limits.max_unit) for limits in units)
+            most = sum(limits.largest_amount(limits.max_unit) for limits in units)
             if not units or amount > most or amount < min(limits.min_unit for limits in units):
                 return False
         return True
 
     def _can_grant(self, number: int, name: str, amount: int) -> bool:
         units = self.units[number]
-        return name in units and units[name].admit(amount)
+        return name in units and units[name].admits(amount)
 
 
 def find_serving_providers(

@@ -150,7 +150,7 @@ class Supply:
         if not has_common_traits(self._request, bins, common):
             return None
         is_tied = self._has_dependent_parts(bins, able)
-        options = tuple(self._find_choices(states, bins)) if is_tied else ()
+        options = tuple(self._list_server_choices(states, bins)) if is_tied else ()
         content = (
             tuple(self._count_local(part, states, bins, able[part]) for part in range(len(able))),
             tuple(frozenset(bins[n].pool or '' for n in places) - {''} for places in able),
@@ -192,10 +192,10 @@ class Supply:
             for names in self._request.covering
         )
 
-    def _find_choices(
+    def _list_server_choices(
         self, states: Sequence[ProviderState], bins: Sequence[HostProvider]
     ) -> Iterator[Choice]:
-        """Return a choice for each set of amounts that a whole server may take."""
+        """Yield each set of amounts that a whole server may take."""
         grants = make_grants(states)
         suitable = find_serving_providers(self._request, bins, grants) or ()
         search, seen = _DistinctSearch(self._request, bins, suitable, grants), set[Choice]()

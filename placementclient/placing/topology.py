@@ -5,7 +5,7 @@ import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.model.trees import reach
+from placementclient.model.trees import find_sharers_by_tree
 from placementclient.placing.providers import HostProvider, is_sharing
 
 
@@ -39,7 +39,7 @@ class Topology:
 
     def _find_reach(self) -> Mapping[str, Iterable[str]]:
         sharing = [state for states in self.trees.values() for state in filter(is_sharing, states)]
-        return reach(
+        return find_sharers_by_tree(
             (
                 (state.uuid, state.provider.root_uuid, state.aggregates)
                 for state in sorted(sharing, key=lambda state: state.name)

@@ -73,7 +73,7 @@ def _find_hidden_usage(snapshot: Snapshot, target_state: TargetState) -> Iterato
     """Yield a cause for each source with usage that no consumer in the snapshot accounts for."""
     for key in target_state.targets:
         source, name = key
-        hidden = snapshot.unlisted(source).get(name)
+        hidden = snapshot.unlisted_usages(source).get(name)
         if hidden:
             state = snapshot.providers[source]
             yield Cause(

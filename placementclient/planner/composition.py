@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from placementclient.model.consumers import Allocations, gained
+from placementclient.model.consumers import Allocations, sum_gains
 from placementclient.model.plans import Change, ConsumerChange, InventoryMove, PlannedRow
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import Snapshot
@@ -32,7 +32,7 @@ def compose_change(
     """
     providers = target_state.providers
     consumers = list(_change_consumers(snapshot, target_state, assignment.rows))
-    gains = gained((change.before.allocations, change.after.allocations) for change in consumers)
+    gains = sum_gains((change.before.allocations, change.after.allocations) for change in consumers)
     tree = Change(
         {root.uuid: root.name for root in target_state.roots},
         Snapshot(

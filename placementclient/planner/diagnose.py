@@ -79,7 +79,7 @@ class _Diagnosis:
         largest = max(
             self._bins[number].units.max_unit - total + amount for number, amount, total in tried
         )
-        is_alone = not any(self._bins[number].units.admit(total) for number, _, total in tried)
+        is_alone = not any(self._bins[number].units.admits(total) for number, _, total in tried)
         uuid, name, amount = item.consumer.uuid, allocation.resource_class, allocation.amount
         facts = {'consumer_uuid': uuid, 'resource_class': name, 'amount': amount}
         if amount > largest:

@@ -7,7 +7,7 @@ from placementclient.basis import errors
 from placementclient.basis.wording import grouped, listed, suggestion
 from placementclient.files import cursors
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.connected import connected
+from placementclient.model.connected import group_connected
 from placementclient.model.patterns import is_pattern
 from placementclient.model.plans import (
     Change,
@@ -149,7 +149,7 @@ class _Planner:
                 sharing[root.uuid] = parts
             else:
                 self._plan_together([root], layout)
-        for joined in connected(sharing):
+        for joined in group_connected(sharing):
             self._plan_together([self.snapshot.providers[uuid] for uuid in joined])
 
     def _lay_out(self, roots: Sequence[ProviderState]) -> _Layout:

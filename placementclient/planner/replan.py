@@ -154,7 +154,7 @@ def _compare_providers(reviewed: Change, again: Change) -> Iterator[str]:
 
 def _compare_rows(reviewed: Change, again: Change) -> Iterator[str]:
     """Yield a sentence for each allocation with another target, or with a guess."""
-    places = _group_targets(reviewed), _group_targets(again)
+    places = _list_targets_by_allocation(reviewed), _list_targets_by_allocation(again)
     for allocation in sorted(places[0].keys() & places[1].keys()):
         for provider, name in sorted(places[1][allocation] - places[0][allocation]):
             yield f'consumer {allocation[0]} would get {name} of {provider}'
@@ -194,7 +194,7 @@ def _identify_allocation(row: PlannedRow) -> tuple[str, str, str]:
     return row.consumer_uuid, row.resource_class, row.from_provider or ''
 
 
-def _group_targets(tree: Change) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
+def _list_targets_by_allocation(tree: Change) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
     """Return the targets of each allocation that moves: providers and classes."""
     result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
     for row in tree.reasons:

@@ -148,7 +148,7 @@ def _warn_of_refused_amounts(tree: Change) -> Iterator[Notice]:
             if (state := tree.before.providers.get(uuid)) is None:
                 continue
             for name, amount in resources.items():
-                if limits := state.inventories[name].units.refusing(amount):
+                if limits := state.inventories[name].units.list_refusing(amount):
                     fields, consumers = refusing.setdefault((state.name, name), (set(), set()))
                     fields.update(limits)
                     consumers.add(change.uuid)

@@ -10,7 +10,7 @@ from placementclient.basis import errors
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
-from placementclient.model.shortfalls import refusal
+from placementclient.model.shortfalls import describe_refusal
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.producer import StateProducer
 from placementclient.reading.capture import make_origin
@@ -57,7 +57,7 @@ class ConsumerEditProducer(StateProducer):
         consumer = live.consumers[self._uuid]
         after = self._edit(consumer)
         for uuid in list_changed_providers(consumer, after):
-            check_room(live.existing(uuid), consumer, after)
+            check_room(live.find_existing(uuid), consumer, after)
         return Snapshot(live.providers.values(), (after,), live.origin)
 
 
@@ -76,5 +76,5 @@ def check_room(state: ProviderState, before: Consumer, after: Consumer) -> None:
     for name, amount in after.allocations.get(state.uuid, {}).items():
         if amount == (had := held.get(name, 0)):
             continue
-        if reason := refusal(state, name, amount, amount - had):
+        if reason := describe_refusal(state, name, amount, amount - had):
             raise errors.PlacementError(f'Consumer {after.uuid}: {reason}')

@@ -12,10 +12,10 @@ from placementclient.basis.wording import first
 from placementclient.client.http import Client
 from placementclient.insight.unknown_names import Names
 from placementclient.model.inventories import Inventory
-from placementclient.model.nova import with_compute_traits
+from placementclient.model.nova import add_compute_traits
 from placementclient.model.plans import Notice
 from placementclient.model.providers import Provider
-from placementclient.model.shortfalls import shortfalls
+from placementclient.model.shortfalls import find_shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.specifications import DeclaredProvider
 from placementclient.producers.declarations import walk_declarations
@@ -137,7 +137,7 @@ def apply_declarations(
     states = state.states
     for uuid in _find_undeclared(declarations, snapshot, state.placed) if prune else ():
         states.pop(uuid, None)
-    if used := list(shortfalls(snapshot.providers, states)):
+    if used := list(find_shortfalls(snapshot.providers, states)):
         raise InventoryInUse(used)
     return Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin)
 
@@ -210,7 +210,7 @@ def _find_existing(declared: DeclaredProvider, snapshot: Snapshot) -> ProviderSt
     :raises errors.BadArgument: if name and UUID are of different providers
     """
     state = snapshot.providers.get(declared.uuid) if declared.uuid else None
-    named = snapshot.named(declared.name) if declared.name else None
+    named = snapshot.find_by_name(declared.name) if declared.name else None
     if declared.uuid and named is not None and named.uuid != declared.uuid:
         raise errors.BadArgument(
             f'{declared.name} exists, with the UUID {named.uuid}, not {declared.uuid}'
@@ -253,7 +253,7 @@ def _merge_traits(declared: DeclaredProvider, live: ProviderState | None) -> fro
         return present
     if declared.adds:
         return present.union(declared.traits)
-    return with_compute_traits(declared.traits, live)
+    return add_compute_traits(declared.traits, live)
 
 
 def _find_undeclared(

@@ -15,7 +15,7 @@ from placementclient.model.findings import Finding
 from placementclient.model.outcomes import State
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
-from placementclient.model.shortfalls import shortfalls
+from placementclient.model.shortfalls import find_shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.edited import Edit
 from placementclient.producers.names import suggest_remedy
@@ -82,7 +82,7 @@ class EditProducer(StateProducer):
             before, state = self._before.providers[uuid], after.providers[uuid]
             if any(state.capacity(name) < before.capacity(name) for name in before.inventories):
                 shrunk[uuid] = read_facets(self.client, before, {'usages'} - self._facets).state
-        if messages := [lack.message for lack in shortfalls(shrunk, after.providers)]:
+        if messages := [lack.message for lack in find_shortfalls(shrunk, after.providers)]:
             yield f'{first(messages)}. Placement grants nothing more there until enough is freed'
 
     def _read_selected(self) -> Snapshot:
@@ -150,9 +150,9 @@ def select_providers(client: Client, selection: ProviderSelector) -> list[Provid
     providers = {p.name: p for p in resource_provider.list(client, matching=matching)}
     names: Iterable[str] = providers
     if selection.match is not None:
-        names = patterns.matching(selection.match, providers)
+        names = patterns.find_matching(selection.match, providers)
         if providers and not names:
-            reason = patterns.unmatched(selection.match, providers)
+            reason = patterns.describe_unmatched(selection.match, providers)
             raise errors.NoSuchProvider(f'No resource provider is selected: {reason}')
     if not names:
         conditions = [f'has the trait {name}' for name in required]

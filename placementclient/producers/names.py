@@ -10,7 +10,7 @@ from placementclient.basis.errors import BadArgument, NoSuchProvider, PlacementE
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.catalog import COMPUTE_SERVICE
-from placementclient.model.providers import is_uuid, normalized
+from placementclient.model.providers import is_uuid, normalize_uuid
 from placementclient.nova import records, service
 
 _NAME = re.compile(r'\b[A-Z][A-Z0-9_]\w*')
@@ -105,7 +105,7 @@ def find_aggregate_uuids(
             uuid_of = {name: uuid for uuid, name in read_aggregate_names(client).items()}
         except service.NoCompute as reason:
             if isinstance(reason, service.NoCatalog) and not is_checked:
-                return list(map(normalized, names))
+                return list(map(normalize_uuid, names))
             raise BadArgument(
                 f'{named[0]!r} is not the UUID of an aggregate; its name cannot be looked up: '
                 f'{reason}'
@@ -116,4 +116,4 @@ def find_aggregate_uuids(
             raise BadArgument(f'Nova has no host aggregate {name!r}{near}')
     # Refusals and explanations have the name beside the UUID.
     client.names |= {uuid_of[name]: name for name in named}
-    return [uuid_of.get(name) or normalized(name) for name in names]
+    return [uuid_of.get(name) or normalize_uuid(name) for name in names]

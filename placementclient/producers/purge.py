@@ -67,7 +67,7 @@ def purge_provider(
             continue
         freed = set(verdicts[uuid].freed)
         is_gone = freed >= consumer.allocations.keys()
-        rest = consumer.without(tree | freed if is_gone else tree)
+        rest = consumer.without_providers(tree | freed if is_gone else tree)
         if not freed >= tree & consumer.allocations.keys():
             objections[uuid] = _make_objection(consumer, rest, verdicts[uuid])
         if rest.allocations:

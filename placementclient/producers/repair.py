@@ -202,7 +202,7 @@ def apply_repairs(live: Snapshot, repairs: Mapping[int, Repair]) -> tuple[Snapsh
             if (now.allocations, now.generation) != (then.allocations, then.generation):
                 reasons[number] = f'{CHANGED}: consumer {uuid} is not as it was checked'
                 continue
-            consumers[uuid] = consumers[uuid].without(repair.provider_uuids)
+            consumers[uuid] = consumers[uuid].without_providers(repair.provider_uuids)
         elif repair.provider_uuid in states:
             states[repair.provider_uuid] = _repair_provider(states[repair.provider_uuid], repair)
         else:

@@ -12,13 +12,13 @@ from placementclient.changes.operations import SetInventories
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.model.inventories import Inventory
-from placementclient.model.plans import Plan, changed_consumers
+from placementclient.model.plans import Plan, find_changed_consumers
 from placementclient.model.providers import (
     LONGEST_NAME,
     Provider,
     is_uuid,
-    normalized,
-    original,
+    normalize_uuid,
+    restore_name,
     temporary_name,
 )
 from placementclient.model.snapshots import Snapshot
@@ -66,7 +66,7 @@ class ReplaceProducer(StateProducer):
         self._is_merge, self._is_journaled = request.is_merge, is_journaled
         old, new = _find_pair(client, request)
         self.old_uuid = old.uuid if old else ''
-        self.old_name = original(old.name, old.uuid) if old else ''
+        self.old_name = restore_name(old.name, old.uuid) if old else ''
         self.new_uuid = request.uuid or (new.uuid if new else '')
         self.name = _check_name(request, old, new) if old else ''
         self.finished = '' if old else _describe_finished(request, new)
@@ -153,7 +153,7 @@ class ReplaceProducer(StateProducer):
         """
         # In the two trees themselves, temporary inventories lift the limits.
         inventories: dict[str, Mapping[str, Inventory]] = {}
-        for pair in changed_consumers(live, after):
+        for pair in find_changed_consumers(live, after):
             for uuid in pair.provider_uuids - live.providers.keys() - {self.new_uuid}:
                 if uuid not in inventories:
                     inventories[uuid] = inventory.list(self.client, uuid).value
@@ -185,7 +185,7 @@ def _find_renamed(client: Client, request: Replacement, old: Provider | None) ->
     :raises errors.NoSuchProvider: if it has not
     """
     new = None
-    if old and old.name != original(old.name, old.uuid):
+    if old and old.name != restore_name(old.name, old.uuid):
         new = resource_provider.with_name(client, _choose_name(request, old))
     if new is None:
         raise errors.NoSuchProvider(
@@ -198,7 +198,7 @@ def _find_renamed(client: Client, request: Replacement, old: Provider | None) ->
 def _choose_name(request: Replacement, old: Provider) -> str:
     """Return the name of the new provider after the replacement."""
     typed = old.name if is_uuid(request.old) else request.old
-    return request.name or original(typed, old.uuid)
+    return request.name or restore_name(typed, old.uuid)
 
 
 def _describe_finished(request: Replacement, new: Provider | None) -> str:
@@ -234,7 +234,7 @@ def _check_name(request: Replacement, old: Provider, new: Provider | None) -> st
         raise errors.BadArgument(
             f'{old.name} has been moved aside, and its name was cut: give the whole one with --name'
         )
-    is_lasting = final in (request.twin, original(old.name, old.uuid))
+    is_lasting = final in (request.twin, restore_name(old.name, old.uuid))
     if new and request.twin and not is_uuid(request.twin) and not is_lasting:
         raise errors.BadArgument(
             f'{request.twin} is to be called {final}: give --with its UUID {new.uuid}, which stays'
@@ -256,7 +256,7 @@ def _find_temporary(plan: Plan) -> Iterator[str]:
 def _find_provider(client: Client, name_or_uuid: str) -> Provider | None:
     """Return the provider with a name or UUID; ``None`` if there is none."""
     if is_uuid(name_or_uuid):
-        return _find_by_uuid(client, normalized(name_or_uuid))
+        return _find_by_uuid(client, normalize_uuid(name_or_uuid))
     return resource_provider.with_name(client, name_or_uuid)
 
 

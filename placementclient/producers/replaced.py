@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from placementclient.basis import errors
 from placementclient.basis.wording import counted, first
 from placementclient.model.consumers import Consumer
-from placementclient.model.providers import Provider, original, temporary_name
-from placementclient.model.servers import same_host
+from placementclient.model.providers import Provider, restore_name, temporary_name
+from placementclient.model.servers import is_same_host
 from placementclient.model.services import Hypervisor
 from placementclient.model.shortfalls import check_accounted
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -115,7 +115,7 @@ def check_same_host(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str)
     if new_uuid not in snapshot.providers:
         return
     old, new = states[old_uuid], states[new_uuid]
-    if _has_name_of(new, old, name):
+    if _is_same_host_by_name(new, old, name):
         return
     left = list(snapshot.tree(old_uuid))
     retained = {consumer.uuid for consumer in snapshot.consumers_in(old_uuid)}
@@ -140,13 +140,13 @@ def check_same_host(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str)
         )
 
 
-def _has_name_of(new: ProviderState, old: ProviderState, final: str) -> bool:
+def _is_same_host_by_name(new: ProviderState, old: ProviderState, final: str) -> bool:
     """Return whether a new provider has the name of the old one's host.
 
     :param final: the name of the new provider after the replacement
     """
-    former = original(old.name, old.uuid)
-    if any(same_host(original(new.name, uuid), former) for uuid in (old.uuid, new.uuid)):
+    former = restore_name(old.name, old.uuid)
+    if any(is_same_host(restore_name(new.name, uuid), former) for uuid in (old.uuid, new.uuid)):
         return True
     # After an interruption: the old provider was renamed to free this name.
     return new.name == final and old.name == temporary_name(final, old.uuid)
@@ -159,7 +159,7 @@ def _find_own_providers(
     # Half way, providers of the old one are below it too. Those keep their names, or have names
     # that begin with the final one and "_".
     ours = (f'{new.name}:',) if new.name == final else (f'{new.name}:', f'{new.name}_')
-    theirs = tuple(f'{original(old.name, old.uuid)}{mark}' for mark in ':_')
+    theirs = tuple(f'{restore_name(old.name, old.uuid)}{mark}' for mark in ':_')
     for state in tree:
         if state.name.startswith(ours) and not state.name.startswith(theirs):
             yield state.uuid
@@ -186,7 +186,7 @@ def _join_trees(
             )
     of_old = _rename_tree(old_tree, name)
     # Half way, some of the old one's are below the new one already, by either name.
-    of_new = _rename_tree(new_tree, name, original(old.name, old_uuid), name)
+    of_new = _rename_tree(new_tree, name, restore_name(old.name, old_uuid), name)
     of_new_by_name = {name: uuid for uuid, name in of_new.items()}
     successors = {
         uuid: of_new_by_name[name] for uuid, name in of_old.items() if name in of_new_by_name
@@ -200,10 +200,10 @@ def _rename_tree(tree: Sequence[ProviderState], final: str, *others: str) -> dic
     :param others: further names that the names of children may begin with
     """
     top, *children = tree
-    bases = sorted((original(top.name, top.uuid), *others), key=len, reverse=True)
+    bases = sorted((restore_name(top.name, top.uuid), *others), key=len, reverse=True)
     names = {top.uuid: final}
     for child in children:
-        former = original(child.name, child.uuid)
+        former = restore_name(child.name, child.uuid)
         base = next((base_name for base_name in bases if former.startswith(f'{base_name}_')), None)
         names[child.uuid] = former if base is None else final + former.removeprefix(base)
     return names

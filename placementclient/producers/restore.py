@@ -83,7 +83,7 @@ class RestoreProducer(StateProducer):
         self._listed = {item.uuid: item for item in resource_provider.list(self.client)}
         if self._is_allocations:
             self._use_present_providers()
-        part = self._snapshot.only(self._roots)
+        part = self._snapshot.select_trees(self._roots)
         if self._is_allocations:
             trees = {self._listed[u].root_uuid for u in part.providers.keys() & self._listed.keys()}
         else:
@@ -103,7 +103,7 @@ class RestoreProducer(StateProducer):
 
         :raises Unrestorable: if existing objects differ from those of the snapshot
         """
-        part = self._snapshot.only(self._roots)
+        part = self._snapshot.select_trees(self._roots)
         chosen = list(self._choose_consumers(part, live))
         merged = live if self._is_allocations else self._add_providers(part, chosen, live)
         restored = {consumer.uuid: _restore_consumer(consumer, live) for consumer in chosen}
@@ -211,7 +211,7 @@ class RestoreProducer(StateProducer):
 def _drop_types(snapshot: Snapshot, roots: Collection[str]) -> tuple[Snapshot, int]:
     """Return a snapshot as a service before 1.38 stores it, and how many consumers lose a type."""
     stored = [replace(consumer, type=None) for consumer in snapshot.consumers.values()]
-    consumers = snapshot.only(roots).consumers.values()
+    consumers = snapshot.select_trees(roots).consumers.values()
     lost = sum(consumer.type is not None for consumer in consumers)
     return Snapshot(snapshot.providers.values(), stored, snapshot.origin), lost
 
@@ -283,7 +283,7 @@ def _find_existing(providers: Collection[Provider], snapshot: Snapshot, missing:
     """
     roots, occupied = set[str](), []
     for provider in providers:
-        state = snapshot.providers.get(provider.uuid) or snapshot.named(provider.name)
+        state = snapshot.providers.get(provider.uuid) or snapshot.find_by_name(provider.name)
         if state is None:
             continue
         if missing and (state.uuid, state.name) == (provider.uuid, provider.name):

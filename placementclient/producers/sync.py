@@ -115,7 +115,7 @@ def sync_aggregates(
     for aggregate in aggregates:
         named, unknown = set[str](), list[str]()
         for host in aggregate.hosts:
-            match = snapshot.named(host) or snapshot.named(_shorten(host))
+            match = snapshot.find_by_name(host) or snapshot.find_by_name(_shorten(host))
             matches = [match] if match else by_short_name.get(host, [])
             named |= {state.uuid for state in matches}
             if len(matches) == 1:

@@ -185,7 +185,9 @@ class _CaptureReader:
             if is_last:
                 self.unsteady.add(_find_root(tree).uuid)
                 return tree
-            unlisted = {uuid: left for uuid in tree.providers if (left := tree.unlisted(uuid))}
+            unlisted = {
+                uuid: left for uuid in tree.providers if (left := tree.unlisted_usages(uuid))
+            }
             # Used but listed nowhere: freed just between the two answers, or an allocation whose
             # consumer has no record. That one is there the next time too.
             if not unlisted or unlisted == hidden:

@@ -10,7 +10,7 @@ from placementclient.client.http import Client
 from placementclient.model import patterns
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
-from placementclient.model.trees import find_fault
+from placementclient.model.trees import find_inconsistency
 
 
 def list_tree_providers(client: Client, in_tree: str | None = None) -> list[Provider]:
@@ -26,7 +26,7 @@ def list_tree_providers(client: Client, in_tree: str | None = None) -> list[Prov
 
 def check_trees(providers: Iterable[Provider], subject: str) -> None:
     """Raise :class:`errors.InvalidAnswer` if providers are not complete trees."""
-    if reason := find_fault(providers):
+    if reason := find_inconsistency(providers):
         raise errors.InvalidAnswer(
             f'{subject} providers that form no tree: {reason}. See "placement resource provider '
             'list", and correct the parent with "placement resource provider set"'
@@ -38,7 +38,7 @@ def expand_names(client: Client, names: Sequence[str]) -> list[str]:
 
     :param names: names, UUIDs, or patterns of names, for which all providers are listed once
     """
-    return patterns.expanded(
+    return patterns.expand_patterns(
         names,
         lambda: {provider.name: provider.root_uuid for provider in resource_provider.list(client)},
     )

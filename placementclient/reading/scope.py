@@ -135,7 +135,7 @@ class ScopeReader:
             current = live.consumers.get(consumer.uuid)
             allocated = current.allocations if current else {}
             here = {uuid: allocated[uuid] for uuid in states.keys() & allocated.keys()}
-            elsewhere = consumer.without(states.keys()).allocations
+            elsewhere = consumer.without_providers(states.keys()).allocations
             return replace(consumer, allocations={**elsewhere, **here})
 
         return Snapshot(

@@ -17,7 +17,7 @@ from placementclient.client.microversion import Microversion
 from placementclient.model.providers import Provider
 from placementclient.model.requests import SHARING, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.model.trees import Tree, reach
+from placementclient.model.trees import Tree, find_sharers_by_tree
 from placementclient.reading.facets import ALLOCATIONS, read_states
 from placementclient.reading.listing import list_tree_members
 
@@ -88,5 +88,6 @@ def read_sharing(client: Client) -> Sharing:
         (sharer.uuid, sharer.root_uuid, joined.get(sharer.uuid, ())) for sharer in sharers
     )
     return Sharing(
-        {provider.uuid: provider for provider in sharers}, reach(aggregates_of, roots_in)
+        {provider.uuid: provider for provider in sharers},
+        find_sharers_by_tree(aggregates_of, roots_in),
     )

@@ -20,7 +20,7 @@ from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
 from placementclient.insight.drain.rolling import Rolling
 from placementclient.model import patterns
-from placementclient.model.consumers import Allocations, gained, sum_parts
+from placementclient.model.consumers import Allocations, sum_gains, sum_parts
 from placementclient.model.findings import Finding
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
@@ -158,7 +158,7 @@ def describe_parts(
         named = snapshot.find(argument)
         for uuid in snapshot.root_uuids([argument]):
             root = snapshot.providers[uuid]
-            is_root = named is root if named else patterns.matching(argument, [root.name])
+            is_root = named is root if named else patterns.find_matching(argument, [root.name])
             if not is_root:
                 yield f'{argument} is a part of the host {root.name}: {meaning} {root.name}'
 
@@ -315,7 +315,7 @@ def _sum_free(
     cloud: DrainCloud, moves: Iterable[ServerMove], emptied: Collection[str]
 ) -> list[FreeAmounts]:
     """Return the free amounts of the other hosts after the moves, by zone and class."""
-    changes = gained((move.before, move.after) for move in moves)
+    changes = sum_gains((move.before, move.after) for move in moves)
     rooms: dict[tuple[str, str], FreeAmounts] = {}
     for root in set(cloud.hosts).difference(emptied):
         place = cloud.knowledge.zones.get(cloud.snapshot.providers[root].name, '')

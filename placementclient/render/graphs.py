@@ -110,7 +110,7 @@ def make_plan_picture(trees: Iterable[Change], *, traits: bool, allocations: boo
 
 def _make_nodes(one: Snapshot, other: Snapshot, traits: bool, allocations: bool) -> Iterator[Node]:
     """Yield the providers of a snapshot, with the differences from another snapshot."""
-    for state in one.walked():
+    for state in one.walk():
         counterpart = other.providers.get(state.uuid, ProviderState(state.provider))
         changed_traits = state.traits - counterpart.traits
         node = _make_node(one, state, state.traits if traits else changed_traits, allocations)

@@ -264,7 +264,7 @@ def _make_labels(
     snapshot: Snapshot, host: str, aggregates: Sequence[HostAggregate]
 ) -> tuple[str, str]:
     """Return the zone of a host, and its aggregate for some projects, as in os-capacity."""
-    state = snapshot.named(host)
+    state = snapshot.find_by_name(host)
     within = [name for name in aggregates if state is not None and name.uuid in state.aggregates]
     zones = [name.zone for name in within if name.zone]
     filters = [name.name for name in within if name.project_ids]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from placementclient.basis.wording import naming_program
 from placementclient.model.findings import Finding
-from placementclient.model.repairs import AddTrait, Advice, HealServer, Remedy, advice
+from placementclient.model.repairs import AddTrait, Advice, HealServer, Remedy, make_advice
 
 _ASSUMED = 'found under --assume: audit without --assume for what you can fix now'
 _UNREAD = 'a list came through a pipe and cannot be read again: save it to a file, or use --fix'
@@ -63,10 +63,10 @@ def _format_command(remedy: Remedy | None, invocation: Invocation) -> str:
         case Advice():
             command = remedy
         case AddTrait(_, provider, trait):
-            command = advice('trait', 'add', provider, trait)
+            command = make_advice('trait', 'add', provider, trait)
         case HealServer(server, amounts):
             flags = ('--amounts',) if amounts else ()
-            command = advice('allocation', 'heal', '--server', server, *flags)
+            command = make_advice('allocation', 'heal', '--server', server, *flags)
             options = _format_options(invocation.heal)
         case _:
             raise AssertionError(remedy)

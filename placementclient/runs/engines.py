@@ -59,7 +59,7 @@ def apply(
     :raises OtherService: if the plan was made for another service; no journal is written
     :raises errors.UnsupportedVersion: if the plan needs the reshaper and the service has none
     """
-    run, selected = _make_carrier(client, plan), plan.selected(trees)
+    run, selected = _make_carrier(client, plan), plan.select_changes(trees)
     run.check(selected)
     identity = plans.plan_digest(plan)
     with journal.open_journal(journal_path, identity, backward=backward) as run.journal:
@@ -121,7 +121,7 @@ def _compare_startable_trees(
 ) -> Sequence[TreeComparison]:
     """Compare the trees that may have their turn with the plan."""
     trees = queue.startable_trees()
-    is_elsewhere = snapshots.is_elsewhere(run.plan.origin, run.client.service)
+    is_elsewhere = snapshots.is_of_other_service(run.plan.origin, run.client.service)
     looks: Sequence[TreeComparison] = ()
     if trees and (not backward or (is_elsewhere and not other_service)):
         compare = functools.partial(
@@ -183,7 +183,7 @@ def status(
 
     :param journal_path: says if a tree was rolled back, or left alone, or never applied
     """
-    run, selected = load_carrier(client, plan, journal_path), plan.selected(trees)
+    run, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
     look = functools.partial(run.status, reader=run.make_reader(selected))
     return list(_run_in_order(run, look, selected, workers))
 
@@ -201,7 +201,7 @@ def verify(
 
     :param journal_path: knows the trees that were planned again, and those that were not begun yet
     """
-    run, selected = load_carrier(client, plan, journal_path), plan.selected(trees)
+    run, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
     look = functools.partial(run.find_deviations, reader=run.make_reader(selected))
     result: list[Finding] = []
     for tree, deviations in zip(selected, _run_in_order(run, look, selected, workers), strict=True):

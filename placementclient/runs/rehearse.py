@@ -74,8 +74,8 @@ def cut_snapshot(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> S
 
 def _find_root_names(plan: Plan, trees: Sequence[str]) -> dict[str, str]:
     """Return the names of the roots that some trees of a plan concern, by UUID."""
-    selected = plan.selected(trees)
-    planned = [state for tree in selected for state in tree.before.walked()]
+    selected = plan.select_changes(trees)
+    planned = [state for tree in selected for state in tree.before.walk()]
     names = {uuid: name for tree in selected for uuid, name in tree.roots.items()}
     names |= {state.uuid: state.name for state in planned}
     # The root of a tree that a reshape only adds to does not change.

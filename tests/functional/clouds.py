@@ -16,7 +16,7 @@ from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
 from placementclient.files import specifications
 from placementclient.model.assignments import AssignmentRow
-from placementclient.model.consumers import Consumer, gained
+from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -72,7 +72,7 @@ def cloud(hosts=1, servers=4):
 
 def used(snapshot):
     """A cloud as it would be once it has been made: with what its consumers use."""
-    sums = gained(({}, consumer.allocations) for consumer in snapshot.consumers.values())
+    sums = sum_gains(({}, consumer.allocations) for consumer in snapshot.consumers.values())
     return Snapshot(
         [replace(s, usages=dict(sums[s.uuid])) for s in snapshot.providers.values()],
         [replace(consumer, generation=1) for consumer in snapshot.consumers.values()],

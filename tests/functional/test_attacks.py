@@ -136,9 +136,9 @@ def test_many_operators_at_a_time_do_it_once(service_url, command):
         assert healed.allocations == {uuid_of('compute0'): {'VCPU': 2, 'MEMORY_MB': 2048}}
     if 'replace' in command:
         assert after == before
-        assert live.named('compute0').uuid == NEW
+        assert live.find_by_name('compute0').uuid == NEW
     if 'purge' in command:
-        assert live.named('compute0') is None
+        assert live.find_by_name('compute0') is None
         kept = {uuid_of('compute1'): {'VCPU': 1}, uuid_of('storage'): {'DISK_GB': 2}}
         assert allocation.show(client, SERVERS[1].uuid).value.allocations == kept
 

@@ -103,7 +103,7 @@ def test_placement_grants_every_move_of_a_drain_plan(client):
     for seed in range(120):
         small, names = oracle.case(seed)
         snapshot = real(small, f'case{seed}')
-        hosts = [snapshot.named(f'case{seed}-{name}').uuid for name in names]
+        hosts = [snapshot.find_by_name(f'case{seed}-{name}').uuid for name in names]
         decision = decide_drain(DrainCloud(snapshot), hosts, Pace(1 + seed % 2, 1 + seed % 5))
         if decision.verdict is DrainVerdict.YES and decision.moves:
             cases.append((snapshot, hosts, list(decision.moves)))
@@ -124,7 +124,7 @@ def test_moves_make_room_that_the_service_grants_to_new_servers(client):
     for seed in range(1, 60, 2):
         small, names, resources, number = room_oracle.case(seed)
         snapshot = real(small, f'room{seed}')
-        chosen = [snapshot.named(f'room{seed}-{name}').uuid for name in names]
+        chosen = [snapshot.find_by_name(f'room{seed}-{name}').uuid for name in names]
         new = NewServers('new', parse_request(CandidateRequest(Filter(resources))), number)
         decision = make_room(DrainCloud(snapshot), chosen, new)
         if decision.verdict is DrainVerdict.YES and decision.moves:
@@ -136,7 +136,7 @@ def test_moves_make_room_that_the_service_grants_to_new_servers(client):
     Database(client).fill(Snapshot(states, consumers))
     for names, chosen, new, moves in cases:
         migrate(client, moves)
-        cloud = DrainCloud(clouds.captured(client).only([names]))
+        cloud = DrainCloud(clouds.captured(client).select_trees([names]))
         kind, others = cloud.number_request(new.request), set(cloud.hosts).difference(chosen)
         servers = [ServerMove(str(uuid.uuid4()), '', {}, {}) for _ in range(new.number)]
         packing = pack(build_problem(cloud, {kind: servers}, others))

@@ -52,7 +52,7 @@ def purge(placement):
 def make(client, saved, name, uuid, parent=None):
     """Make a provider with the inventories that the one of the snapshot has."""
     resource_provider.create(client, name, uuid=uuid, parent_provider_uuid=parent)
-    inventories = {n: i.as_fields() for n, i in saved.named(name).inventories.items()}
+    inventories = {n: i.as_fields() for n, i in saved.find_by_name(name).inventories.items()}
     inventory.set_all(client, uuid, inventories, 0)
 
 

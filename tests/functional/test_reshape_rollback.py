@@ -98,7 +98,7 @@ def test_rehearsal_refuses_a_snapshot_of_another_cloud(client):
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=2)), moved_trait=True)
     first = next(iter(plan.changes)).root_provider_uuid
     other = Snapshot([], [])
-    part = clouds.captured(client).only([first])
+    part = clouds.captured(client).select_trees([first])
     with pytest.raises(errors.BadArgument, match=r'has none of the trees .*\(compute0, compute1\)'):
         rehearse.rehearse(plan, other)
     with pytest.raises(errors.Differs, match='no provider compute1, which the plan is about'):

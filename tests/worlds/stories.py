@@ -280,15 +280,15 @@ def metal(b: Builder) -> None:
     nodes = [n for n in b.cloud.nodes if n.uuid not in b.cloud.kept_nodes]
     if not nodes:
         return
-    node, is_gone = b.dice.choice(nodes), b.maybe()
+    node, is_gone_or_empty = b.dice.choice(nodes), b.maybe()
     flavor = Flavor('metal', 8, 65536, 100, (
         ('resources:VCPU', '0'), ('resources:MEMORY_MB', '0'), ('resources:DISK_GB', '0'),
         (f'resources:{GOLD}', '1'),
     ))  # fmt: skip
-    shown, status = (('deleted',), 'DELETED') if is_gone else (('live',), 'ACTIVE')
+    shown, status = (('deleted',), 'DELETED') if is_gone_or_empty else (('live',), 'ACTIVE')
     server = b.server(node, flavor=flavor, shown=shown, status=status)
     b.cloud.kept_nodes[node.uuid] = server.uuid
-    b.hold(server.uuid, node, flavor, 9 * DAY, is_needed=not is_gone)
+    b.hold(server.uuid, node, flavor, 9 * DAY, is_needed=not is_gone_or_empty)
 
 
 def lacking(b: Builder) -> None:

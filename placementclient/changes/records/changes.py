@@ -13,7 +13,7 @@ from placementclient.model.plans import (
     Notice,
     Plan,
     PlannedRow,
-    changed_providers,
+    find_changed_providers,
 )
 from placementclient.model.providers import is_uuid
 from placementclient.model.snapshots import Snapshot
@@ -52,7 +52,7 @@ def find_plan_faults(plan: Plan) -> Iterator[str]:
         if not roots.isdisjoint(tree.roots):
             yield f'{tree.root_provider_name} appears twice'
         roots.update(tree.roots)
-        touched = {*changed_providers(tree.before, tree.after)}
+        touched = {*find_changed_providers(tree.before, tree.after)}
         touched.update(tree.before.consumers, tree.after.consumers)
         if changed & touched:
             yield f'{min(changed & touched)} changes in two trees'

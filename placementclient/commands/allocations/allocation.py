@@ -18,7 +18,7 @@ from placementclient.commands.framework import base, option
 from placementclient.commands.framework.filter_options import parse_whole_number
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.consumers import Consumer
-from placementclient.model.providers import is_uuid, normalized_body
+from placementclient.model.providers import is_uuid, normalize_uuids_in
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _send_file(
     from placementclient.files import disk
 
     try:
-        body = normalized_body(disk.read_document(command.args.file))
+        body = normalize_uuids_in(disk.read_document(command.args.file))
     except RecursionError:
         raise errors.BadFile(command.args.file, 'nested too deeply') from None
     # Its generations guard it: where it was carried out, it is refused the second time.

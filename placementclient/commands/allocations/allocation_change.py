@@ -16,7 +16,7 @@ from placementclient.commands.framework import base, change_command, filter_opti
 from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.consumers import Consumer
-from placementclient.model.providers import Provider, normalized
+from placementclient.model.providers import Provider, normalize_uuid
 from placementclient.model.snapshots import ProviderState
 from placementclient.render import columns
 
@@ -221,7 +221,7 @@ class TransferAllocation(base.Lister):
         option.CONSUMER,
         Option(
             '--to-consumer <uuid>',
-            type=normalized,
+            type=normalize_uuid,
             required=True,
             help='UUID of the consumer that gets the allocations, such as a migration',
         ),

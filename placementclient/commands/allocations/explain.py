@@ -215,7 +215,7 @@ class ExplainCandidate(DocumentCommand):
         question = self._make_question(
             offline,
             lambda: owners.is_owner_required(snapshot),
-            lambda name: snapshot.existing(name).uuid,
+            lambda name: snapshot.find_existing(name).uuid,
         )
         first, places, second, server = question
         names = unknown_names.Names.from_snapshot(snapshot)
@@ -255,7 +255,7 @@ class ExplainCandidate(DocumentCommand):
         nova_request = server.nova_request
         if nova_request.impossible:
             raise BadArgument(f'Placement refuses the request: {nova_request.impossible}')
-        requests = [part.restricted(request) for part in nova_request.requests]
+        requests = [part.restrict(request) for part in nova_request.requests]
         second = requests[1] if len(requests) > 1 else None
         return _Question(requests[0], server.places, second, server)
 

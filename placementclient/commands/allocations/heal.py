@@ -16,7 +16,7 @@ from placementclient.commands.framework import base, change_command, service_lis
 from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import COMPUTE_SERVICE, NOVA
-from placementclient.model.providers import normalized
+from placementclient.model.providers import normalize_uuid
 
 if TYPE_CHECKING:
     from placementclient.model.findings import Finding
@@ -48,7 +48,7 @@ class HealAllocation(ChangeCommand):
     examples = ('--dry-run',)
     first_version = GUARDS_CONSUMERS
     options = (
-        Option('--server <uuid>...', type=normalized, help='Only this server'),
+        Option('--server <uuid>...', type=normalize_uuid, help='Only this server'),
         Option(
             '--servers <file>|nova...', help='All servers, with details; default: nova, ask Nova'
         ),
@@ -101,12 +101,12 @@ class HealAllocation(ChangeCommand):
         files.
         """
         from placementclient.model.findings import Finding
-        from placementclient.model.services import names_of_several_hosts
+        from placementclient.model.services import find_names_of_several_hosts
         from placementclient.nova import compute_hosts, service
 
         try:
             nodes = compute_hosts.read_compute_nodes(self.client)
-            return names_of_several_hosts(nodes), []
+            return find_names_of_several_hosts(nodes), []
         except service.NoCompute as reason:
             if set(self.args.servers) <= {NOVA} or isinstance(reason, service.ServiceRefusal):
                 return None, [Finding('not known', 'the hosts of Nova', reason=str(reason))]

@@ -58,7 +58,7 @@ class NameCommand(PlacementCommand):
         attempts.confirmed(
             self.client,
             lambda: write(self.client, subject),
-            lambda: self.deletes is attempts.is_gone(lambda: show(self.client, subject)),
+            lambda: self.deletes is attempts.is_gone_or_empty(lambda: show(self.client, subject)),
         )
 
 

@@ -176,7 +176,7 @@ def _add_names(tree: Change, error: PlacementError) -> PlacementError:
     """Return an error with the names of the providers of a tree beside their UUIDs."""
     if not isinstance(error, errors.HTTPError):
         return error
-    states = (*tree.before.walked(), *tree.after.walked())
+    states = (*tree.before.walk(), *tree.after.walk())
     return error.with_names({state.uuid: state.name for state in states})
 
 

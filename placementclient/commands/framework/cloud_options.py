@@ -49,7 +49,7 @@ def read_selected_trees(
     """
     if command.args.snapshot:
         snapshot = read_snapshot(command, command.args.snapshot)
-        return snapshot.only(selection_options.select_trees(command, snapshot))
+        return snapshot.select_trees(selection_options.select_trees(command, snapshot))
     return _capture_trees(
         command, selection_options.select_trees(command), workers, is_steady=is_steady
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from placementclient.basis import errors, strict_json
 from placementclient.commands.framework.option import Option
-from placementclient.model.providers import is_uuid, normalized
+from placementclient.model.providers import is_uuid, normalize_uuid
 
 #: The keys that have the UUID in the JSON of OpenStackClient, of APIs, and of the audit.
 _KEYS = ('id', 'ID', 'uuid', 'UUID', 'subject')
@@ -30,7 +30,7 @@ def read_uuids(option: Option, values: list[str]) -> frozenset[str]:
     """
     uuids = set[str]()
     for value in values:
-        uuids.update([normalized(value)] if is_uuid(value) else _read_uuids(option, value))
+        uuids.update([normalize_uuid(value)] if is_uuid(value) else _read_uuids(option, value))
     return frozenset(uuids)
 
 
@@ -52,4 +52,4 @@ def _read_uuids(option: Option, path: str) -> Iterator[str]:
         uuid = next(filter(is_uuid, (str(fields.get(key)) for key in _KEYS)), None)
         if uuid is None:
             raise errors.BadFile(path, f'{option.flags[0]} needs UUIDs: entry {number} is not one')
-        yield normalized(uuid)
+        yield normalize_uuid(uuid)

@@ -11,7 +11,7 @@ from placementclient import api
 from placementclient.basis import errors
 from placementclient.client.microversion import Microversion
 from placementclient.commands.framework.option import ArgumentSettings, Option
-from placementclient.model.providers import is_uuid, normalized
+from placementclient.model.providers import is_uuid, normalize_uuid
 from placementclient.model.requests import Filter
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def join_aggregates(groups: Iterable[str], client: Client | None = None) -> tupl
     """
     # osc-placement also takes the forms of the API: in:UUID,UUID and !UUID.
     return tuple(
-        ','.join(map(normalized, group.split(',')))
+        ','.join(map(normalize_uuid, group.split(',')))
         if client is None or group.startswith(('in:', '!'))
         else ','.join(find_aggregates(client, group.split(','), is_checked=False))
         for group in groups
@@ -135,7 +135,7 @@ def find_aggregates(client: Client, names: Sequence[str], *, is_checked: bool = 
     :param is_checked: whether a name that Nova does not have is an error
     """
     if all(map(is_uuid, names)):
-        return list(map(normalized, names))
+        return list(map(normalize_uuid, names))
     from placementclient.producers import names as aggregate_names  # takes long to load
 
     return aggregate_names.find_aggregate_uuids(client, names, is_checked=is_checked)

@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 
 from placementclient.cli.plugin import parse_number
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
-from placementclient.model.providers import normalized
+from placementclient.model.providers import normalize_uuid
 
 _NUMBERS = ('<number>', '<seconds>')
 _FLAGS = ('store_true', argparse.BooleanOptionalAction)
@@ -147,7 +147,7 @@ class Flag(Option):
 
 
 PROVIDER = Option('provider', help='Name or UUID of the resource provider')
-CONSUMER = Option('consumer', type=normalized, help='UUID of the consumer')
+CONSUMER = Option('consumer', type=normalize_uuid, help='UUID of the consumer')
 RESOURCE_CLASS = Option('resource_class', help='Name of the resource class')
 
 

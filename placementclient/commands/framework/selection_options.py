@@ -85,7 +85,7 @@ def select_trees(
         return named
     if snapshot is not None:
         selector = make_selector(None, command.args)
-        selected = selector.select(snapshot.only(named).providers.values())
+        selected = selector.select(snapshot.select_trees(named).providers.values())
         return list({state.provider.root_uuid: state for state in selected})
     from placementclient.producers import edits
 
@@ -102,7 +102,7 @@ def select_planned_trees(
     if not has_selection(command.args):
         return command.args.tree  # type: ignore[no-any-return]
     matching = select_trees(command, snapshot, ())
-    planned = plan.selected(command.args.tree)
+    planned = plan.select_changes(command.args.tree)
     selected = [
         tree.root_provider_uuid for tree in planned if not tree.roots.keys().isdisjoint(matching)
     ]

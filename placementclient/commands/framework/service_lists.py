@@ -162,12 +162,12 @@ def note_cells_down(command: PlacementCommand) -> list[Finding]:
     If Nova cannot be asked which cells answer, the only finding says so.
     """
     from placementclient.model.findings import Finding
-    from placementclient.model.services import hosts_of_cells_down
+    from placementclient.model.services import find_hosts_of_cells_down
     from placementclient.nova import compute_hosts, service
     from placementclient.render import findings
 
     try:
-        hosts = hosts_of_cells_down(compute_hosts.read_compute_services(command.client))
+        hosts = find_hosts_of_cells_down(compute_hosts.read_compute_services(command.client))
     except service.NoCompute as failure:
         command.log.warning(f'It is unknown if all cells of Nova answer: {failure}')
         return [Finding('not known', 'the cells of Nova', reason=str(failure))]

@@ -281,7 +281,7 @@ def _group_by_root(
 
     :param ratios: the ratios by the name of a provider in the tree of the host, and by class
     """
-    return {snapshot.existing(h).provider.root_uuid: named for h, named in ratios.items()}
+    return {snapshot.find_existing(h).provider.root_uuid: named for h, named in ratios.items()}
 
 
 def _find_unsettled(snapshot: Snapshot, servers: Mapping[str, Server]) -> set[str]:

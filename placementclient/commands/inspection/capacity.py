@@ -187,7 +187,7 @@ class ShowCapacity(base.Lister):
         from placementclient.commands.framework.filter_options import join_aggregates
 
         client = None if self.args.snapshot else self.client
-        return request.restricted(
+        return request.restrict(
             CandidateRequest(
                 Filter(
                     {},

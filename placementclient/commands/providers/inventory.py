@@ -186,7 +186,7 @@ class DeleteInventory(base.NameCommand):
         attempts.confirmed(
             self.client,
             lambda: api.inventory.delete(*provider, name),
-            lambda: attempts.is_gone(lambda: api.inventory.show(*provider, name)),
+            lambda: attempts.is_gone_or_empty(lambda: api.inventory.show(*provider, name)),
         )
 
 

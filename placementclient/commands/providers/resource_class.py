@@ -88,7 +88,7 @@ class SetClass(base.PlacementCommand):
         name, new_name = self.args.name, self.args.new_name
 
         def exists(name: str) -> bool:
-            return not attempts.is_gone(lambda: api.resource_class.show(self.client, name))
+            return not attempts.is_gone_or_empty(lambda: api.resource_class.show(self.client, name))
 
         def write() -> None:
             if new_name:

@@ -11,7 +11,7 @@ from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, filter_options, option
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model import patterns
-from placementclient.model.providers import Provider, is_uuid, normalized
+from placementclient.model.providers import Provider, is_uuid, normalize_uuid
 from placementclient.render import columns
 
 
@@ -21,7 +21,7 @@ class ListResourceProvider(base.Lister):
     examples = ('--resource VGPU=1 --required CUSTOM_NVIDIA_A40 --roots',)
     endpoint = endpoints.LIST_PROVIDERS
     options = (
-        Option('--uuid', type=normalized, help='UUID of the resource provider'),
+        Option('--uuid', type=normalize_uuid, help='UUID of the resource provider'),
         Option('--match', '--name', dest='name', help='Name, or a pattern such as compute2*'),
         *filter_options.make_filter_options(
             since={'resource': '1.4', 'required': '1.18', 'member-of': '1.3', 'in-tree': '1.14'}
@@ -48,7 +48,7 @@ class ListResourceProvider(base.Lister):
             matching=filter_options.parse_filter(self.client, self.args),
         )
         if has_pattern:
-            names = set(patterns.matching(name, (provider.name for provider in providers)))
+            names = set(patterns.find_matching(name, (provider.name for provider in providers)))
             providers = [provider for provider in providers if provider.name in names]
         if self.args.roots:
             providers = self._find_roots(providers)
@@ -73,7 +73,9 @@ class CreateResourceProvider(base.ShowOne):
     options = (
         Option('name', help='Name of the resource provider'),
         Option('--parent-provider <provider>', since='1.14', help='Name or UUID of the parent'),
-        Option('--uuid', type=normalized, help='UUID of the new provider; default: a random one'),
+        Option(
+            '--uuid', type=normalize_uuid, help='UUID of the new provider; default: a random one'
+        ),
         Flag('--or-show', help='If a provider has that name, show it and change nothing'),
     )
 
@@ -149,7 +151,7 @@ class SetResourceProvider(base.ShowOne):
             raise UsageError('the following arguments are required: --name')
         target = self.args.provider
         before = None if is_uuid(target) else api.resource_provider.named(self.client, target)
-        uuid = before.uuid if before else normalized(target)
+        uuid = before.uuid if before else normalize_uuid(target)
         name = self.args.name
         if not name:
             before = api.resource_provider.show(self.client, uuid).value

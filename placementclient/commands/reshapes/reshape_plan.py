@@ -177,7 +177,7 @@ class PlanReshape(base.ShowOne):
 
             snapshot = disk.read_snapshot(self.args.snapshot)
             trees = selection_options.select_trees(self, snapshot)
-            return snapshot, None, snapshot.expanded(trees)
+            return snapshot, None, snapshot.expand_names(trees)
         from placementclient.producers import reshaped
         from placementclient.reading import listing
 
@@ -206,7 +206,7 @@ class ShowReshape(DocumentCommand):
         from placementclient.runs import storage
 
         plan = storage.read_plan(self.args.plan)
-        plan = replace(plan, changes=plan.selected(self.args.tree))
+        plan = replace(plan, changes=plan.select_changes(self.args.tree))
         shown = plans.format_plan(plan, is_summary=self.args.summary)
         if plan.recipe and self.args.summary:
             return Text(plans.count_parts(plan), shown)

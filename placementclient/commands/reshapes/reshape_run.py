@@ -69,14 +69,14 @@ class ApplyReshape(base.Lister):
 
     def execute(self) -> base.Output:
         from placementclient.model.outcomes import Outcome, State
-        from placementclient.model.snapshots import is_elsewhere
+        from placementclient.model.snapshots import is_of_other_service
         from placementclient.render.plans import describe_extent
 
         plan = _read_plan(self)
         if not plan.changes:
             self.log.warning(NOTHING)
             return _show_outcome(self, Outcome(()))
-        trees = plan.selected(self.args.tree)
+        trees = plan.select_changes(self.args.tree)
         if plan.recipe is not None:
             self._check_computes(trees)
         count, here = _count_trees(self, trees), self.client.service
@@ -85,7 +85,7 @@ class ApplyReshape(base.Lister):
             self.confirm(f'{describe_extent(trees)}. {_describe_origin(plan, here)}{question}')
         else:
             self.log.warning(describe_extent(trees))
-            if is_elsewhere(plan.origin, here):
+            if is_of_other_service(plan.origin, here):
                 self.log.warning(f'{_describe_origin(plan, here)}This is {here}')
         outcome = _run_plan(self, plan, count)
         suggest_new_plan(self, plan, outcome.trees_in(State.LEFT_ALONE))
@@ -116,7 +116,7 @@ class RollbackReshape(base.Lister):
 
     def execute(self) -> base.Output:
         plan = _read_plan(self)
-        count = _count_trees(self, plan.selected(self.args.tree))
+        count = _count_trees(self, plan.select_changes(self.args.tree))
         if not self.args.yes:
             where = f'in {count} of its trees, at {self.client.service}'
             self.confirm(f'Roll back {self.args.plan}, {where}?')
@@ -171,7 +171,7 @@ class VerifyReshape(base.Lister):
         from placementclient.runs import engines
 
         plan = _read_plan(self)
-        trees = plan.selected(self.args.tree)
+        trees = plan.select_changes(self.args.tree)
         with progress.show_progress(self, len(trees)) as show:
             differences = engines.verify(
                 self.client,

@@ -180,7 +180,7 @@ class RestoreSnapshot(ChangeCommand):
             missing=self.args.missing,
             trees=roots,
             is_allocations=self.args.allocations,
-            servers=self._read_servers(snapshot.only(roots)),
+            servers=self._read_servers(snapshot.select_trees(roots)),
         )
         self._check_service(snapshot)
         if restoring.untyped:
@@ -216,9 +216,9 @@ class RestoreSnapshot(ChangeCommand):
     def _check_service(self, snapshot: Snapshot) -> None:
         """Refuse a Placement that has providers of another cloud than the snapshot."""
         from placementclient.api import resource_provider
-        from placementclient.model.snapshots import is_elsewhere
+        from placementclient.model.snapshots import is_of_other_service
 
-        if self.args.other_service or not is_elsewhere(snapshot.origin, self.client.service):
+        if self.args.other_service or not is_of_other_service(snapshot.origin, self.client.service):
             return
         present = {provider.uuid for provider in resource_provider.list(self.client)}
         if others := len(present - snapshot.providers.keys()):

@@ -136,7 +136,7 @@ class GraphTree(base.PlacementCommand):
         if self.args.snapshot or self.args.assume:
             raise errors.UsageError('--plan cannot be combined with --snapshot or --assume')
         plan = storage.read_plan(self.args.plan)
-        return plan.selected(selection_options.select_planned_trees(plan, self))
+        return plan.select_changes(selection_options.select_planned_trees(plan, self))
 
 
 def _read_trees(command: base.PlacementCommand, *, traits: bool = False) -> Iterator[Tree]:

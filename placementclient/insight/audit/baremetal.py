@@ -9,7 +9,7 @@ import os_resource_classes
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.servers import explain_manual_healing
 from placementclient.model.findings import Finding
-from placementclient.model.repairs import HealServer, amending
+from placementclient.model.repairs import HealServer, advise_amending
 from placementclient.model.services import BaremetalNode
 from placementclient.model.snapshots import ProviderState
 
@@ -32,7 +32,7 @@ def find_node_faults(cloud: Cloud) -> Iterator[Finding]:
     """Yield the differences between each node of Ironic and its provider."""
     for node in cloud.answers.nodes or ():
         # The provider has the node's UUID as its name, and in newer releases as its UUID too.
-        root = cloud.snapshot.named(node.uuid) or cloud.snapshot.providers.get(node.uuid)
+        root = cloud.snapshot.find_by_name(node.uuid) or cloud.snapshot.providers.get(node.uuid)
         if root is None or node.is_busy:
             continue
         name = {'node': node.name} if node.name else {}
@@ -95,7 +95,7 @@ def _find_reserved_classes(cloud: Cloud, root: ProviderState) -> Iterator[Findin
     for name, inventory in sorted(root.inventories.items()):
         if inventory.reserved:
             facts = {'resource_class': name, 'reserved': inventory.reserved}
-            remedy = amending(root.reference, name, {'reserved': 0})
+            remedy = advise_amending(root.reference, name, {'reserved': 0})
             yield cloud.make_finding(root, facts, remedy, f'{_REPORTED}. If the node can be used')
 
 
@@ -106,7 +106,7 @@ def _find_offered_classes(
     for name, inventory in sorted(root.inventories.items()):
         if root.free(name) > 0:
             facts = {'resource_class': name, 'offered': root.free(name)}
-            remedy = amending(root.reference, name, {'reserved': inventory.total})
+            remedy = advise_amending(root.reference, name, {'reserved': inventory.total})
             yield cloud.make_finding(
                 root, {**facts, **node.withheld}, remedy, f'{_REPORTED}. Until that is fixed'
             )

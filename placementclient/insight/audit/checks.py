@@ -103,7 +103,7 @@ class Audit(NamedTuple):
     """The result of an audit, check by check.
 
     :param passed_over: the reasons why nothing is said of some servers, by their UUIDs
-    :param left_out: why checks not made: the names of the lists that they need, or a sentence
+    :param left_out: why checks are not made: the names of the lists that they need, or a sentence
     """
 
     findings: list[Finding]

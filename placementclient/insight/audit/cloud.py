@@ -19,13 +19,13 @@ from placementclient.model.findings import Finding
 from placementclient.model.network import NetworkAgent, Port
 from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.repairs import Remedy
-from placementclient.model.servers import Flavor, Server, ServerMigration, same_host
+from placementclient.model.servers import Flavor, Server, ServerMigration, is_same_host
 from placementclient.model.services import (
     BaremetalNode,
     ComputeService,
     Hypervisor,
-    hosts_of_cells_down,
-    names_of_several_hosts,
+    find_hosts_of_cells_down,
+    find_names_of_several_hosts,
 )
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.images import Images
@@ -112,7 +112,7 @@ class Cloud:
     @cached_property
     def hosts_of_cells_down(self) -> list[str]:
         """The names of the hosts in cells that do not answer, so that no list has them."""
-        return hosts_of_cells_down(self.answers.services or ())
+        return find_hosts_of_cells_down(self.answers.services or ())
 
     @cached_property
     def records(self) -> Records:
@@ -191,7 +191,7 @@ class Cloud:
         states = filter(None, map(self.snapshot.providers.get, consumer.allocations))
         return tuple(sorted({state.provider.root_uuid for state in states}))
 
-    def find_hosts(self, consumer: Consumer) -> dict[str, list[str]]:
+    def find_providers_by_root(self, consumer: Consumer) -> dict[str, list[str]]:
         """Return the providers of a consumer's allocations, by root, without sharing providers."""
         hosts: dict[str, list[str]] = {}
         for uuid in sorted(consumer.allocations):
@@ -203,7 +203,9 @@ class Cloud:
     @cached_property
     def unlisted_usage(self) -> list[tuple[ProviderState, Resources]]:
         """The providers with usage that no consumer accounts for, each with that usage."""
-        pairs = ((state, self.snapshot.unlisted(state.uuid)) for state in self.list_providers())
+        pairs = (
+            (state, self.snapshot.unlisted_usages(state.uuid)) for state in self.list_providers()
+        )
         return [(state, usage) for state, usage in pairs if usage]
 
     @cached_property
@@ -221,7 +223,7 @@ class Cloud:
         """The servers with a lack in Placement, by its kind: :attr:`healing.Heal.lacks`."""
         heals = defaultdict[str, list[healing.Heal]](list)
         detailed = [server for server in self.servers.values() if server.is_detailed]
-        shared = names_of_several_hosts(self.answers.hypervisors or ())
+        shared = find_names_of_several_hosts(self.answers.hypervisors or ())
         for heal in healing.find_heals(
             self.snapshot, detailed, self.migrating, shared_names=shared
         ):
@@ -254,7 +256,7 @@ class Cloud:
         return exact or [
             uuid
             for uuid in root_uuids
-            if any(same_host(self.provider_name(uuid), name) for name in names)
+            if any(is_same_host(self.provider_name(uuid), name) for name in names)
         ]
 
 
@@ -269,7 +271,7 @@ class AuditedConsumer:
         self.server = cloud.servers.get(consumer.uuid)
         self.migration = cloud.migration_of_consumer.get(consumer.uuid)
         self.migrations = cloud.migrations_of.get(consumer.uuid, [])
-        self.hosts = cloud.find_hosts(consumer)
+        self.hosts = cloud.find_providers_by_root(consumer)
 
     @property
     def other_hosts(self) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.consumers import make_unsafe_finding
 from placementclient.model.findings import Finding
-from placementclient.model.servers import same_host
+from placementclient.model.servers import is_same_host
 from placementclient.placing.providers import is_sharing
 
 
@@ -29,7 +29,7 @@ def _guess_cause(cloud: Cloud, provider_uuid: str, own: str) -> str:
     """Return the likely reason why a provider is not in the tree of a host, or an empty string."""
     state = cloud.snapshot.providers[provider_uuid]
     root, host = cloud.provider_name(state.provider.root_uuid), cloud.provider_name(own)
-    if same_host(root.lower(), host.lower()):
+    if is_same_host(root.lower(), host.lower()):
         return f'{root} is the same host as {host}, which another service has created again'
     aggregates = {name for member in cloud.topology.trees[own] for name in member.aggregates}
     if is_sharing(state):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.model.findings import Finding
 from placementclient.model.nova import DISABLED
-from placementclient.model.repairs import AddTrait, Remedy, advice, amending
+from placementclient.model.repairs import AddTrait, Remedy, advise_amending, make_advice
 from placementclient.model.services import ComputeService, Hypervisor
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.providers import is_sharing
@@ -35,7 +35,7 @@ def find_disabled_mismatches(cloud: Cloud) -> Iterator[Finding]:
                 continue
             remedy: Remedy = AddTrait(root.uuid, root.reference, DISABLED)
             if has_trait:
-                remedy = advice('trait', 'remove', root.reference, DISABLED)
+                remedy = make_advice('trait', 'remove', root.reference, DISABLED)
             status = 'enabled' if service.is_enabled else 'disabled'
             facts = {'host': service.host, 'service': status}
             facts['trait' if has_trait else 'missing'] = DISABLED
@@ -54,7 +54,7 @@ def _find_roots(
 def _find_root(cloud: Cloud, hypervisor: Hypervisor) -> ProviderState | None:
     """Return the root with the UUID of a hypervisor, or else with its name."""
     by_uuid = cloud.snapshot.providers.get(hypervisor.uuid or '')
-    return by_uuid or cloud.snapshot.named(hypervisor.node)
+    return by_uuid or cloud.snapshot.find_by_name(hypervisor.node)
 
 
 def find_inventory_drift(cloud: Cloud) -> Iterator[Finding]:
@@ -110,7 +110,7 @@ def _make_findings(
         facts = {'resource_class': name, field: recorded, 'hypervisor': present}
         remedy, reason = None, _CAUSE
         if len(having) == 1:
-            remedy = amending(having[0].reference, name, {field: present})
+            remedy = advise_amending(having[0].reference, name, {field: present})
             reason = f'{_CAUSE}. If the host is as Nova says'
         yield make_finding(root.name, facts, (root.uuid,), remedy, reason)
 
@@ -118,7 +118,8 @@ def _make_findings(
 def _is_empty(cloud: Cloud, hypervisor: Hypervisor, tree: Iterable[ProviderState]) -> bool:
     """Return True if neither Nova nor Placement has a server on a host.
 
-    Nova counts what an evacuation has claimed, and not the server; no record says how old it is.
+    Nova's counters include what an evacuation has claimed, but not its server, and no record says
+    how old these counters are.
     """
     local = [state for state in tree if not is_sharing(state)]
     if hypervisor.running_vms != 0 or any(cloud.snapshot.consumers_on(s.uuid) for s in local):

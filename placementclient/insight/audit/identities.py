@@ -8,9 +8,9 @@ from typing import NamedTuple
 from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.insight.owners import is_foreign
 from placementclient.model.findings import Finding
-from placementclient.model.providers import original
-from placementclient.model.repairs import advice
-from placementclient.model.servers import Server, same_host
+from placementclient.model.providers import restore_name
+from placementclient.model.repairs import make_advice
+from placementclient.model.servers import Server, is_same_host
 from placementclient.model.services import Hypervisor
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.providers import is_sharing
@@ -62,9 +62,11 @@ def find_twins(cloud: Cloud) -> Iterator[Finding]:
                 yield make_finding(other.name, facts, roots, None, reason)
                 continue
             if not count_consumers(cloud, other):
-                yield make_finding(other.name, facts, roots, advice('purge', other.reference))
+                yield make_finding(other.name, facts, roots, make_advice('purge', other.reference))
                 continue
-            remedy = advice('replace', other.reference, '--with', live.uuid, '--name', node.node)
+            remedy = make_advice(
+                'replace', other.reference, '--with', live.uuid, '--name', node.node
+            )
             reason = _find_obstacle(cloud, node, other, is_by_servers=other in by_servers)
             yield make_finding(other.name, facts, roots, remedy, reason)
 
@@ -75,7 +77,7 @@ def find_renamed_hosts(cloud: Cloud) -> Iterator[Finding]:
         facts: dict[str, object] = {'node': node.node, 'uuid': node.uuid}
         if live and live.name != node.node and not dead:
             facts['provider'] = live.name
-            remedy = advice('set', live.reference, '--name', node.node)
+            remedy = make_advice('set', live.reference, '--name', node.node)
             yield make_finding(live.name, facts, (live.uuid,), remedy, _STOP)
         for other in (*dead, *by_servers)[:1] if live is None else ():
             facts |= {'provider': other.uuid, 'consumers': count_consumers(cloud, other)}
@@ -83,7 +85,7 @@ def find_renamed_hosts(cloud: Cloud) -> Iterator[Finding]:
                 yield make_finding(other.name, facts, (other.uuid,), None, reason)
                 continue
             named = () if _find_original_name(other) == node.node else ('--name', node.node)
-            made = advice('replace', other.reference, '--uuid', str(node.uuid), *named)
+            made = make_advice('replace', other.reference, '--uuid', str(node.uuid), *named)
             reason = _find_obstacle(cloud, node, other, is_by_servers=other in by_servers)
             yield make_finding(other.name, facts, (other.uuid,), made, reason)
 
@@ -144,7 +146,7 @@ def _group_other_roots(
 def _is_named(root: ProviderState, node: str, names: Collection[str]) -> bool:
     """Return True if a root has the name of a node, or a similar one that no node has."""
     name = _find_original_name(root)
-    return name == node or (name not in names and same_host(name, node))
+    return name == node or (name not in names and is_same_host(name, node))
 
 
 def require_uuids(cloud: Cloud) -> list[Hypervisor]:
@@ -157,7 +159,7 @@ def require_uuids(cloud: Cloud) -> list[Hypervisor]:
 
 def _find_original_name(root: ProviderState) -> str:
     """Return the name of a root before an unfinished replacement changed it."""
-    return original(root.name, root.uuid)
+    return restore_name(root.name, root.uuid)
 
 
 def _find_node_of_servers(
@@ -175,7 +177,7 @@ def _find_servers(cloud: Cloud, root: ProviderState) -> Iterator[Server]:
     """Yield the servers that have allocations on a root, and on no other host."""
     for consumer in cloud.snapshot.consumers_on(root.uuid):
         server = cloud.servers.get(consumer.uuid)
-        if server and len(cloud.find_hosts(consumer)) == 1:
+        if server and len(cloud.find_providers_by_root(consumer)) == 1:
             yield server
 
 

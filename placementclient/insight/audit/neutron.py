@@ -9,7 +9,7 @@ from placementclient.insight.owners import NEUTRON
 from placementclient.model.consumers import Consumer, sum_parts
 from placementclient.model.findings import Finding
 from placementclient.model.network import NetworkAgent, Port
-from placementclient.model.servers import same_host
+from placementclient.model.servers import is_same_host
 
 _SYNC = (
     'Neutron writes these providers itself: see in the log of neutron-server why it has not, and '
@@ -62,7 +62,7 @@ def _compare_devices(cloud: Cloud, agent: NetworkAgent) -> Iterator[Finding]:
     """Yield the devices of an agent whose bandwidth in Placement is not the configured one."""
     for (hypervisor, device), amounts in (agent.bandwidths or {}).items():
         name = f'{hypervisor}:{agent.type}:{device}'
-        host, state = cloud.snapshot.named(hypervisor), cloud.snapshot.named(name)
+        host, state = cloud.snapshot.find_by_name(hypervisor), cloud.snapshot.find_by_name(name)
         totals = {
             resource_class: inventory.total
             for resource_class, inventory in (state.inventories if state else {}).items()
@@ -100,7 +100,7 @@ def find_providers_without_agent(cloud: Cloud) -> Iterator[Finding]:
 def _is_on_host(agent: NetworkAgent, hypervisor: str) -> bool:
     """Return True if an agent is on the host of a hypervisor."""
     reported = {name for name, _ in agent.bandwidths or ()}
-    return hypervisor in reported or same_host(agent.host, hypervisor)
+    return hypervisor in reported or is_same_host(agent.host, hypervisor)
 
 
 def find_missing_port_resources(cloud: Cloud) -> Iterator[Finding]:
@@ -121,7 +121,10 @@ def find_missing_port_resources(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _find_missing_resources(ports: list[Port], consumer: Consumer) -> dict[str, object]:
-    """Return the amounts that ports request and a server lacks: in all, else by provider."""
+    """Return what ports request and what a server holds, of each class with too little.
+
+    If the sums suffice, return the amounts missing on the providers that Neutron noted.
+    """
     requested = sum_parts(group.resources for port in ports for group in port.groups)
     allocated = sum_parts(consumer.allocations.values())
     if short := sorted(name for name, amount in requested.items() if allocated[name] < amount):

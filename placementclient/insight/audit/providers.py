@@ -10,7 +10,7 @@ from placementclient.insight.audit.cloud import Cloud, MissingFields, make_findi
 from placementclient.insight.owners import is_foreign
 from placementclient.model.findings import Finding
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA
-from placementclient.model.repairs import AddTrait, advice
+from placementclient.model.repairs import AddTrait, make_advice
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import ProviderState
@@ -98,7 +98,7 @@ def find_aggregates_of_one(cloud: Cloud) -> Iterator[Finding]:
         if len(members) == 1 and not (
             is_sharing(members[0]) and _is_only_member(cloud, members[0])
         ):
-            remedy = advice('aggregate', 'remove', members[0].reference, aggregate)
+            remedy = make_advice('aggregate', 'remove', members[0].reference, aggregate)
             facts = {'provider': members[0].name}
             roots = (members[0].provider.root_uuid,)
             yield make_finding(aggregate, facts, roots, remedy, _SINGLE)
@@ -116,7 +116,7 @@ def find_misnamed_children(cloud: Cloud) -> Iterator[Finding]:
         for child in local if siblings else ():
             if child.name not in siblings:
                 facts = {'root': root_name, 'siblings': siblings}
-                remedy = advice('set', child.reference, '--name', f'{root_name}_{child.name}')
+                remedy = make_advice('set', child.reference, '--name', f'{root_name}_{child.name}')
                 yield cloud.make_finding(child, facts, remedy, _RENAMED)
 
 

@@ -74,7 +74,7 @@ def find_trait_mismatches(cloud: Cloud) -> Iterator[Finding]:
     for server, flavor, consumer in _find_placed_servers(cloud):
         rules = list(_read_trait_rules(flavor, cloud.answers.images.find(server)[0]))
         if wrong := _find_broken_rules(cloud, consumer, rules) if rules else {}:
-            [root] = cloud.find_hosts(consumer)
+            [root] = cloud.find_providers_by_root(consumer)
             host = {'flavor': flavor.name, 'host': cloud.provider_name(root)}
             yield _make_finding(cloud, server, consumer, {**host, **wrong}, _TRAITS)
 
@@ -83,7 +83,7 @@ def _find_broken_rules(
     cloud: Cloud, consumer: Consumer, rules: Sequence[tuple[str, str, str]]
 ) -> dict[str, list[str]]:
     """Return the traits that a server's host lacks and the forbidden ones that it has, by kind."""
-    [root] = cloud.find_hosts(consumer)
+    [root] = cloud.find_providers_by_root(consumer)
     used = {t for uuid in consumer.allocations for t in cloud.snapshot.providers[uuid].traits}
     present = used.union(*(state.traits for state in cloud.topology.trees[root]))
     broken = {
@@ -108,7 +108,11 @@ def _find_placed_servers(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consume
         raise MissingFields(_NO_FLAVORS)
     for server in servers:
         consumer = cloud.snapshot.consumers.get(server.uuid)
-        if not server.flavor or consumer is None or len(cloud.find_hosts(consumer)) != 1:
+        if (
+            not server.flavor
+            or consumer is None
+            or len(cloud.find_providers_by_root(consumer)) != 1
+        ):
             continue
         # A snapshot of some trees lacks the providers of others.
         if cloud.snapshot.providers.keys() >= consumer.allocations.keys():

@@ -114,7 +114,7 @@ def _find_servers_on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, 
         consumer = cloud.snapshot.consumers.get(server.uuid)
         if consumer is None or not server.hosts:
             continue
-        hosts = cloud.find_hosts(consumer)
+        hosts = cloud.find_providers_by_root(consumer)
         # A snapshot of some trees lacks the allocations on others.
         if len(hosts) == 1 and cloud.snapshot.providers.keys() >= consumer.allocations.keys():
             yield server, consumer, next(iter(hosts))

@@ -8,7 +8,7 @@ from placementclient.insight.audit import identities
 from placementclient.insight.audit.cloud import Cloud, MissingFields, make_finding
 from placementclient.model.findings import Finding
 from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
-from placementclient.model.repairs import advice
+from placementclient.model.repairs import make_advice
 from placementclient.model.services import Hypervisor
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.providers import is_sharing
@@ -43,7 +43,7 @@ def find_unmatched_providers(cloud: Cloud) -> Iterator[Finding]:
         if likely:
             facts['likely'] = likely
             reason = _SAME.format(', '.join(likely)) + ('' if is_used else '. If not')
-        remedy = None if is_used else advice('purge', root.reference, '--dry-run')
+        remedy = None if is_used else make_advice('purge', root.reference, '--dry-run')
         yield cloud.make_finding(root, facts, remedy, reason)
 
 
@@ -70,7 +70,7 @@ def find_unmatched_hosts(cloud: Cloud) -> Iterator[Finding]:
         if hypervisor.host:
             facts['host'] = hypervisor.host
         likely, reason = by_label[_shorten_name(hypervisor.node)], _LOG
-        if named := cloud.snapshot.named(hypervisor.node):
+        if named := cloud.snapshot.find_by_name(hypervisor.node):
             likely, reason = [named], _CELLS
             facts['provider'] = named.uuid
         elif likely:
@@ -87,7 +87,7 @@ def _find_hypervisors_without_root(cloud: Cloud) -> Iterator[Hypervisor]:
     up = {service.host for service in cloud.answers.services or () if service.is_up}
     known = {hypervisor.uuid for hypervisor in hypervisors}
     for hypervisor in hypervisors:
-        named = cloud.snapshot.named(hypervisor.node)
+        named = cloud.snapshot.find_by_name(hypervisor.node)
         is_up = hypervisor.host in up if hypervisor.is_up is None else hypervisor.is_up
         # Another root of this name is what "renamed" reports; one of another hypervisor is not.
         has_root = hypervisor.uuid in cloud.snapshot.providers or (

@@ -90,5 +90,5 @@ def _compare_amounts(requirement: Requirement, state: ProviderState) -> Iterator
     limits = units._asdict()
     if requirement.amount > free:
         yield Shortage(requirement, Reason.FREE, state.name, free)
-    for name in units.refusing(requirement.amount):
+    for name in units.list_refusing(requirement.amount):
         yield Shortage(requirement, Reason(name), state.name, limits[name])

@@ -72,7 +72,7 @@ def count_by_aggregate(
         roots = [
             root for root in topology.trees if root in within and (trees is None or root in trees)
         ]
-        results.append(_count_in_all(topology, request.restricted(member), roots, aggregate))
+        results.append(_count_in_all(topology, request.restrict(member), roots, aggregate))
     return [*results, _count_in_all(topology, request, trees)]
 
 

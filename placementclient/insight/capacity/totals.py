@@ -80,7 +80,7 @@ def _sum_lines(
         for resource_class, inventory in state.inventories.items():
             capacity, usage = inventory.capacity, state.used(resource_class)
             room = max(0, capacity - usage)
-            figures = capacity, usage, room, inventory.units.largest(room)
+            figures = capacity, usage, room, inventory.units.largest_amount(room)
             amounts.setdefault(resource_class, []).append(figures)
     for resource_class, members in sorted(amounts.items()):
         capacities, used, free, largest = map(list, zip(*members, strict=True))

@@ -24,7 +24,7 @@ from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.nova_facts import Knowledge, name_cell
 from placementclient.insight.drain.numbers import KindNumber
 from placementclient.insight.selecting import ProviderSelector
-from placementclient.model.consumers import Consumer, gained
+from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.nova import COMPUTE_NODE, INSTANCE, MIGRATION
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -95,7 +95,7 @@ class DrainCloud:
         occupants = self.find_occupants(self.hosts)
         leaving = (*occupants.servers, *occupants.offloaded)
         servers = {move.server: move.before for move in leaving}
-        gains = gained((allocations, {}) for allocations in servers.values())
+        gains = sum_gains((allocations, {}) for allocations in servers.values())
         states = (
             replace(state, usages=Counter(state.usages) + gains[state.uuid])
             for state in self.snapshot.providers.values()
@@ -159,7 +159,7 @@ class DrainCloud:
                 if obstacle:
                     unsettled.append(self._make_unsettled(obstacle, uuid))
             for state in self.tree(uuid):
-                if unlisted := self.snapshot.unlisted(state.uuid):
+                if unlisted := self.snapshot.unlisted_usages(state.uuid):
                     amounts = ', '.join(f'{name}={n}' for name, n in unlisted.items())
                     reason = f'{amounts} of it is used by consumers without a record'
                     obstacle = Obstacle(

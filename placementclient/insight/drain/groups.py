@@ -53,7 +53,7 @@ def group_hosts(problem: Problem) -> list[Group]:
         shape: {kind: fit for kind in problem.servers if (fit := problem.find_fit(kind, shape))}
         for shape in problem.hosts_by_shape
     }
-    trim = cache(lambda shape, room: _trim_room(problem, kinds[shape], shape, room))
+    trim = cache(lambda shape, room: _find_usable_room(problem, kinds[shape], shape, room))
     names = sorted({name for kind in problem.servers for name in problem.requests[kind].limits})
     groups: dict[object, Group] = {}
     for number in problem.host_numbers:
@@ -81,7 +81,7 @@ def find_patterns(problem: Problem, group: Group) -> list[Pattern] | None:
     room = (*group.room, *(problem.counts[kind] for kind, _ in pieces))
     amounts = [(*group.needs[piece], (len(group.room) + at, 1)) for at, piece in enumerate(pieces)]
     full: list[Pattern] = []
-    for steps, chosen in enumerate(_fill_host(amounts, room), 1):
+    for steps, chosen in enumerate(_list_patterns(amounts, room), 1):
         if chosen is not None:
             full.append(Counter(pieces[number] for number in chosen))
         if len(full) > MAX_PATTERNS or steps > MAX_PATTERNS * 50:
@@ -89,10 +89,10 @@ def find_patterns(problem: Problem, group: Group) -> list[Pattern] | None:
     return full
 
 
-def _fill_host(
+def _list_patterns(
     amounts: Sequence[Sequence[tuple[int, int]]], room: Amounts
 ) -> Iterator[Sequence[int] | None]:
-    """Yield the numbers of the pieces that fill a host; ``None`` for each step before."""
+    """Yield each pattern that fills a host, as numbers of pieces; ``None`` for other steps."""
     pending: list[tuple[Amounts, Amounts]] = [((), room)]
     while pending:
         chosen, room = pending.pop()
@@ -131,7 +131,7 @@ def add_options(
         group.needs[piece] = (*option.local, *limits)
 
 
-def _trim_room(
+def _find_usable_room(
     problem: Problem, kinds: Mapping[KindNumber, Fit], shape: ShapeNumber, room: Amounts
 ) -> Amounts:
     """Return the free amounts of a host without what its servers can never use.

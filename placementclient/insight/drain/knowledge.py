@@ -21,7 +21,7 @@ from placementclient.model.servers import (
     Server,
     ServerGroup,
     ServerMigration,
-    same_host,
+    is_same_host,
 )
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records, server_request
@@ -256,7 +256,7 @@ def map_by_provider(snapshot: Snapshot, by_host: Mapping[str, str]) -> dict[str,
     result = {}
     for name in (root.name for root in snapshot.roots()):
         alike = by_label.get(name.partition('.')[0], {})
-        same = [host for host in alike if same_host(host, name)]
+        same = [host for host in alike if is_same_host(host, name)]
         if same:
             result[name] = alike.get(name, alike[same[0]])
     return result

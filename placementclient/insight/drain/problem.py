@@ -247,7 +247,7 @@ def build_problem(
     requests = tuple(cloud.requests[kind] for kind in servers)
     is_lax = any(request.is_lax for request in requests)
     pools = _find_free_shared(cloud, targets, servers if is_lax else {})
-    providers = _build_view(cloud, requests, is_lax=is_lax)
+    providers = _make_provider_lister(cloud, requests, is_lax=is_lax)
     numbers: dict[tuple[HostProvider, ...], ShapeNumber] = {}
     shapes: list[Shape] = []
     hosts = []
@@ -303,7 +303,7 @@ def _find_free_shared(
     return pools
 
 
-def _build_view(
+def _make_provider_lister(
     cloud: DrainCloud, requests: tuple[Request, ...], *, is_lax: bool
 ) -> Callable[[str, bool], Iterable[HostProvider]]:
     """Return the function that returns the providers of a host, or of a new one like it.

@@ -180,7 +180,7 @@ class Proof:
             self._counts.append(counts)
             self._limit_amounts(group, counts)
             if patterns := self._patterns.get(number):
-                self._limit_to_patterns(number, patterns)
+                self._limit_host_to_patterns(number, patterns)
         for kind, terms in by_kind.items():
             self._model.add(sum(terms) <= problem.counts[kind])
         for pool, amounts in pools.items():
@@ -203,8 +203,8 @@ class Proof:
                     whole = [(amount // size, count) for amount, count in terms if amount >= size]
                     self._model.add(sum(n * count for n, count in whole) <= hosts * (free // size))
 
-    def _limit_to_patterns(self, number: int, patterns: Sequence[Pattern]) -> None:
-        """Fill each host of a group by one of its patterns."""
+    def _limit_host_to_patterns(self, number: int, patterns: Sequence[Pattern]) -> None:
+        """Require that each host of a group holds no more than one of its patterns does."""
         hosts = len(self._groups[number].hosts)
         repeats = [(pattern, self._model.new_int_var(0, hosts, '')) for pattern in patterns]
         self._repeats[number] = repeats

@@ -73,9 +73,9 @@ def make_room(
 
     # Of alike servers, those come first that Nova moves live.
     servers = sorted(
-        occupants.servers, key=lambda server: _find_move_state(cloud, server) is MoveState.COLD
+        occupants.servers, key=lambda server: _find_move_way(cloud, server) is MoveState.COLD
     )
-    movable = (s for s in servers if _find_move_state(cloud, s) is not MoveState.CANNOT_MOVE)
+    movable = (s for s in servers if _find_move_way(cloud, s) is not MoveState.CANNOT_MOVE)
     kinds = group_by_kind(movable, cloud.number_strict_request)
     strict = lax = RoomSearch(build_room(kinds)).search(cloud.snapshot, pace, effort)
     least = group_by_kind(servers, cloud.number_lax_request)
@@ -104,7 +104,7 @@ def _judge(
         stuck = {
             server.server
             for server in lax.leaving
-            if _find_move_state(cloud, server) is MoveState.CANNOT_MOVE
+            if _find_move_way(cloud, server) is MoveState.CANNOT_MOVE
         }
         unsettled = [finding for finding in occupants.unsettled if finding.subject in stuck]
         return RoomDecision(DrainVerdict.DEPENDS, room, (), bound, lax.leaving, unsettled)
@@ -115,6 +115,6 @@ def _judge(
     return RoomDecision(verdict, room, strict.moves, bound)
 
 
-def _find_move_state(cloud: DrainCloud, server: ServerMove) -> MoveState:
+def _find_move_way(cloud: DrainCloud, server: ServerMove) -> MoveState:
     """Return the way in which Nova moves a server."""
     return cloud.find_departure(server.server).state

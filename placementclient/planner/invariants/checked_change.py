@@ -8,8 +8,15 @@ from typing import NamedTuple
 
 from placementclient.model import patterns
 from placementclient.model.plans import Change, ProviderChange
-from placementclient.model.providers import normalized
-from placementclient.model.specifications import SOURCE, Move, Named, ProviderSpec, Spec, filled
+from placementclient.model.providers import normalize_uuid
+from placementclient.model.specifications import (
+    SOURCE,
+    Move,
+    Named,
+    ProviderSpec,
+    Spec,
+    fill_template,
+)
 
 #: Amounts by provider UUID and class.
 Amounts = defaultdict[tuple[str, str], int]
@@ -54,7 +61,7 @@ class CheckedChange:
         names = {name for change in (*members, *others) for name in (change.name, change.uuid)}
         scope = spec.index.scope(root, names.union(root))
         moves = [
-            SourcedMove(move, source, filled(move.target, root, (source.uuid, source.name)))
+            SourcedMove(move, source, fill_template(move.target, root, (source.uuid, source.name)))
             for move in (spec.moves[index] for index in scope.moves)
             for source in self._find_sources(move, root, members)
         ]
@@ -65,7 +72,7 @@ class CheckedChange:
             }:
                 self._entries.setdefault(uuid, []).append(entry)
         for addition in (spec.additions[index] for index in scope.additions):
-            change = self.find(filled(addition.name, root))
+            change = self.find(fill_template(addition.name, root))
             # A sharing provider gets its additions in its own tree.
             if change is not None and change.root_provider_uuid == root[0]:
                 self._entries.setdefault(change.uuid, []).append(addition)
@@ -76,13 +83,13 @@ class CheckedChange:
 
     def find(self, name_or_uuid: str) -> ProviderChange | None:
         """Return the provider of the plan with this UUID, or else with this name."""
-        return self.by_uuid.get(normalized(name_or_uuid)) or self.by_name.get(name_or_uuid)
+        return self.by_uuid.get(normalize_uuid(name_or_uuid)) or self.by_name.get(name_or_uuid)
 
     def _find_sources(
         self, move: Move, root: Named, members: Iterable[ProviderChange]
     ) -> Iterator[ProviderChange]:
         """Yield the providers of a tree that are sources of a move."""
-        name = filled(move.source, root)
+        name = fill_template(move.source, root)
         exact = self.find(name)
         for change in members:
             if exact is not None or not patterns.is_pattern(name):
@@ -102,9 +109,9 @@ class CheckedChange:
         With the name of a source in it, only targets of that source's moves count.
         """
         if SOURCE not in template:
-            yield self.find(filled(template, root))
+            yield self.find(fill_template(template, root))
             return
         for move, source, target in moves:
-            change = self.find(filled(template, root, (source.uuid, source.name)))
+            change = self.find(fill_template(template, root, (source.uuid, source.name)))
             if move.moves_anything and change is self.find(target):
                 yield change

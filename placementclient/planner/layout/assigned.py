@@ -11,7 +11,7 @@ from placementclient.basis.wording import suggestion
 from placementclient.files.cursors import Faults
 from placementclient.model.assignments import AssignmentRow
 from placementclient.model.consumers import Consumer
-from placementclient.model.patterns import MAX_HINTS, similar_uuids
+from placementclient.model.patterns import MAX_HINTS, find_similar_uuids
 from placementclient.model.plans import Change, Label, PlannedRow
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import Spec
@@ -189,7 +189,7 @@ def _report_unknown_consumers(
     """Yield an error for each row whose consumer does not exist."""
     unknown = (row for row in rows if row.consumer_uuid not in consumers)
     for number, row in enumerate(unknown):
-        near = similar_uuids(row.consumer_uuid, consumers) if number < MAX_HINTS else ()
+        near = find_similar_uuids(row.consumer_uuid, consumers) if number < MAX_HINTS else ()
         hint = suggestion(row.consumer_uuid, near)
         yield row.error(f'unknown consumer {row.consumer_uuid}{hint}')
 

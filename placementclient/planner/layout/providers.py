@@ -16,7 +16,7 @@ from placementclient.model.specifications import (
     Move,
     ProviderSpec,
     Spec,
-    filled,
+    fill_template,
     has_placeholder,
 )
 from placementclient.planner.infeasibility import Cause
@@ -134,7 +134,7 @@ class TargetProviders:
     def fill_name(self, template: str, source: ProviderState | None = None) -> str:
         """Return a name or UUID with its placeholders replaced by the root and the source."""
         root = self._root.uuid, self._root.name
-        return filled(template, root, (source.uuid, source.name) if source else None)
+        return fill_template(template, root, (source.uuid, source.name) if source else None)
 
     def find_sources(self, move: Move) -> Iterator[ProviderState]:
         """Yield the providers of this tree that are sources of a move."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from placementclient.basis.wording import listed
 from placementclient.model.consumers import Resources
 from placementclient.model.inventories import Inventory, InventoryFields, InventoryKey
-from placementclient.model.nova import with_compute_traits
+from placementclient.model.nova import add_compute_traits
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState
 from placementclient.model.specifications import Keys, ProviderSpec
@@ -78,7 +78,7 @@ class TargetProvider:
         if entry == self.entry:
             return
         self.entry, spec = entry, entry.spec
-        stated = with_compute_traits(spec.traits, self.before)
+        stated = add_compute_traits(spec.traits, self.before)
         self.traits = {*stated} if 'traits' in spec.whole else self.traits.union(spec.traits)
         added = set() if 'aggregates' in spec.whole else self.aggregates
         self.aggregates = added.union(spec.aggregates)
@@ -153,7 +153,7 @@ class TargetState:
         return listed([root.name for root in self.roots], 8)
 
     def name_tree(self, provider: TargetProvider) -> str:
-        """Return the name of a provider's tree, for messages; if it is foreign, of all trees."""
+        """Return the name of a provider's tree; if it is in no tree of these, all names."""
         roots = {root.uuid: root.name for root in self.roots}
         return roots.get(provider.root_provider_uuid, self.name)
 

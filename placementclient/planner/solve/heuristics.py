@@ -41,7 +41,7 @@ def find_possible_options(problem: Problem, decision: Decision) -> None:
     for index, group in enumerate(problem.groups):
         for option, demands in enumerate(group.item.options):
             is_open = option not in decision.possible[index]
-            if is_open and _is_admitted(problem, group.item, demands) and left > 0:
+            if is_open and _do_units_admit(problem, group.item, demands) and left > 0:
                 left -= 1
                 first = index, option
                 placements = _fit_items(problem, is_even=True, first=first) or _fit_items(
@@ -117,7 +117,7 @@ def _place_group(
     options = [
         (option, demands)
         for option, demands in enumerate(group.item.options)
-        if _is_admitted(problem, group.item, demands)
+        if _do_units_admit(problem, group.item, demands)
     ]
     while left := group.count - len(placed):
         if is_even:
@@ -168,7 +168,7 @@ def _divide_item(problem: Problem, item: Item, free: list[int]) -> ItemPlacement
     return tuple(parts)
 
 
-def _is_admitted(problem: Problem, item: Item, demands: Sequence[Demand]) -> bool:
+def _do_units_admit(problem: Problem, item: Item, demands: Sequence[Demand]) -> bool:
     return not item.divisible or problem.bins[demands[0].bin].admits(demands[0])
 
 

@@ -44,7 +44,7 @@ class Bin(NamedTuple):
 
     def admits(self, demand: Demand) -> bool:
         """Return whether the units allow the whole of an item that may be divided."""
-        return demand.stays or self.units.admit(demand.amount + demand.retained)
+        return demand.stays or self.units.admits(demand.amount + demand.retained)
 
     def largest_part(self, most: int, retained: int) -> int:
         """Return the largest possible amount up to ``most`` beside ``retained``, or 0."""

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placementclient.model.connected import connected
+from placementclient.model.connected import group_connected
 from placementclient.optimize.cpsat import Budget
 from placementclient.planner.solve import cpsat, heuristics
 from placementclient.planner.solve.problem import (
@@ -186,7 +186,7 @@ class _Search:
                 touched[index] = {
                     demand.bin for option in options for demand in item.options[option]
                 }
-        return list(connected(touched))
+        return list(group_connected(touched))
 
     def _record_decision(self, decision: Decision, members: Sequence[Sequence[int]]) -> None:
         for group, indexes in enumerate(members):

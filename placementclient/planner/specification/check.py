@@ -10,7 +10,13 @@ from os_resource_classes import STANDARDS
 
 from placementclient.basis import errors
 from placementclient.basis.wording import suggestion
-from placementclient.model.patterns import MAX_HINTS, is_pattern, similar, similar_uuids, unmatched
+from placementclient.model.patterns import (
+    MAX_HINTS,
+    describe_unmatched,
+    find_similar_names,
+    find_similar_uuids,
+    is_pattern,
+)
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import Snapshot
 from placementclient.model.specifications import (
@@ -73,7 +79,7 @@ class SpecCheck:
             is_open = is_pattern(name) and not has_placeholder(name) and name not in names
             if is_open and not fnmatch.filter(names, name):
                 keys = 'moves', index, 'from_resource_provider'
-                yield self._spec.error(unmatched(name, names), *keys)
+                yield self._spec.error(describe_unmatched(name, names), *keys)
 
     def _list_provider_names(self) -> list[str]:
         return [state.name for state in self._snapshot.providers.values()]
@@ -143,11 +149,13 @@ class SpecCheck:
                 root = by_uuid.get(by_name[below[0]].root_uuid)
                 where = root.name if root else 'another root'
                 reason = f'"{name}" matches no root, but {below[0]} below {where}'
-            yield self._make_error(reason, name, similar(name, {*roots}), 'trees', 'name', index)
+            yield self._make_error(
+                reason, name, find_similar_names(name, {*roots}), 'trees', 'name', index
+            )
         for index, uuid in enumerate(selection.uuids):
             provider = by_uuid.get(uuid)
             if provider is None:
-                near = similar_uuids(uuid, roots.values())
+                near = find_similar_uuids(uuid, roots.values())
                 reason = f'no root has the UUID {uuid}'
                 yield self._make_error(reason, uuid, near, 'trees', 'uuid', index)
             elif provider.parent_provider_uuid is not None:

@@ -13,7 +13,7 @@ from placementclient.insight import owners
 from placementclient.insight.selecting import CONDITIONS, ProviderSelector
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.plans import Plan
-from placementclient.model.providers import is_uuid, normalized
+from placementclient.model.providers import is_uuid, normalize_uuid
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
 from placementclient.model.snapshots import Snapshot
@@ -109,7 +109,7 @@ def _read_aggregates(at: Cursor) -> list[str]:
                 f'{uuid!r} is not the UUID of an aggregate: placement resource provider aggregate '
                 'list HOST prints them'
             )
-    return list(map(normalized, uuids))
+    return list(map(normalize_uuid, uuids))
 
 
 _EDIT: Mapping[str, Callable[[Cursor], object]] = {

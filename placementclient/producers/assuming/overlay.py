@@ -20,7 +20,7 @@ from placementclient.insight.drain.problem import build_problem
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
-from placementclient.model.consumers import Consumer, gained, sum_parts
+from placementclient.model.consumers import Consumer, sum_gains, sum_parts
 from placementclient.model.nova import INSTANCE
 from placementclient.model.plans import Change, Plan
 from placementclient.model.providers import LONGEST_NAME, Provider
@@ -136,7 +136,7 @@ def remove_hosts(cloud: AssumedCloud, at: Cursor, without: Sequence[str]) -> Non
     lost = {consumer.uuid for uuid in gone for consumer in snapshot.consumers_on(uuid)}
     consumers = dict(snapshot.consumers)
     for uuid in lost:
-        rest = consumers.pop(uuid).without(gone)
+        rest = consumers.pop(uuid).without_providers(gone)
         if rest.allocations:
             consumers[uuid] = rest
     cloud.lost |= lost
@@ -178,7 +178,7 @@ def add_servers(
             servers[uuid] = Consumer(uuid, allocations, OWNER, OWNER, type=INSTANCE)
             hosts.append(target)
     states = dict(cloud.snapshot.providers)
-    gains = gained(({}, consumer.allocations) for consumer in servers.values())
+    gains = sum_gains(({}, consumer.allocations) for consumer in servers.values())
     for uuid, gain in gains.items():
         states[uuid] = replace(states[uuid], usages=sum_parts((states[uuid].usages, gain)))
     _set_contents(cloud, states, {**cloud.snapshot.consumers, **servers})
@@ -211,7 +211,7 @@ def _select_part(snapshot: Snapshot, change: Change) -> Snapshot:
     """Return the trees and consumers of a cloud that a change may concern."""
     sides = before, after = change.before, change.after
     uuids = {uuid for side in sides for uuid in side.providers}
-    named = (snapshot.named(state.name) for state in after.providers.values())
+    named = (snapshot.find_by_name(state.name) for state in after.providers.values())
     uuids |= {state.uuid for state in named if state}
     states = [snapshot.providers[uuid] for uuid in uuids & snapshot.providers.keys()]
     roots = {state.provider.root_uuid for state in states}
@@ -242,7 +242,7 @@ def _find_roots(snapshot: Snapshot, names: Sequence[str], at: Cursor) -> list[st
     roots: dict[str, None] = {}
     for index, name in enumerate(names):
         inside = at.descend(index) if isinstance(at.value, list) else at
-        if patterns.is_pattern(name) and snapshot.named(name) is None:
+        if patterns.is_pattern(name) and snapshot.find_by_name(name) is None:
             try:
                 roots |= dict.fromkeys(snapshot.root_uuids([name]))
             except errors.NoSuchProvider as reason:

@@ -12,7 +12,7 @@ from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import totals
 from placementclient.insight.capacity.totals import TotalsLine
-from placementclient.model.consumers import gained
+from placementclient.model.consumers import sum_gains
 from placementclient.model.plans import Change, ConsumerChange, Label, Plan, PlannedRow
 from placementclient.model.snapshots import ProviderState
 from placementclient.render import style
@@ -141,7 +141,7 @@ def measure_state(state: ProviderState) -> dict[str, Fill]:
 
 def measure_after(tree: Change) -> dict[str, dict[str, Fill]]:
     """Return the usages and capacities after a change, by provider UUID and class."""
-    gains = gained((c.before.allocations, c.after.allocations) for c in tree.consumers)
+    gains = sum_gains((c.before.allocations, c.after.allocations) for c in tree.consumers)
     return {
         change.uuid: {
             name: Fill(

@@ -9,7 +9,7 @@ import msgspec
 from placementclient.basis import errors
 from placementclient.basis.strict_json import located
 from placementclient.basis.wording import listed
-from placementclient.model.consumers import Consumer, gained
+from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
 from placementclient.render.report.contents import DrainPanel, Fill, measure_state, sum_fills
@@ -50,7 +50,7 @@ def make_panel(document: object, path: str, snapshot: Snapshot) -> DrainPanel:
         ) from None
     names = {*plan.hosts, *(move.source for move in plan.moves)}
     names |= {move.target for move in plan.moves if move.target}
-    if missing := sorted(name for name in names if snapshot.named(name) is None):
+    if missing := sorted(name for name in names if snapshot.find_by_name(name) is None):
         raise errors.BadFile(path, f'is about another cloud: there is no {listed(missing, 3)}')
     hosts = sorted(names, key=lambda name: (name not in plan.hosts, name))
     waves: dict[int, list[_DrainedMove]] = {}
@@ -78,13 +78,13 @@ def _list_hosts(
 ) -> Iterator[tuple[str, str, Fill, Fill]]:
     """Yield the usage of each class on each host before the first move and after the last one."""
     last = {move.server: move.allocations for move in moves}
-    changes = gained(
+    changes = sum_gains(
         (snapshot.consumers.get(server, Consumer(server)).allocations, after)
         for server, after in last.items()
     )
     trees = Topology(snapshot).trees
     for host in names:
-        root = snapshot.named(host)
+        root = snapshot.find_by_name(host)
         assert root is not None
         states = trees.get(root.uuid, [root])
         title = host

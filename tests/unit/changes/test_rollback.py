@@ -55,7 +55,7 @@ def test_each_plan_takes_its_own_part_of_a_target_back():
     totals = []
     for plan in plans:
         live = taken_back(live, plan.changes[0])
-        totals.append(live.existing('ceph').inventories['DISK_GB'].total)
+        totals.append(live.find_existing('ceph').inventories['DISK_GB'].total)
     assert totals == [30, 20]
 
 
@@ -72,7 +72,7 @@ def test_a_consumer_that_shrank_on_the_target_of_two_trees_goes_back_to_its_own(
     before = cloud({**HOSTS, **POOL}, CONSUMERS)
     plan = planned(before)
     live = applied(before, plan.changes[0])
-    consumer, pool = live.consumers[uuid_of('a')], live.existing('ceph')
+    consumer, pool = live.consumers[uuid_of('a')], live.find_existing('ceph')
     live.consumers[consumer.uuid] = replace(consumer, allocations={pool.uuid: {'DISK_GB': 2}})
     live = with_usages(live.providers.values(), live.consumers.values())
     returned = taken_back(live, plan.changes[0])
@@ -83,7 +83,7 @@ def test_a_consumer_that_came_to_the_target_of_two_trees_is_in_the_way():
     before = cloud({**HOSTS, **POOL}, CONSUMERS)
     plan = planned(before)
     live = applied(before, plan.changes[0])
-    pool = live.existing('ceph')
+    pool = live.find_existing('ceph')
     new = Consumer(uuid_of('new'), {pool.uuid: {'DISK_GB': 5}}, 'p', 'u', 1)
     live = with_usages(live.providers.values(), [*live.consumers.values(), new])
     with pytest.raises(Obstructed, match='ceph: DISK_GB is 5 used, neither 20 nor 0'):

@@ -3,7 +3,7 @@
 
 from msgspec.structs import replace
 
-from placementclient.model.consumers import Consumer, gained
+from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -56,7 +56,7 @@ def detailed(uuid, specs=None, vcpus=2, ram=64, state='active', **more):
 def cloud(states, consumers=()):
     """A snapshot in which what is used is what the consumers hold, where it does not say it."""
     consumers = list(consumers)
-    used = gained(({}, entry.allocations) for entry in consumers)
+    used = sum_gains(({}, entry.allocations) for entry in consumers)
     return Snapshot(
         (s if s.usages else replace(s, usages=dict(used[s.uuid])) for s in states), consumers
     )

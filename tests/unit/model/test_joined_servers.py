@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 
-from placementclient.model.servers import Server, join_servers, moment
+from placementclient.model.servers import Server, join_servers, normalize_time
 
 EARLY, LATE = '2026-11-02T08:00:00Z', '2026-11-02T09:00:00.000000'
 
@@ -63,7 +63,7 @@ def test_only_deleted_proves_that_a_server_is_gone(status, vm_state, is_deleted)
     ],
 )
 def test_times_are_compared_in_seconds_of_utc(text, second):
-    assert moment(text) == second
+    assert normalize_time(text) == second
 
 
 def test_a_list_of_deleted_servers_proves_nothing_by_another_status():

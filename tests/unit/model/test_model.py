@@ -5,7 +5,7 @@ import pytest
 
 from placementclient.basis import errors
 from placementclient.model.inventories import FIELDS, Inventory
-from placementclient.model.providers import Provider, is_uuid, normalized, normalized_body
+from placementclient.model.providers import Provider, is_uuid, normalize_uuid, normalize_uuids_in
 from placementclient.model.snapshots import Origin, ProviderState, Snapshot
 from tests.unit.dialogue import RP
 
@@ -63,8 +63,8 @@ def test_an_inventory_is_its_fields():
 
 def test_uuids_are_read_in_small_letters():
     capitals = 'AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA'
-    assert normalized(capitals) == capitals.lower()
-    assert normalized('CUSTOM_A') == 'CUSTOM_A'
+    assert normalize_uuid(capitals) == capitals.lower()
+    assert normalize_uuid('CUSTOM_A') == 'CUSTOM_A'
     groups = {'mappings': {'': [capitals]}, 'project_id': capitals}
     body = {capitals: [{capitals: {'VCPU': 1}}], **groups}
     small = {
@@ -72,14 +72,14 @@ def test_uuids_are_read_in_small_letters():
         'mappings': {'': [capitals.lower()]},
         'project_id': capitals,
     }
-    assert normalized_body(body) == small
+    assert normalize_uuids_in(body) == small
     with pytest.raises(errors.BadArgument, match='appears twice'):
-        normalized_body({capitals: 1, capitals.lower(): 2})
+        normalize_uuids_in({capitals: 1, capitals.lower(): 2})
 
 
 def test_a_part_of_a_snapshot_keeps_its_origin_and_the_unsteady_trees_of_it():
     origin = Origin('2026-11-28T00:00:00Z', 'http://placement')
     states = [ProviderState(Provider(name, name, 1, None, name)) for name in ('one', 'other')]
     snapshot = Snapshot(states, (), origin, unsteady=['one', 'other'])
-    part = snapshot.only(['one'])
+    part = snapshot.select_trees(['one'])
     assert (part.origin, part.unsteady, [*part.providers]) == (origin, {'one'}, ['one'])

@@ -21,14 +21,14 @@ ROOTS = {'compute1': 'c1', 'compute2': 'c2', 'compute2_gpu': 'c2', 'odd[1]': 'od
     ],
 )
 def test_patterns_stand_for_trees(names, expected):
-    assert patterns.expanded(names, lambda: ROOTS) == expected
+    assert patterns.expand_patterns(names, lambda: ROOTS) == expected
 
 
 def test_names_without_patterns_read_no_list():
     def root_uuids():
         raise AssertionError('nobody has to be asked')
 
-    assert patterns.expanded(['compute1'], root_uuids) == ['compute1']
+    assert patterns.expand_patterns(['compute1'], root_uuids) == ['compute1']
 
 
 @pytest.mark.parametrize(
@@ -41,5 +41,5 @@ def test_names_without_patterns_read_no_list():
 )
 def test_a_pattern_without_a_match_is_an_error(pattern, sentence):
     with pytest.raises(errors.NoSuchProvider) as refused:
-        patterns.expanded([pattern], lambda: ROOTS, 'tree')
+        patterns.expand_patterns([pattern], lambda: ROOTS, 'tree')
     assert str(refused.value) == sentence

@@ -15,7 +15,7 @@ from placementclient.model.servers import (
     Server,
     ServerImage,
     ServerMigration,
-    same_host,
+    is_same_host,
 )
 from placementclient.model.services import ComputeService
 from placementclient.nova import host_records, records
@@ -133,7 +133,7 @@ def test_a_document_that_is_no_list_is_refused_with_its_file(parse, document):
     ],
 )
 def test_short_and_full_names_are_one_host(name, other, same):
-    assert same_host(name, other) is same
+    assert is_same_host(name, other) is same
 
 
 #: As ``GET /servers/detail`` has it at compute API 2.59.

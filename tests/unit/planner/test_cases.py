@@ -178,7 +178,7 @@ def test_an_unchanged_tree_is_planned_again_alike(path):
     plan = case.plan()
     live = case.snapshot
     for tree in plan.changes:
-        replanned = replan.replan_tree(live.only(tree.concerned_roots), plan, tree)
+        replanned = replan.replan_tree(live.select_trees(tree.concerned_roots), plan, tree)
         assert replanned.reasons == tree.reasons
         assert _contents(replanned.after)[1] == _contents(tree.after)[1]
         live = applied(live, tree)

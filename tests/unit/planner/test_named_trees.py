@@ -52,7 +52,7 @@ def test_each_tree_gets_its_own_and_is_planned_again_alone(document, snapshot):
         [f'compute{host}', f'compute{host}_gpu0'] for host in HOSTS
     ]
     for tree in plan.changes:
-        again = replan.replan_tree(snapshot.only([tree.root_provider_uuid]), plan, tree)
+        again = replan.replan_tree(snapshot.select_trees([tree.root_provider_uuid]), plan, tree)
         assert (again.providers, again.reasons) == (tree.providers, tree.reasons)
 
 

@@ -60,7 +60,7 @@ def after(made, consumers):
     for name, amounts in consumers.items():
         uuid, allocations = uuid_of(name), {}
         for provider, amount in amounts.items():
-            allocations[live.existing(provider).uuid] = {'VGPU': amount}
+            allocations[live.find_existing(provider).uuid] = {'VGPU': amount}
         live.consumers[uuid] = Consumer(uuid, allocations, 'p', 'u', 1)
     return with_usages(live.providers.values(), filter(_allocates, live.consumers.values()))
 

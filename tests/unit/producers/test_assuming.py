@@ -118,9 +118,9 @@ def test_a_new_host_is_an_empty_copy_with_its_children():
         'new02',
         'nfs',
     ]
-    new = result.named('new01')
+    new = result.find_by_name('new01')
     assert new is not None
-    child = result.named('new01_gpu')
+    child = result.find_by_name('new01_gpu')
     assert [state.name for state in result.tree(new.uuid)] == ['new01', 'new01_gpu']
     assert child is not None
     assert child.provider.root_provider_uuid == new.uuid
@@ -149,7 +149,7 @@ def test_new_hosts_have_numbers_in_their_names(name, names):
 def test_a_child_without_the_name_of_its_host_gets_the_new_one_in_front():
     bare = cloud([provider('compute1'), provider('bridge', 'compute1', VCPU=1)])
     result = under('- {add: 1, like: compute1, name: new}', bare).snapshot
-    assert result.named('new_bridge') is not None
+    assert result.find_by_name('new_bridge') is not None
 
 
 def test_servers_of_an_assumed_lost_host_keep_what_they_hold_elsewhere():

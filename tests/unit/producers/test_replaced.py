@@ -14,7 +14,7 @@ from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import change_rows
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.providers import LONGEST_NAME, original, temporary_name
+from placementclient.model.providers import LONGEST_NAME, restore_name, temporary_name
 from placementclient.producers.replaced import Irreplaceable, check_same_host, replace_provider
 from tests.snapshot_pairs import content
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -293,8 +293,8 @@ def test_rows_tell_two_providers_of_one_name_apart():
 
 
 def test_the_original_name_is_found_behind_a_temporary_one():
-    assert original(temporary_name('host', 'u'), 'u') == 'host'
-    assert original('host', 'u') == 'host'
+    assert restore_name(temporary_name('host', 'u'), 'u') == 'host'
+    assert restore_name('host', 'u') == 'host'
     long = 'h' * LONGEST_NAME
     assert len(temporary_name(long, 'u')) == LONGEST_NAME
-    assert long.startswith(original(temporary_name(long, 'u'), 'u'))
+    assert long.startswith(restore_name(temporary_name(long, 'u'), 'u'))

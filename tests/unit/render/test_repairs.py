@@ -14,8 +14,8 @@ from placementclient.model.repairs import (
     FreeAllocations,
     HealServer,
     LowerReserved,
-    advice,
-    amending,
+    advise_amending,
+    make_advice,
 )
 from placementclient.render import repairs
 from placementclient.render.repairs import Invocation
@@ -60,10 +60,10 @@ def test_a_repair_that_is_not_safe_has_a_reason_and_no_command(remedy):
 @pytest.mark.parametrize(
     ('remedy', 'typed'),
     [
-        (amending('a b', 'VCPU', {'min_unit': 1}),
+        (advise_amending('a b', 'VCPU', {'min_unit': 1}),
          "inventory set 'a b' --amend --resource VCPU:min_unit=1"),
         (AddTrait('u', 'a b', 'T'), "trait add 'a b' T"),
-        (advice('set', 'a b', '--name', 'c d'), "set 'a b' --name 'c d'"),
+        (make_advice('set', 'a b', '--name', 'c d'), "set 'a b' --name 'c d'"),
     ],
 )  # fmt: skip
 def test_a_decision_has_its_command_in_the_reason(remedy, typed):

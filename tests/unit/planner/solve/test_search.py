@@ -36,7 +36,7 @@ def holds(bins, items, solution):
             for where, amount, retained, stays in item.options[option]:
                 loads[where] += part if item.divisible else amount
                 is_judged = item.divisible and not (stays and part == item.size)
-                if is_judged and not bins[where].units.admit(retained + part):
+                if is_judged and not bins[where].units.admits(retained + part):
                     return False
     return all(bins[where].free >= load for where, load in loads.items())
 
