@@ -6,9 +6,7 @@ Hosts are named by the UUIDs of the roots of their trees.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import itemgetter
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from placementclient.basis import errors
 from placementclient.basis.wording import counted, listed
@@ -20,30 +18,19 @@ from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
 from placementclient.insight.drain.rolling import Rolling
 from placementclient.model import patterns
-from placementclient.model.consumers import Allocations, sum_gains, sum_parts
+from placementclient.model.consumers import Allocations, sum_parts
 from placementclient.model.findings import Finding
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
 from placementclient.render.columns import Output
 from placementclient.render.facts import Facts, format_sizes
-from placementclient.render.units import format_amount
+from placementclient.render.free_amounts import describe_free, describe_zone, sum_free
 
 #: The columns of a plan; ``from`` and ``to`` are the names of hosts.
 MOVES = ('wave', 'server', 'from', 'to', 'allocations', 'state', 'reason', 'command')
 #: How many names of servers or hosts a sentence has.
 _NAMED = 5
 REQUESTS = 'Add --requests nova to read what they require'
-
-
-class FreeAmounts(TypedDict):
-    """The free amounts of a class in an availability zone."""
-
-    zone: str
-    resource_class: str
-    capacity: int
-    free: int
-    #: on one provider
-    largest: int
 
 
 class DrainAnswer(NamedTuple):
@@ -87,9 +74,9 @@ def answer_drain(
         advice = '' if is_told else f'. {REQUESTS}'
         messages.append(f'Not certain: {listed(left, 20)}{advice}')
     messages += [f'Would be enough: {remedy}' for remedy in remedies]
-    free = _sum_free(cloud, decision.moves, emptied)
+    free = sum_free(cloud, decision.moves, emptied)
     if decision.moves:
-        messages += [*_describe_free(free), *describe_cells(cloud, decision.moves)]
+        messages += [*describe_free(free), *describe_cells(cloud, decision.moves)]
     facts = {
         'servers': strict.total,
         'movable': list(decision.bounds),
@@ -142,7 +129,7 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) 
             }
             for batch in blocked
         ],
-        'free': _sum_free(cloud, moves, emptied),
+        'free': sum_free(cloud, moves, emptied),
     }
     return DrainAnswer(rolling.verdict, moves, rolling.unsettled, messages, facts)
 
@@ -299,53 +286,11 @@ def _describe_places(cloud: DrainCloud, names: Collection[str]) -> Iterator[str]
     others = []
     for name in sorted(names):
         if name.startswith((name_zone(''), name_cell(''))):
-            yield f'in {_name_zone(name)}'
+            yield f'in {describe_zone(name)}'
         else:
             others.append(cloud.knowledge.aggregates.get(name, name))
     if others:
         yield f'in aggregate {listed(others, 2)}'
-
-
-def _name_zone(name: str) -> str:
-    """Return the name of an availability zone; of the default zone in words."""
-    return 'the default zone' if name == name_zone('') else name
-
-
-def _sum_free(
-    cloud: DrainCloud, moves: Iterable[ServerMove], emptied: Collection[str]
-) -> list[FreeAmounts]:
-    """Return the free amounts of the other hosts after the moves, by zone and class."""
-    changes = sum_gains((move.before, move.after) for move in moves)
-    rooms: dict[tuple[str, str], FreeAmounts] = {}
-    for root in set(cloud.hosts).difference(emptied):
-        place = cloud.knowledge.zones.get(cloud.snapshot.providers[root].name, '')
-        for state in cloud.tree(root):
-            for name, inventory in state.inventories.items():
-                room = rooms.setdefault(
-                    (place, name),
-                    FreeAmounts(zone=place, resource_class=name, capacity=0, free=0, largest=0),
-                )
-                free = max(0, state.free(name) - changes[state.uuid][name])
-                room['capacity'] += inventory.capacity
-                room['free'] += free
-                room['largest'] = max(room['largest'], free)
-    return [rooms[key] for key in sorted(rooms)]
-
-
-def _describe_free(rooms: Collection[FreeAmounts]) -> Iterator[str]:
-    """Yield the free amounts as sentences."""
-    has_zones = any(room['zone'] for room in rooms)
-    for place, rows in groupby(rooms, itemgetter('zone')):
-        parts = []
-        for row in rows:
-            name = row['resource_class']
-            free, capacity, most = (
-                format_amount(name, amount)
-                for amount in (row['free'], row['capacity'], row['largest'])
-            )
-            parts.append(f'{name} {free} of {capacity}, at most {most} on a provider')
-        where = f' in {_name_zone(name_zone(place))}' if has_zones else ''
-        yield f'Free afterwards{where}: {"; ".join(parts)}'
 
 
 def list_moves(cloud: DrainCloud, answer: DrainAnswer) -> Output:

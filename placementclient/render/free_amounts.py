@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The free amounts of the hosts that a drain does not empty, by availability zone and class."""
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import TypedDict
+
+from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.nova_facts import name_zone
+from placementclient.model.consumers import sum_gains
+from placementclient.render.units import format_amount
+
+
+class FreeAmounts(TypedDict):
+    """The free amounts of a class in an availability zone."""
+
+    zone: str
+    resource_class: str
+    capacity: int
+    free: int
+    #: on one provider
+    largest: int
+
+
+def describe_zone(name: str) -> str:
+    """Return the name of an availability zone; of the default zone in words."""
+    return 'the default zone' if name == name_zone('') else name
+
+
+def sum_free(
+    cloud: DrainCloud, moves: Iterable[ServerMove], emptied: Collection[str]
+) -> list[FreeAmounts]:
+    """Return the free amounts of the other hosts after the moves, by zone and class."""
+    changes = sum_gains((move.before, move.after) for move in moves)
+    rooms: dict[tuple[str, str], FreeAmounts] = {}
+    for root in set(cloud.hosts).difference(emptied):
+        place = cloud.knowledge.zones.get(cloud.snapshot.providers[root].name, '')
+        for state in cloud.tree(root):
+            for name, inventory in state.inventories.items():
+                room = rooms.setdefault(
+                    (place, name),
+                    FreeAmounts(zone=place, resource_class=name, capacity=0, free=0, largest=0),
+                )
+                free = max(0, state.free(name) - changes[state.uuid][name])
+                room['capacity'] += inventory.capacity
+                room['free'] += free
+                room['largest'] = max(room['largest'], free)
+    return [rooms[key] for key in sorted(rooms)]
+
+
+def describe_free(rooms: Collection[FreeAmounts]) -> Iterator[str]:
+    """Yield the free amounts as sentences."""
+    has_zones = any(room['zone'] for room in rooms)
+    for place, rows in groupby(rooms, itemgetter('zone')):
+        parts = []
+        for row in rows:
+            name = row['resource_class']
+            free, capacity, most = (
+                format_amount(name, amount)
+                for amount in (row['free'], row['capacity'], row['largest'])
+            )
+            parts.append(f'{name} {free} of {capacity}, at most {most} on a provider')
+        where = f' in {describe_zone(name_zone(place))}' if has_zones else ''
+        yield f'Free afterwards{where}: {"; ".join(parts)}'
