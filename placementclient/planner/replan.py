@@ -71,6 +71,7 @@ def _make_change(
 
     :raises Undecided: if a row that is not assigned has several possible targets
     """
+    # It maps the rows without a target that have only one, or that the search forces to one.
     assignment = assign_targets(snapshot, target_state, spec, assigned)
     if assignment.undecided:
         raise Undecided(assignment.undecided)
@@ -81,7 +82,10 @@ def _make_change(
 
 
 def _find_roots(snapshot: Snapshot, tree: Change) -> list[ProviderState]:
-    """Return the present roots of the trees of a change."""
+    """Return the present roots of the trees of a change.
+
+    :raises Refused: if one is gone
+    """
     roots = {name: snapshot.providers.get(uuid) for uuid, name in tree.roots.items()}
     if missing := [name for name, root in roots.items() if root is None]:
         raise Refused([Cause('no-source', name, provider=name) for name in missing])
@@ -89,8 +93,11 @@ def _find_roots(snapshot: Snapshot, tree: Change) -> list[ProviderState]:
 
 
 def _check_new_children(snapshot: Snapshot, tree: Change) -> None:
-    """Refuse existing providers in use that the plan creates; empty ones are of an interrupted
-    apply.
+    """Refuse a change that creates a provider which is there and not empty.
+
+    An interrupted apply leaves empty ones.
+
+    :raises Refused: with the name of the first one
     """
     for change in tree.created():
         state = snapshot.find(change.name)
@@ -102,7 +109,10 @@ def _check_new_children(snapshot: Snapshot, tree: Change) -> None:
 def _retain_rows(
     snapshot: Snapshot, target_state: TargetState, tree: Change
 ) -> dict[AllocationKey, list[PlannedRow]]:
-    """Return the rows of a change whose allocations still have the same amount."""
+    """Return the rows of a change whose allocations still have the same amount.
+
+    :raises Refused: if a target of such a row is no target any more
+    """
     retained: dict[AllocationKey, list[PlannedRow]] = {}
     for key, rows in group_rows(tree).items():
         targets = target_state.index_targets(key.inventory)
@@ -127,9 +137,9 @@ def find_unreviewed_effects(reviewed: Change, again: Change) -> Iterator[str]:
     yield from _compare_providers(reviewed, again)
     if Counter(again.moves) != Counter(reviewed.moves):
         yield 'other inventory would move'
-    inventories = _list_changed_inventories(reviewed), _list_changed_inventories(again)
-    for provider, name in sorted(inventories[0].keys() | inventories[1].keys()):
-        was, now = (of_plan.get((provider, name)) for of_plan in inventories)
+    before, after = _list_changed_inventories(reviewed), _list_changed_inventories(again)
+    for provider, name in sorted(before.keys() | after.keys()):
+        was, now = before.get((provider, name)), after.get((provider, name))
         if was != now:
             new, old = _describe_inventory(now, was), _describe_inventory(was, now)
             yield f'{name} on {provider} would be {new}, and not {old}'
@@ -154,10 +164,11 @@ def _compare_providers(reviewed: Change, again: Change) -> Iterator[str]:
 
 def _compare_rows(reviewed: Change, again: Change) -> Iterator[str]:
     """Yield a sentence for each allocation with another target, or with a guess."""
-    places = _list_targets_by_allocation(reviewed), _list_targets_by_allocation(again)
-    for allocation in sorted(places[0].keys() & places[1].keys()):
-        for provider, name in sorted(places[1][allocation] - places[0][allocation]):
-            yield f'consumer {allocation[0]} would get {name} of {provider}'
+    before, after = _list_targets_by_allocation(reviewed), _list_targets_by_allocation(again)
+    for allocation in sorted(before.keys() & after.keys()):
+        consumer_uuid, _, _ = allocation
+        for provider, name in sorted(after[allocation] - before[allocation]):
+            yield f'consumer {consumer_uuid} would get {name} of {provider}'
     guessed = {_identify_allocation(row) for row in reviewed.reasons if row.label is Label.INFERRED}
     for row in again.reasons:
         if row.label is Label.INFERRED and _identify_allocation(row) not in guessed:

@@ -47,7 +47,8 @@ def _check_inventory(
     stated = [entry.inventories[name] for entry in entries if name in entry.inventories]
     is_left_out = not all(entry.can_have_class(name) for entry in entries)
     if net is None and not stated:
-        if after is not None if is_left_out else before != after:
+        is_wrong = after is not None if is_left_out else after != before
+        if is_wrong:
             yield f'{name} of {change.name} changes, the specification does not name it'
         return
     total = (before.total if before else 0) + (net or 0)
@@ -97,14 +98,18 @@ def _list_allowed_values(
     allowed: dict[str, set[object]] = {
         field: {getattr(model, field) for model in models} for field in after.as_fields()
     }
+    # It may keep the largest unit of what is moved into it, as far as its total allows.
     if origins:
         allowed['max_unit'].add(min(max(origin.max_unit for origin in origins), after.total))
+    # A largest unit that was the whole inventory follows its total.
     if before and before.max_unit == before.total:
         allowed['max_unit'] = {after.total}
+    # A new inventory may reserve nothing. Of one that was there, the target of a move may reserve
+    # some instead, or the total is below what was reserved.
     if before is None:
         allowed['reserved'].add(0)
     elif after.reserved < before.reserved:
-        allowed['reserved'].add(after.reserved)  # a target reserves it, or there is no more
+        allowed['reserved'].add(after.reserved)
     return allowed | {'total': {total}}
 
 
@@ -124,8 +129,10 @@ def _check_traits_and_aggregates(checked: CheckedChange) -> Iterator[str]:
             *(_list_stated_traits(change, entry) for entry in entries)
         )
         loses = lost[change.uuid] | _list_unstated_traits(before.traits, entries)
-        # A trait that the provider both gains and loses may be on either side.
-        if (after.traits ^ ((before.traits - loses) | gains)) - (loses & gains):
+        expected = (before.traits - loses) | gains
+        # A trait that the provider both loses and gains may be there afterwards or not.
+        uncertain = loses & gains
+        if (after.traits ^ expected) - uncertain:
             yield f'{change.name} has other traits than the specification gives it'
         is_whole = any('aggregates' in entry.whole for entry in entries)
         retained = frozenset[str]() if is_whole else before.aggregates

@@ -41,9 +41,9 @@ class AllocatedAmount(NamedTuple):
         return InventoryKey(self.source.uuid, self.resource_class)
 
 
-#: An amount of a allocation, in units of its class, and its target.
+#: An amount of an allocation, in units of its class, and its target.
 TargetPart = tuple[Target, int]
-#: The parts of each allocation of an item.
+#: The parts of each allocation of an item: for each allocation, the targets that share its amount.
 ConsumerOption = tuple[tuple[TargetPart, ...], ...]
 
 
@@ -83,14 +83,14 @@ class ConsumerJudge:
             for name, amount in resources.items()
         }
         additions = target_state.additions.get(consumer.uuid)
-        #: its allocations if nothing is written
+        #: The allocations of a consumer to which nothing is written; ``None``: it is written to.
         self._unwritten = Counter(before) if additions is None else None
-        #: the amounts that stay with every option
+        #: The amounts that the consumer has besides the items, whatever option is chosen.
         self._retained = Counter(before)
         self._retained.update(additions or {})
         for allocation in chain(*(item.allocations for item in items)):
             self._retained[allocation.key] -= allocation.amount
-        #: the inventories where it keeps an amount that the units do not allow
+        #: The inventories of which it keeps an amount that their units do not allow.
         self._wrong = [
             key
             for key, amount in self._retained.items()
@@ -108,10 +108,13 @@ class ConsumerJudge:
             yield from self._join_items(items)
 
     def _find_inventory(self, key: InventoryKey) -> Inventory | None:
-        state = self._target_state.providers.get(key[0]) or self._snapshot.providers.get(key[0])
+        """Return an inventory as the change leaves it; ``None``: there is no such inventory."""
+        uuid = key.provider_uuid
+        state = self._target_state.providers.get(uuid) or self._snapshot.providers.get(uuid)
         return state.inventories.get(key.resource_class) if state else None
 
     def _admits(self, key: InventoryKey, amount: int) -> bool:
+        """Return whether the units of an inventory allow an amount of one consumer."""
         inventory = self._find_inventory(key)
         return inventory is None or inventory.admits(amount)
 
@@ -148,7 +151,7 @@ class ConsumerJudge:
         elif items:
             allocations = tuple(chain(*(item.allocations for item in items)))
             yield ConsumerItem(
-                self._consumer, allocations, accepted or options, False, not accepted
+                self._consumer, allocations, options=accepted or options, is_refused=not accepted
             )
 
     def _combine_options(self, items: Sequence[ConsumerItem]) -> Iterable[ConsumerOption]:
@@ -171,9 +174,10 @@ class ConsumerJudge:
         one.
         """
         after = self._retained.copy()
-        for target, amount in chain(*option):
+        parts = list(_list_parts([option]))
+        for target, amount in parts:
             after[target.key] += amount
-        touched = {*self._wrong, *(target.key for target, _ in chain(*option))}
+        touched = {*self._wrong, *(target.key for target, _ in parts)}
         return after == self._unwritten or all(self._admits(key, after[key]) for key in touched)
 
     def _explain_retained(self, key: InventoryKey) -> Cause:
@@ -204,7 +208,8 @@ def check_option_count(options: int, consumer: Consumer, target_state: TargetSta
 
 def _list_parts(options: Iterable[ConsumerOption]) -> Iterator[TargetPart]:
     """Yield the parts of all allocations of some options."""
-    return (part for option in options for parts in option for part in parts)
+    for option in options:
+        yield from chain(*option)
 
 
 def _divide_item(item: ConsumerItem) -> Iterator[ConsumerOption]:
@@ -214,4 +219,5 @@ def _divide_item(item: ConsumerItem) -> Iterator[ConsumerOption]:
     # The ends of the parts, one after the other, as marks between units.
     for ends in combinations_with_replacement(range(amount + 1), len(targets) - 1):
         parts = (end - start for start, end in pairwise((0, *ends, amount)))
-        yield (tuple(part for part in zip(targets, parts, strict=True) if part[1]),)
+        pairs = zip(targets, parts, strict=True)
+        yield (tuple((target, part) for target, part in pairs if part),)

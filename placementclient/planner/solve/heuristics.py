@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fast part of the search, which finds most solutions and proves most choices.
 
-Each solution is checked against the free amounts; the solver decides the rest.
+It is first-fit decreasing: the items that take the largest share of a bin are placed first, each in
+the first bin with room. Each solution is checked against the free amounts. The solver decides what
+this does not find.
 """
 
 from collections.abc import Collection, Sequence
@@ -37,6 +39,11 @@ def find_possible_options(problem: Problem, decision: Decision) -> None:
             placements = _fit_items(problem, is_even=is_even, explored=decision.possible)
             decision.record(placements or ())
             is_new = sum(map(len, decision.possible)) > number
+    _try_open_options(problem, decision)
+
+
+def _try_open_options(problem: Problem, decision: Decision) -> None:
+    """Look for a solution with each option that is still open; add it to ``decision``."""
     left = MOST_STEPS // sum(len(group.item.options) for group in problem.groups)
     for index, group in enumerate(problem.groups):
         for option, demands in enumerate(group.item.options):
@@ -73,7 +80,7 @@ def find_overfull_part(problem: Problem) -> Problem | None:
 def _weigh_group(problem: Problem, group: int) -> float:
     """Return the share of its best bin that an item takes."""
     return min(
-        max(amount / max(problem.bins[where].free, 1) for where, amount, _, _ in demands)
+        max(demand.amount / max(problem.bins[demand.bin].free, 1) for demand in demands)
         for demands in problem.groups[group].item.options
     )
 
@@ -85,14 +92,21 @@ def _fit_items(
     first: tuple[int, int] | None = None,
     explored: Sequence[Collection[int]] = (),
 ) -> list[list[ItemPlacement]] | None:
-    """Return a solution, with the largest items placed first; ``None``: none was found."""
+    """Return a solution, with the largest items placed first; ``None``: none was found.
+
+    :param is_even: prefer for each item the bin that keeps the largest free share, and divide none;
+        otherwise prefer the first bin
+    :param first: the group and the option of an item that is placed before all others
+    :param explored: by group, the options to try after the others
+    """
     free = [bin_.free for bin_ in problem.bins]
     placements: list[list[ItemPlacement]] = [[] for _ in problem.groups]
     if first is not None:
-        demands = problem.groups[first[0]].item.options[first[1]]
+        group, option = first
+        demands = problem.groups[group].item.options[option]
         if not _take_room(free, demands, 1):
             return None
-        placements[first[0]].append((Part(first[1], _sum_amounts(demands)),))
+        placements[group].append((Part(option, _sum_amounts(demands)),))
     for index in sorted(range(len(problem.groups)), key=lambda n: -_weigh_group(problem, n)):
         later = explored[index] if explored else ()
         if not _place_group(
@@ -112,6 +126,9 @@ def _place_group(
 ) -> bool:
     """Place the remaining items of a group; return whether all have a place.
 
+    :param free: the free amount of each bin; the items take theirs from it
+    :param placed: the placements of the items that have a place; the others are added
+    :param is_even: prefer for each item the bin that keeps the largest free share, and divide none
     :param explored: options to try after the others
     """
     options = [
@@ -138,16 +155,18 @@ def _place_group(
 
 def _take_room(free: list[int], demands: Sequence[Demand], most: int) -> int:
     """Take the room for at most ``most`` items; return the number of items that have room."""
-    number = min(most, *(max(free[where], 0) // amount for where, amount, _, _ in demands))
-    for where, amount, _, _ in demands:
-        free[where] -= amount * number
+    rooms = (max(free[demand.bin], 0) // demand.amount for demand in demands)
+    number = min(most, *rooms)
+    for demand in demands:
+        free[demand.bin] -= demand.amount * number
     return number
 
 
 def _compute_free_share(problem: Problem, free: Sequence[int], demands: Sequence[Demand]) -> float:
     """Return the share of its bins that an option would leave free."""
     return min(
-        (free[where] - amount) / max(problem.bins[where].free, 1) for where, amount, _, _ in demands
+        (free[demand.bin] - demand.amount) / max(problem.bins[demand.bin].free, 1)
+        for demand in demands
     )
 
 
@@ -155,22 +174,26 @@ def _divide_item(problem: Problem, item: Item, free: list[int]) -> ItemPlacement
     """Divide an item into as few parts as it can have; ``None`` where that fails."""
     if not item.divisible:
         return None
-    left, parts = item.size, []
-    empty = sorted((problem.bins[where].free for ((where, _, _, _),) in item.options), reverse=True)
-    for option, ((where, _, retained, _),) in enumerate(item.options):
-        part = problem.bins[where].largest_part(min(left, free[where]), retained)
-        if part:
-            parts.append(Part(option, part))
-            free[where] -= part
-            left -= part
-    if left or sum(empty[: len(parts) - 1]) >= item.size:
-        return None
-    return tuple(parts)
+    demands = [demand for (demand,) in item.options]
+    left, parts = item.size, list[Part]()
+    for option, demand in enumerate(demands):
+        most = min(left, free[demand.bin])
+        amount = problem.bins[demand.bin].largest_part(most, demand.retained)
+        if amount:
+            parts.append(Part(option, amount))
+            free[demand.bin] -= amount
+            left -= amount
+    # Where the largest bins, when empty, hold the item in fewer parts, only the solver knows.
+    empty = sorted((problem.bins[demand.bin].free for demand in demands), reverse=True)
+    has_fewer_parts = sum(empty[: len(parts) - 1]) >= item.size
+    return None if left or has_fewer_parts else tuple(parts)
 
 
 def _do_units_admit(problem: Problem, item: Item, demands: Sequence[Demand]) -> bool:
+    """Return whether an item may go by an option; the units of a bin judge what is divided."""
     return not item.divisible or problem.bins[demands[0].bin].admits(demands[0])
 
 
 def _sum_amounts(demands: Sequence[Demand]) -> int:
+    """Return the amount of an item in all its bins."""
     return sum(demand.amount for demand in demands)

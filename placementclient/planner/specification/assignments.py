@@ -27,15 +27,11 @@ def parse_assignments(text: str, path: str) -> list[AssignmentRow]:
     written = next((line for line in lines_of(text) if _is_data(line)), '')
     if not written:
         raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
-    for character, name in (';', 'semicolons'), ('\t', 'tabs'):
-        first, separator, _ = written.lstrip('\ufeff').partition(character)
-        if separator and first.strip(' "') in _ALLOWED:
-            raise errors.BadFile(path, f'has {name} between its fields: save it with commas')
-    is_csv = written.lstrip('\ufeff \t')[:1] not in '[{-' and ',' in written
+    _refuse_other_separators(written, path)
     rows: dict[tuple[str, ...], AssignmentRow] = {}
     faults = Faults()
-    lines = (_read_csv if is_csv else _read_document)(text, path, faults)
-    for cells in lines:
+    read = _read_csv if _is_csv(written) else _read_document
+    for cells in read(text, path, faults):
         with faults.collect():
             row = _read_row(cells)
             if row is not None:
@@ -44,7 +40,28 @@ def parse_assignments(text: str, path: str) -> list[AssignmentRow]:
     return list(rows.values())
 
 
+def _refuse_other_separators(first_line: str, path: str) -> None:
+    """Refuse a table whose header has semicolons or tabs, as spreadsheets write them.
+
+    :raises errors.BadFile: with the separator to use
+    """
+    for character, name in (';', 'semicolons'), ('\t', 'tabs'):
+        first, separator, _ = first_line.lstrip('\ufeff').partition(character)
+        if separator and first.strip(' "') in _ALLOWED:
+            raise errors.BadFile(path, f'has {name} between its fields: save it with commas')
+
+
+def _is_csv(first_line: str) -> bool:
+    """Return whether a file is CSV by its first line with data; otherwise it is JSON or YAML."""
+    begins_document = first_line.lstrip('\ufeff \t')[:1] in '[{-'
+    return not begins_document and ',' in first_line
+
+
 def _add_row(rows: dict[tuple[str, ...], AssignmentRow], row: AssignmentRow) -> None:
+    """Add a row under its consumer, class and target.
+
+    :raises errors.BadFile: if it is there already
+    """
     key: tuple[str, ...] = (row.consumer_uuid, row.resource_class, row.to_provider)
     if row.to_resource_class is not None:
         key += (row.to_resource_class,)
@@ -79,10 +96,16 @@ def _join_names(names: Iterable[str]) -> str:
 
 
 def _is_data(line: str) -> bool:
+    """Return whether a line is neither empty nor a comment."""
     return bool(line.strip()) and not line.startswith('#')
 
 
 def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
+    """Yield the cells of each row of a CSV file that are not empty, by the name of their column.
+
+    :param faults: gets those of rows that are not yielded
+    :raises errors.BadFile: if the header has not the columns of assignments
+    """
     header: list[str] | None = None
     written = lines_of(text.lstrip('\ufeff'))
     lines = (f'{line}\n' if _is_data(line) else '\n' for line in written)
@@ -94,6 +117,7 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
             row = Cursor(cells, path, '', reader.line_num)
             if header is None:
                 header = [cell.strip() for cell in cells]
+                # The header is checked as the members of a mapping are, with the same messages.
                 Cursor(dict.fromkeys(header), path, '', reader.line_num).read_members(
                     _ALLOWED, COLUMNS[:4]
                 )
@@ -111,6 +135,11 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
 
 
 def _read_document(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
+    """Yield the fields of each row of a JSON or YAML file that are not empty, by their name.
+
+    :param faults: gets those of rows that are not yielded
+    :raises errors.BadFile: if it is no list
+    """
     document = parse_document(text, path)
     if not isinstance(document.value, list):
         other = describe_content(text.encode())
@@ -124,6 +153,10 @@ def _read_document(text: str, path: str, faults: Faults) -> Iterator[Mapping[str
 
 
 def _read_row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
+    """Return a row with its values checked; ``None`` if nobody has filled in its provider.
+
+    :raises errors.BadFile: if a field is missing or wrong
+    """
     if not cells:
         return None
     first = next(iter(cells.values()))
@@ -143,6 +176,10 @@ def _read_row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
 
 
 def _read_amount(cursor: Cursor) -> int:
+    """Return an amount; in CSV it is a text of digits.
+
+    :raises errors.BadFile: if it is no whole number from 1 to the most of a total
+    """
     value = cursor.value
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)

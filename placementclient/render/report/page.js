@@ -70,6 +70,7 @@ const consumers = (provider) => {
   return [made];
 };
 const sharing = (tree) => tree[1].map(([root, place]) => trees[root][0][place]);
+// records.py, _record_tree: name, UUID, parent, inventories, traits, aggregates, consumers.
 const openTree = (tree) => {
   const shared = sharing(tree);
   const one = (provider) => [
@@ -182,6 +183,7 @@ const side = (tree, after) => {
   const present = providers.filter((provider) => after || !provider[2]);
   const figuresOf = (provider, at) => [...inThrees(provider[at])];
   return nested(present, (provider) => present.indexOf(providers[provider[1]]), (provider) => {
+    // records.py, _record_change: name, parent, isNew, before, after, gained, lost.
     const [named, , isNew, , , gained, lost] = provider;
     const beside = new Map(figuresOf(provider, after ? 3 : 4)
       .map(([place, used, capacity]) => [place, [used, capacity]]));
@@ -210,6 +212,7 @@ for (const [named, , , warnings] of plan) {
   }
 }
 const openPlanned = (tree) => {
+  // records.py, _record_plan: name, providers, rows, warnings.
   const [named, , rows, warnings] = tree;
   const local = warnings.filter((warning) => spread.get(general(named, warning)) === 1);
   const halves = [['Before', false], ['After', true]].map(([title, after]) =>

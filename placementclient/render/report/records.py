@@ -6,7 +6,6 @@ referred to by its place; -1 is the place of what is not there. So a report of 1
 megabytes.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from operator import attrgetter
@@ -33,22 +32,32 @@ NOWHERE = -1
 T = TypeVar('T')
 
 
-def _number_values() -> defaultdict[T, int]:
-    """Return a mapping that numbers values by the order in which they are looked up first."""
-    places = defaultdict[T, int]()
-    places.default_factory = places.__len__
-    return places
+class _Numbering(dict[T, int]):
+    """The places of values in the list that the page gets of them.
+
+    A value that is looked up for the first time gets the next place; so the keys in their order are
+    the list.
+    """
+
+    def __missing__(self, value: T) -> int:
+        place = self[value] = len(self)
+        return place
 
 
 class Records:
-    """The records of a report for the script of the page."""
+    """The records of a report for the script of the page.
+
+    A record is a list, which ``page.js`` takes apart by position: the docstring of each method has
+    the fields in their order, and the function of the script that reads them. "Place" is the place
+    in the list of all texts, consumers, inventories or sets.
+    """
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._texts: defaultdict[str, int] = _number_values()
-        self._sets: defaultdict[frozenset[str], int] = _number_values()
-        self._inventories: defaultdict[tuple[object, ...], int] = _number_values()
-        self._consumers: defaultdict[str, int] = _number_values()
+        self._texts = _Numbering[str]()
+        self._sets = _Numbering[frozenset[str]]()
+        self._inventories = _Numbering[tuple[object, ...]]()
+        self._consumers = _Numbering[str]()
 
     def make_document(self) -> dict[str, object]:
         """Return all records for the page."""
@@ -83,11 +92,16 @@ class Records:
         return {**records, 'texts': list(self._texts)}
 
     def _number_text(self, text: str | None) -> int:
-        """Return the place of a text."""
+        """Return the place of a text (``page.js``: ``text``)."""
         return self._texts[printable(text)] if text else NOWHERE
 
     def _record_tree(self, snapshot: Snapshot, states: list[ProviderState]) -> list[object]:
-        """Return the providers of a tree."""
+        """Return the providers of a tree, the root first.
+
+        Of each: name, UUID, position of its parent in the tree, inventories, place of its traits,
+        place of its aggregates, and pairs of a consumer's place and its amounts (``page.js``:
+        ``openTree``, ``inventories``, ``consumersOn``).
+        """
         places = {state.uuid: place for place, state in enumerate(states)}
         return [
             [
@@ -109,21 +123,24 @@ class Records:
         ]
 
     def _record_inventories(self, state: ProviderState) -> list[int]:
-        """Return class, inventory and usage for each class of a provider."""
+        """Return for each class: its place, the place of its inventory, usage (``inventories``)."""
         return _flatten(
             (self._number_text(name), self._inventories[_FIELDS(inventory)], state.used(name))
             for name, inventory in sorted(state.inventories.items())
         )
 
     def _record_amounts(self, resources: Resources) -> list[int]:
-        """Return class and amount for each class."""
+        """Return for each class: its place, amount (``page.js``: ``pairsOf``)."""
         return _flatten(
             (self._number_text(name), amount) for name, amount in sorted(resources.items())
         )
 
     def _record_consumer(self, uuid: str) -> list[object]:
+        """Return UUID, place of the project, place of the type, and name of the server.
+
+        ``page.js``: ``consumerName``, ``servers``.
+        """
         # A plan may be of another moment than the snapshot.
-        """Return UUID, project, type, and the name of the server of a consumer."""
         consumer = self._report.cloud.snapshot.consumers.get(uuid) or Consumer(uuid)
         server = self._report.cloud.servers.get(uuid)
         return [
@@ -134,7 +151,10 @@ class Records:
         ]
 
     def _record_finding(self, finding: Finding) -> list[object]:
-        """Return the cells of a finding."""
+        """Return severity, check, subject, evidence, command, and reason.
+
+        Severity and check by their places (``page.js``: ``listing('findings')``).
+        """
         return [
             self._number_text(finding.severity.value),
             self._number_text(finding.kind),
@@ -144,7 +164,10 @@ class Records:
         ]
 
     def _record_plan(self, tree: Change) -> list[object]:
-        """Return name, providers, rows and warnings of a change."""
+        """Return the name of a tree, its changed providers, rows, and the places of its warnings.
+
+        ``page.js``: ``openPlanned``, ``listing('planned-trees')``.
+        """
         becomes = contents.measure_after(tree)
         places = {change.uuid: place for place, change in enumerate(tree.providers)}
         return [
@@ -162,6 +185,9 @@ class Records:
     ) -> list[object]:
         """Return a provider of a plan with its usages before and after, and its changed traits.
 
+        Place of its name, position of its parent in the change, 1 if it is new, usages before,
+        usages after, places of the traits gained, and of those lost (``page.js``: ``side``).
+
         :param places: of the providers of the change, by UUID
         :param becomes: the usages after the change, by class
         """
@@ -177,7 +203,7 @@ class Records:
         ]
 
     def _record_fills(self, amounts: Fills) -> list[int]:
-        """Return class, usage and capacity for each class."""
+        """Return for each class: its place, usage, capacity (``page.js``: ``figuresOf``)."""
         return _flatten(
             (self._number_text(name), amount.used, amount.capacity)
             for name, amount in sorted(amounts.items())
@@ -188,7 +214,11 @@ class Records:
         return [self._number_text(name) for name in sorted(names)]
 
     def _record_row(self, row: PlannedRow) -> list[int]:
-        """Return the cells of a row of a plan."""
+        """Return the place of the consumer, the amount, then places of texts.
+
+        These are the class before and after, the provider before and after, the label, and the
+        evidence (``page.js``: ``openPlanned``, ``csv``).
+        """
         return [
             self._consumers[row.consumer_uuid],
             row.amount,
