@@ -67,16 +67,16 @@ def main() -> None:
         Cloud(
             snapshot,
             Answers(
-                records.servers(cloud.lists['servers'], 'planted'),
-                records.migrations(cloud.lists['migrations'], 'planted'),
-                host_records.compute_services(cloud.lists['services'], 'planted'),
-                host_records.hypervisors(cloud.lists['hypervisors'], 'planted'),
-                records.flavors(cloud.lists['flavors'], 'planted'),
-                host_records.registered_limits(cloud.lists['limits'], 'planted'),
-                host_records.nodes(cloud.lists['nodes'], 'planted'),
-                host_records.ports(cloud.lists['ports'], 'planted'),
-                host_records.agents(cloud.lists['agents'], 'planted'),
-                host_records.segment_addresses(cloud.lists['subnets'], 'planted'),
+                records.decode_servers(cloud.lists['servers'], 'planted'),
+                records.decode_migrations(cloud.lists['migrations'], 'planted'),
+                host_records.decode_compute_services(cloud.lists['services'], 'planted'),
+                host_records.decode_hypervisors(cloud.lists['hypervisors'], 'planted'),
+                records.decode_flavors(cloud.lists['flavors'], 'planted'),
+                host_records.decode_registered_limits(cloud.lists['limits'], 'planted'),
+                host_records.decode_nodes(cloud.lists['nodes'], 'planted'),
+                host_records.decode_bound_ports(cloud.lists['ports'], 'planted'),
+                host_records.decode_agents(cloud.lists['agents'], 'planted'),
+                host_records.count_segment_addresses(cloud.lists['subnets'], 'planted'),
             ),
         )
     ).findings

@@ -140,7 +140,10 @@ def _add_device(providers: dict[str, _NewProvider], device: Device, spec: Device
     if others and (not is_function or others[0].type not in (VF, VDPA)):
         raise device.error(f'is listed together with {others[0].address}, which depends on it')
     tag = spec.tags.get('resource_class', '')
-    name, traits = pci.class_of(tag, device.vendor_id, device.product_id), _traits_of_entry(spec)
+    name, traits = (
+        pci.make_class_name(tag, device.vendor_id, device.product_id),
+        _traits_of_entry(spec),
+    )
     if others and name != provider.resource_class:
         raise device.error(f'is {name}, and {others[0].address} is {provider.resource_class}')
     if others and traits != provider.traits:
@@ -154,7 +157,7 @@ def _add_device(providers: dict[str, _NewProvider], device: Device, spec: Device
 
 def _traits_of_entry(spec: DeviceSpec) -> frozenset[str]:
     migratable = {MIGRATABLE} if spec.is_true('live_migratable') else set()
-    return pci.traits_of(spec.tags.get('traits', '')) | migratable | {MANAGED}
+    return pci.parse_traits(spec.tags.get('traits', '')) | migratable | {MANAGED}
 
 
 def _count_devices_by_instance(

@@ -15,7 +15,7 @@ import msgspec
 from placementclient.basis import errors, strict_json
 from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
-from placementclient.nova.cpus import cpu_bits
+from placementclient.nova.cpus import parse_cpu_bits
 
 #: Before libvirt 7.3 only the name has the UUID; from 7.7 on the parent's address follows it.
 _NAME = re.compile(r'mdev_([0-9a-f]{8}(?:[_-][0-9a-f]{4}){3}[_-][0-9a-f]{12})(?:_.*)?')
@@ -186,7 +186,7 @@ def _parse_number_sets(elements: Iterable[Element], name: str, path: str) -> fro
     for element in elements:
         text = element.get(name, '')
         try:
-            every |= cpu_bits(text, _MOST)
+            every |= parse_cpu_bits(text, _MOST)
         except ValueError:
             raise errors.BadFile(path, f'{text[:80]!r} is no set of numbers') from None
     return frozenset(number for number in range(every.bit_length()) if every >> number & 1)

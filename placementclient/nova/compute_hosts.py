@@ -18,7 +18,7 @@ def read_compute_services(client: Client) -> list[ComputeService]:
 
     :raises NoCompute: if Nova does not list them within a few seconds
     """
-    return _read(client, service.compute_services, host_records.compute_services)
+    return _read_list(client, service.compute_services, host_records.decode_compute_services)
 
 
 def read_compute_nodes(client: Client) -> list[Hypervisor]:
@@ -26,10 +26,10 @@ def read_compute_nodes(client: Client) -> list[Hypervisor]:
 
     :raises NoCompute: if Nova does not list them within a few seconds
     """
-    return _read(client, service.hypervisors, host_records.hypervisors)
+    return _read_list(client, service.hypervisors, host_records.decode_hypervisors)
 
 
-def _read(
+def _read_list(
     client: Client, listed: service.ServiceList, parse: Callable[[object, str], list[T]]
 ) -> list[T]:
     try:
@@ -48,10 +48,10 @@ def find_running_computes(
     by_host = {service.host: service.is_up for service in services}
     by_label = defaultdict[str, list[str]](list)
     for host in by_host.keys() - set(roots):
-        by_label[_label(host)].append(host)
+        by_label[_shorten_name(host)].append(host)
     running: dict[str, str] = {}
     for root in roots:
-        hosts = [root] if root in by_host else by_label.get(_label(root), [])
+        hosts = [root] if root in by_host else by_label.get(_shorten_name(root), [])
         for host in sorted(hosts):
             is_same = host == root or ('.' in host) != ('.' in root)
             if is_same and by_host[host]:
@@ -59,6 +59,6 @@ def find_running_computes(
     return running
 
 
-def _label(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """Return the name of a host without its domain, in small letters."""
     return name.partition('.')[0].lower()

@@ -21,19 +21,19 @@ class ConfigOption(NamedTuple):
     line: int
 
 
-def values(text: str, path: str, names: Sequence[tuple[str, str]]) -> list[ConfigOption]:
+def find_values(text: str, path: str, names: Sequence[tuple[str, str]]) -> list[ConfigOption]:
     """Return all values of an option that may be repeated.
 
     :param names: its section and name, and then its deprecated ones; the values of the last name
         come first
     """
     found: dict[tuple[str, str], list[ConfigOption]] = {name: [] for name in reversed(names)}
-    for option in options(text, path):
+    for option in parse_options(text, path):
         found.get((option.section, option.name), []).append(option)
     return [option for local in found.values() for option in local]
 
 
-def options(text: str, path: str) -> Iterator[ConfigOption]:
+def parse_options(text: str, path: str) -> Iterator[ConfigOption]:
     """Return the options of a file in order, the names of sections but DEFAULT in small letters.
 
     :raises errors.BadFile: for a line that is neither an option nor a section, and for an option
@@ -61,10 +61,10 @@ def options(text: str, path: str) -> Iterator[ConfigOption]:
                 raise errors.BadFile(path, 'neither an option nor a section', number)
             if not section:
                 raise errors.BadFile(path, 'an option before the first section', number)
-            lines = [_unquoted(match[2])]
+            lines = [_strip_quotes(match[2])]
             option = ConfigOption(section, match[1], '', number)
 
 
-def _unquoted(value: str) -> str:
+def _strip_quotes(value: str) -> str:
     is_quoted = value.startswith(('"', "'")) and value[0] == value[-1]
     return value[1:-1] if is_quoted else value

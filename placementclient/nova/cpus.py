@@ -26,20 +26,20 @@ class Cpus(NamedTuple):
     dedicated: int
 
 
-def requested(wishes: Wishes) -> Cpus:
+def read_cpus(wishes: Wishes) -> Cpus:
     """Return the CPUs that the flavor and the image require.
 
     :raises Refusal: if they contradict each other
     """
-    policy, thread_policy = _policy(wishes), _thread_policy(wishes)
+    policy, thread_policy = _choose_policy(wishes), _choose_thread_policy(wishes)
     emulator = wishes.checked('emulator_threads_policy', wishes.both('emulator_threads_policy')[0])
-    realtime, dedicated = _realtime(wishes, emulator), _dedicated(wishes)
-    _check(wishes, policy, thread_policy, emulator, realtime, dedicated)
+    realtime, dedicated = _read_realtime_mask(wishes, emulator), _read_dedicated_mask(wishes)
+    _check_combinations(wishes, policy, thread_policy, emulator, realtime, dedicated)
     count = wishes.flavor.vcpus if policy == 'dedicated' else len(dedicated or realtime or ())
     return Cpus(policy, thread_policy, wishes.flavor.vcpus - count, count + (emulator == 'isolate'))
 
 
-def _policy(wishes: Wishes) -> str | None:
+def _choose_policy(wishes: Wishes) -> str | None:
     flavor, image = (wishes.checked('cpu_policy', value) for value in wishes.both('cpu_policy'))
     stricter = {'mixed': ('dedicated',), 'shared': ('dedicated', 'mixed')}
     if image in stricter.get(flavor or '', ()):
@@ -47,7 +47,7 @@ def _policy(wishes: Wishes) -> str | None:
     return flavor or image
 
 
-def _thread_policy(wishes: Wishes) -> str | None:
+def _choose_thread_policy(wishes: Wishes) -> str | None:
     key = 'cpu_thread_policy'
     flavor, image = (wishes.checked(key, value) for value in wishes.both(key))
     if flavor in (None, 'prefer'):
@@ -57,40 +57,40 @@ def _thread_policy(wishes: Wishes) -> str | None:
     return flavor
 
 
-def _realtime(wishes: Wishes, emulator: str | None) -> set[int] | None:
+def _read_realtime_mask(wishes: Wishes, emulator: str | None) -> set[int] | None:
     if not is_true(wishes.specs.get('hw:cpu_realtime', '')):
         return None
     flavor, image = wishes.both('cpu_realtime_mask')
     every = set(range(wishes.flavor.vcpus))
     mask = image or flavor
-    cpus = _masked(mask, len(every)) if mask else every
+    cpus = _parse_mask(mask, len(every)) if mask else every
     may_be_all = emulator or not (mask or wishes.has_image)
     if not cpus or not cpus <= every or (cpus == every and not may_be_all):
         raise Refusal(f'the mask of realtime CPUs is {mask!r}, of {len(every)} CPUs')
     return cpus
 
 
-def _dedicated(wishes: Wishes) -> set[int] | None:
+def _read_dedicated_mask(wishes: Wishes) -> set[int] | None:
     if not (mask := wishes.specs.get('hw:cpu_dedicated_mask')):
         return None
     count = wishes.flavor.vcpus
-    cpus = _masked(mask, count)
+    cpus = _parse_mask(mask, count)
     if not cpus or not cpus < set(range(count)):
         raise Refusal(f'hw:cpu_dedicated_mask is {mask!r}, of {count} CPUs')
     return cpus
 
 
-def _masked(mask: str, count: int) -> set[int]:
+def _parse_mask(mask: str, count: int) -> set[int]:
     """Return the CPUs of a mask such as ``'1-4,^3,6'``; of ``'^3'`` all others."""
     rules = f'0-{count - 1},{mask}' if mask.strip().startswith('^') else mask
     try:
-        bits = cpu_bits(rules, _MOST)
+        bits = parse_cpu_bits(rules, _MOST)
     except ValueError:
         raise Refusal(f'{mask!r} is no set of CPUs') from None
     return {cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1}
 
 
-def cpu_bits(rules: str, most: int) -> int:
+def parse_cpu_bits(rules: str, most: int) -> int:
     """Return the numbers of a set such as ``'1-4,^3,6'`` as bits.
 
     :raises ValueError: if it is none, or a number reaches the most
@@ -109,7 +109,7 @@ def cpu_bits(rules: str, most: int) -> int:
     return taken & ~spared
 
 
-def _check(
+def _check_combinations(
     wishes: Wishes,
     policy: str | None,
     thread_policy: str | None,
@@ -117,8 +117,8 @@ def _check(
     realtime: set[int] | None,
     dedicated: set[int] | None,
 ) -> None:
-    policy = _explicit_policy(wishes, policy, emulator)
-    trait = _hyperthreading(wishes)
+    policy = _find_explicit_policy(wishes, policy, emulator)
+    trait = _find_hyperthreading_trait(wishes)
     if thread_policy and trait:
         raise Refusal('hw:cpu_thread_policy cannot be combined with trait:HW_CPU_HYPERTHREADING')
     if trait in ('forbidden', 'required'):
@@ -139,9 +139,9 @@ def _check(
         )
 
 
-def _explicit_policy(wishes: Wishes, policy: str | None, emulator: str | None) -> str | None:
+def _find_explicit_policy(wishes: Wishes, policy: str | None, emulator: str | None) -> str | None:
     """Return the policy that resources of the flavor stand for; else the given one."""
-    shared, pinned = (_explicit(wishes, name) for name in ('VCPU', 'PCPU'))
+    shared, pinned = (_sum_amounts(wishes, name) for name in ('VCPU', 'PCPU'))
     if policy and (shared or pinned):
         raise Refusal('hw:cpu_policy cannot be combined with resources:VCPU or resources:PCPU')
     if shared and pinned:
@@ -151,7 +151,7 @@ def _explicit_policy(wishes: Wishes, policy: str | None, emulator: str | None) -
     return 'dedicated' if pinned else 'shared' if shared else policy
 
 
-def _explicit(wishes: Wishes, name: str) -> int:
+def _sum_amounts(wishes: Wishes, name: str) -> int:
     amount = 0
     for key, value in wishes.specs.items():
         if re.match(f'resources([1-9][0-9]*)?:{name}', key):
@@ -162,7 +162,7 @@ def _explicit(wishes: Wishes, name: str) -> int:
     return amount
 
 
-def _hyperthreading(wishes: Wishes) -> str | None:
+def _find_hyperthreading_trait(wishes: Wishes) -> str | None:
     for key, value in wishes.specs.items():
         if re.match('trait([1-9][0-9]*)?:HW_CPU_HYPERTHREADING', key):
             return value

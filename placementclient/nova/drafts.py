@@ -37,7 +37,7 @@ class OpenGroup:
             amount = int(value)
         except ValueError:
             return False
-        if amount < 0 or not is_class(name):
+        if amount < 0 or not is_class_name(name):
             return False
         self.resources[name] = amount
         return True
@@ -59,7 +59,7 @@ class Draft:
         self.server, self.settings, self.sources = server, settings, sources
         self.flavor, self.specs = server.flavor, server.flavor.extra_specs
         self.wishes = Wishes(server.flavor, server.image)
-        self.cpus = cpus.requested(self.wishes)
+        self.cpus = cpus.read_cpus(self.wishes)
         self.common = OpenGroup()
         self.groups = {'': self.common}
         self.flavor_groups = 0
@@ -126,7 +126,7 @@ class Draft:
 Rule = Callable[[Draft], None]
 
 
-def is_class(name: str) -> bool:
+def is_class_name(name: str) -> bool:
     return name.startswith('CUSTOM_') or name in os_resource_classes.STANDARDS
 
 

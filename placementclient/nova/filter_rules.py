@@ -24,7 +24,7 @@ _IMAGE_TRAITS = {
 }
 
 
-def _aggregates(draft: Draft, part: str, is_meant: Callable[[str, str], bool]) -> list[str]:
+def _find_aggregates(draft: Draft, part: str, is_meant: Callable[[str, str], bool]) -> list[str]:
     """Return the aggregates with a property that is meant, as one value of a query; or none."""
     if draft.sources.aggregates is None:
         draft.lack(part, 'aggregates')
@@ -37,7 +37,7 @@ def _aggregates(draft: Draft, part: str, is_meant: Callable[[str, str], bool]) -
     return [','.join(uuids)] if uuids else []
 
 
-def _project(draft: Draft) -> None:
+def _require_project_aggregates(draft: Draft) -> None:
     settings, project = draft.settings, draft.server.project
     if not settings.limit_tenants_to_placement_aggregate:
         return
@@ -45,7 +45,7 @@ def _project(draft: Draft) -> None:
     if project is None:
         draft.lack(part, 'project')
         return
-    aggregates = _aggregates(
+    aggregates = _find_aggregates(
         draft, part, lambda key, value: key.startswith('filter_tenant_id') and value == project
     )
     draft.member_of += aggregates
@@ -54,9 +54,9 @@ def _project(draft: Draft) -> None:
         raise Refusal(f'No valid host: no aggregate is of project {project}')
 
 
-def _zone(draft: Draft) -> None:
+def _require_zone(draft: Draft) -> None:
     if zone := _split_zone(draft)[0]:
-        draft.member_of += _aggregates(
+        draft.member_of += _find_aggregates(
             draft,
             f'availability zone {zone}',
             lambda key, value: key == 'availability_zone' and value == zone,
@@ -72,7 +72,7 @@ def _split_zone(draft: Draft) -> tuple[str | None, str, str]:
     return zone or draft.settings.default_schedule_zone, host, node
 
 
-def _image_type(draft: Draft) -> None:
+def _require_image_type(draft: Draft) -> None:
     image = draft.server.image
     if not draft.settings.query_placement_for_image_type_support or draft.server.from_volume:
         return
@@ -84,10 +84,10 @@ def _image_type(draft: Draft) -> None:
         draft.root_required.add(trait)
 
 
-def _isolated_aggregates(draft: Draft) -> None:
+def _forbid_isolated_aggregates(draft: Draft) -> None:
     if draft.settings.enable_isolated_aggregate_filtering:
         required = {f'trait:{name}' for group in draft.groups.values() for name in group.required}
-        draft.forbidden_member_of = _aggregates(
+        draft.forbidden_member_of = _find_aggregates(
             draft,
             'isolated aggregates',
             lambda key, value: (
@@ -96,7 +96,7 @@ def _isolated_aggregates(draft: Draft) -> None:
         )
 
 
-def _image_metadata(draft: Draft) -> None:
+def _require_image_properties(draft: Draft) -> None:
     if not draft.settings.image_metadata_prefilter:
         return
     if draft.server.image is None and not draft.server.from_volume:
@@ -113,12 +113,12 @@ def _image_metadata(draft: Draft) -> None:
         draft.root_required |= traits
 
 
-def _packed_virtqueues(draft: Draft) -> None:
+def _require_packed_virtqueues(draft: Draft) -> None:
     if draft.wishes.flag('virtio_packed_ring'):
         draft.root_required.add('COMPUTE_NET_VIRTIO_PACKED')
 
 
-def _routed_networks(draft: Draft) -> None:
+def _require_routed_networks(draft: Draft) -> None:
     if not draft.settings.query_placement_for_routed_network_aggregates:
         return
     for port in draft.server.ports:
@@ -133,12 +133,12 @@ def _routed_networks(draft: Draft) -> None:
             draft.member_of.append(','.join(sorted(itertools.chain(*segments))))
 
 
-def _remote_managed_ports(draft: Draft) -> None:
+def _require_remote_managed_ports(draft: Draft) -> None:
     if any(port.vnic_type == 'remote-managed' for port in draft.server.ports):
         draft.root_required.add('COMPUTE_REMOTE_MANAGED_PORTS')
 
 
-def _ephemeral_encryption(draft: Draft) -> None:
+def _require_ephemeral_encryption(draft: Draft) -> None:
     if not draft.wishes.flag('ephemeral_encryption'):
         return
     draft.root_required.add('COMPUTE_EPHEMERAL_ENCRYPTION')
@@ -155,12 +155,12 @@ def _add_owner_trait(draft: Draft) -> None:
             draft.groups[suffix].required.add(OWNER_NOVA)
 
 
-def _limit(draft: Draft) -> None:
+def _limit_candidates(draft: Draft) -> None:
     if not draft.server.hints & _UNLIMITED_HINTS:
         draft.limit = draft.settings.max_placement_results
 
 
-def _chosen_host(draft: Draft) -> None:
+def _select_host(draft: Draft) -> None:
     _, host, node = _split_zone(draft)
     host = draft.server.host or host
     if not host and not node:
@@ -181,7 +181,7 @@ def _chosen_host(draft: Draft) -> None:
         draft.limit = None
 
 
-def _tpm_secret(draft: Draft) -> None:
+def _require_tpm_secret_security(draft: Draft) -> None:
     if draft.wishes.choice('tpm_version') is None:
         return
     security = draft.specs.get('hw:tpm_secret_security') or 'user'
@@ -191,18 +191,18 @@ def _tpm_secret(draft: Draft) -> None:
 
 
 RULES: tuple[Rule, ...] = (
-    _project,
-    _zone,
-    _image_type,
-    _isolated_aggregates,
-    _image_metadata,
-    _packed_virtqueues,
-    _routed_networks,
-    _remote_managed_ports,
-    _ephemeral_encryption,
+    _require_project_aggregates,
+    _require_zone,
+    _require_image_type,
+    _forbid_isolated_aggregates,
+    _require_image_properties,
+    _require_packed_virtqueues,
+    _require_routed_networks,
+    _require_remote_managed_ports,
+    _require_ephemeral_encryption,
     Feature('sound_model', {'virtio': 'COMPUTE_SOUND_MODEL_VIRTIO'}, is_of_root=True),
-    _tpm_secret,
+    _require_tpm_secret_security,
     _add_owner_trait,
-    _limit,
-    _chosen_host,
+    _limit_candidates,
+    _select_host,
 )

@@ -26,7 +26,7 @@ def _check_image_size(draft: Draft) -> None:
             raise Refusal(f'the image does not fit on a disk of {flavor.disk} GiB')
 
 
-def _extra_specs(draft: Draft) -> None:
+def _add_extra_specs(draft: Draft) -> None:
     for key, value in draft.specs.items():
         if match := EXTRA_SPEC.fullmatch(key):
             kind, suffix, name = match.groups()
@@ -39,13 +39,13 @@ def _set_group_policy(draft: Draft) -> None:
     draft.policy = policy if policy in ('none', 'isolate') else None
 
 
-def _image_traits(draft: Draft) -> None:
+def _require_image_traits(draft: Draft) -> None:
     for name, value in draft.wishes.properties.items():
         if name.startswith('trait:') and value == 'required':
             draft.common.required.add(name.removeprefix('trait:'))
 
 
-def pinned_cpus(draft: Draft) -> None:
+def request_pinned_cpus(draft: Draft) -> None:
     cpus = draft.cpus
     if cpus.policy is None and cpus.thread_policy and not draft.wishes.has_image:
         draft.lack('CPU policy', 'image')
@@ -59,17 +59,17 @@ def pinned_cpus(draft: Draft) -> None:
         draft.common.forbidden.add('HW_CPU_HYPERTHREADING')
 
 
-def _ports(draft: Draft) -> None:
+def _add_port_groups(draft: Draft) -> None:
     for port in draft.server.ports:
         if port.vnic_type in ('accelerator-direct', 'accelerator-direct-physical'):
-            _accelerated(draft, port)
+            _add_accelerator_groups(draft, port)
         for group in port.groups:
             draft.add_group(group.id, OpenGroup(dict(group.resources), set(group.required)))
         if port.same_subtree:
             draft.same_subtree.append(tuple(sorted(port.same_subtree)))
 
 
-def _accelerated(draft: Draft, port: Port) -> None:
+def _add_accelerator_groups(draft: Draft, port: Port) -> None:
     if not port.device_profile:
         raise Refusal(f'port {port.uuid} has no device profile')
     if (groups := draft.profile(port.device_profile)) is None:
@@ -85,7 +85,7 @@ def _accelerated(draft: Draft, port: Port) -> None:
     draft.add_profile(groups, port.uuid)
 
 
-def _pci_aliases(draft: Draft) -> None:
+def _add_pci_groups(draft: Draft) -> None:
     text = draft.specs.get(ALIAS)
     if text is None:
         return
@@ -93,7 +93,7 @@ def _pci_aliases(draft: Draft) -> None:
         draft.lack(f'{ALIAS}={text}', 'nova.conf')
         return
     aliases = draft.settings.pci_aliases()
-    for number, (name, amount) in enumerate(alias_counts(draft.specs)):
+    for number, (name, amount) in enumerate(parse_alias_counts(draft.specs)):
         if name not in aliases:
             raise Refusal(f'no PCI alias is called {name}{suggestion(name, aliases)}')
         if draft.settings.pci_in_placement:
@@ -104,7 +104,7 @@ def _pci_aliases(draft: Draft) -> None:
                 draft.add_group(draft.pci_groups[-1], group)
 
 
-def alias_counts(specs: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+def parse_alias_counts(specs: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     """Return the PCI aliases of a flavor, each with the number of devices.
 
     :raises Refusal: if Nova cannot read them
@@ -118,13 +118,13 @@ def alias_counts(specs: Mapping[str, str]) -> Iterator[tuple[str, int]]:
             raise Refusal(f'{ALIAS}={text}: {item} is not NAME:COUNT') from None
 
 
-def _device_profile(draft: Draft) -> None:
+def _add_device_profile(draft: Draft) -> None:
     if name := draft.specs.get(PROFILE):
         draft.root_required.add('COMPUTE_ACCELERATORS')
         draft.add_profile(draft.profile(name) or ())
 
 
-def _flavor_amounts(draft: Draft) -> None:
+def _add_flavor_amounts(draft: Draft) -> None:
     """Add the figures of the flavor whose class no extra spec names in any group."""
     flavor = draft.flavor
     classes = {name for group in draft.groups.values() for name in group.resources}
@@ -138,7 +138,7 @@ def _flavor_amounts(draft: Draft) -> None:
     draft.common.resources |= {name: n for name, n in amounts.items() if name not in classes}
 
 
-def _memory_encryption(draft: Draft) -> None:
+def _request_memory_encryption(draft: Draft) -> None:
     wishes, image = draft.wishes, draft.wishes.properties
     if not wishes.flag('mem_encryption'):
         return
@@ -165,13 +165,13 @@ def _is_stateless(draft: Draft) -> bool:
     return is_uefi and draft.wishes.flag('firmware_stateless')
 
 
-def _persistent_memory(draft: Draft) -> None:
+def _request_persistent_memory(draft: Draft) -> None:
     labels = filter(None, map(str.strip, draft.specs.get('hw:pmem', '').split(',')))
     names = (os_resource_classes.normalize_name(f'PMEM_NAMESPACE_{label}') for label in labels)
     draft.common.resources |= Counter(names)
 
 
-def _tpm(draft: Draft) -> None:
+def _require_tpm(draft: Draft) -> None:
     version = draft.wishes.choice('tpm_version')
     if version is None:
         return
@@ -184,24 +184,24 @@ def _tpm(draft: Draft) -> None:
     }
 
 
-def _stateless_firmware(draft: Draft) -> None:
+def _require_stateless_firmware(draft: Draft) -> None:
     if _is_stateless(draft):
         draft.common.required.add('COMPUTE_SECURITY_STATELESS_FIRMWARE')
 
 
 RULES: tuple[Rule, ...] = (
     _check_image_size,
-    _extra_specs,
+    _add_extra_specs,
     _set_group_policy,
-    _image_traits,
-    pinned_cpus,
-    _ports,
-    _pci_aliases,
-    _device_profile,
-    _flavor_amounts,
-    _memory_encryption,
-    _persistent_memory,
-    _tpm,
+    _require_image_traits,
+    request_pinned_cpus,
+    _add_port_groups,
+    _add_pci_groups,
+    _add_device_profile,
+    _add_flavor_amounts,
+    _request_memory_encryption,
+    _request_persistent_memory,
+    _require_tpm,
     Feature('pci_numa_affinity_policy', {'socket': 'COMPUTE_SOCKET_PCI_NUMA_AFFINITY'}),
     Feature('secure_boot', {'required': 'COMPUTE_SECURITY_UEFI_SECURE_BOOT'}, 'os'),
     Feature(
@@ -211,5 +211,5 @@ RULES: tuple[Rule, ...] = (
             'emulate': 'COMPUTE_ADDRESS_SPACE_EMULATED',
         },
     ),
-    _stateless_firmware,
+    _require_stateless_firmware,
 )

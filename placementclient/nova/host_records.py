@@ -13,7 +13,7 @@ from placementclient.model.services import (
     Hypervisor,
     RegisteredLimit,
 )
-from placementclient.nova.schema import BadList, MissingField, RecordPlace, decoded
+from placementclient.nova.schema import BadList, MissingField, RecordPlace, decode_records
 
 
 class _DeviceProfileRecord(ListRecord, frozen=True):
@@ -24,9 +24,9 @@ class _DeviceProfileRecord(ListRecord, frozen=True):
     groups: list[dict[str, str]]
 
 
-def compute_services(document: object, path: str) -> list[ComputeService]:
+def decode_compute_services(document: object, path: str) -> list[ComputeService]:
     """Return the nova-compute of all hosts: ``GET /os-services``."""
-    services = [service for _, service in decoded(document, path, ComputeService)]
+    services = [service for _, service in decode_records(document, path, ComputeService)]
     computes = [service for service in services if service.binary == 'nova-compute']
     if services and not computes:
         raise BadList(
@@ -36,10 +36,10 @@ def compute_services(document: object, path: str) -> list[ComputeService]:
     return computes
 
 
-def hypervisors(document: object, path: str) -> list[Hypervisor]:
+def decode_hypervisors(document: object, path: str) -> list[Hypervisor]:
     """Return the compute nodes: ``GET /os-hypervisors/detail``."""
     result = []
-    for place, hypervisor in decoded(document, path, Hypervisor):
+    for place, hypervisor in decode_records(document, path, Hypervisor):
         # OpenStack's SDK calls it by its name, as lists of anything do.
         if place.lacking('hypervisor_hostname') and place.lacking('hypervisor_type'):
             raise place.error(f'has no hypervisor_hostname. "{Hypervisor.source}" has it')
@@ -47,15 +47,15 @@ def hypervisors(document: object, path: str) -> list[Hypervisor]:
     return result
 
 
-def registered_limits(document: object, path: str) -> list[str]:
+def decode_registered_limits(document: object, path: str) -> list[str]:
     """Return the resources with a limit in any region: ``GET /v3/registered_limits``."""
-    return [limit.resource_name for _, limit in decoded(document, path, RegisteredLimit)]
+    return [limit.resource_name for _, limit in decode_records(document, path, RegisteredLimit)]
 
 
-def nodes(document: object, path: str) -> list[BaremetalNode]:
+def decode_nodes(document: object, path: str) -> list[BaremetalNode]:
     """Return the nodes of Ironic: ``GET /v1/nodes/detail``, from bare metal API 1.21 on."""
     result = []
-    for place, node in decoded(document, path, BaremetalNode):
+    for place, node in decode_records(document, path, BaremetalNode):
         maintenance = place.value('maintenance', 'is_maintenance')
         if maintenance is None or place.lacking('power_state', 'resource_class'):
             raise place.error(
@@ -66,15 +66,15 @@ def nodes(document: object, path: str) -> list[BaremetalNode]:
     return result
 
 
-def ports(document: object, path: str) -> list[Port]:
+def decode_bound_ports(document: object, path: str) -> list[Port]:
     """Return the bound ports of servers that require resources: ``GET /v2.0/ports``."""
-    every = requested_ports(document, path)
+    every = decode_requested_ports(document, path)
     return [port for port in every if port.is_bound_to_server and port.allocated_groups]
 
 
-def requested_ports(document: object, path: str, server: str | None = None) -> list[Port]:
+def decode_requested_ports(document: object, path: str, server: str | None = None) -> list[Port]:
     """Return the present or future ports of a server, by its UUID; without it all are its."""
-    every = [port for _, port in decoded(document, path, Port)]
+    every = [port for _, port in decode_records(document, path, Port)]
     if every and all(port.request is UNSET for port in every):
         raise MissingField(
             path,
@@ -84,30 +84,30 @@ def requested_ports(document: object, path: str, server: str | None = None) -> l
     return [port for port in every if server in (None, port.server_uuid)]
 
 
-def agents(document: object, path: str) -> list[NetworkAgent]:
+def decode_agents(document: object, path: str) -> list[NetworkAgent]:
     """Return the agents of Neutron: the answer to ``GET /v2.0/agents`` for an administrator."""
     result = []
-    for place, agent in decoded(document, path, NetworkAgent):
+    for place, agent in decode_records(document, path, NetworkAgent):
         if agent.configuration is None:
             raise place.error('has no configurations: GET /v2.0/agents has them')
         result.append(agent)
     return result
 
 
-def segment_addresses(document: object, path: str) -> dict[str, int]:
+def count_segment_addresses(document: object, path: str) -> dict[str, int]:
     """Return the number of IPv4 addresses of each segment, by its ID: ``GET /v2.0/subnets``."""
     totals: dict[str, int] = {}
-    for place, subnet in _subnets(document, path):
+    for place, subnet in _decode_subnets(document, path):
         if subnet.segment_id and subnet.ip_version == 4 and subnet.allocation_pools:
             # Neutron counts the gateway too, and reserves it.
-            addresses = sum(_size(place, pool) for pool in subnet.allocation_pools)
+            addresses = sum(_count_addresses(place, pool) for pool in subnet.allocation_pools)
             segment = subnet.segment_id.lower()
             totals[segment] = totals.get(segment, 0) + addresses + bool(subnet.gateway_ip)
     return totals
 
 
-def _subnets(document: object, path: str) -> list[tuple[RecordPlace, Subnet]]:
-    subnets = list(decoded(document, path, Subnet))
+def _decode_subnets(document: object, path: str) -> list[tuple[RecordPlace, Subnet]]:
+    subnets = list(decode_records(document, path, Subnet))
     if subnets and all(subnet.segment_id is UNSET for _, subnet in subnets):
         raise MissingField(
             path,
@@ -117,7 +117,7 @@ def _subnets(document: object, path: str) -> list[tuple[RecordPlace, Subnet]]:
     return subnets
 
 
-def _size(place: RecordPlace, pool: AddressPool) -> int:
+def _count_addresses(place: RecordPlace, pool: AddressPool) -> int:
     try:
         first, last = map(ipaddress.IPv4Address, (pool.start, pool.end))
     except ValueError:
@@ -125,10 +125,10 @@ def _size(place: RecordPlace, pool: AddressPool) -> int:
     return int(last) - int(first) + 1
 
 
-def segments(document: object, path: str) -> dict[str, list[list[str]]]:
+def decode_segments(document: object, path: str) -> dict[str, list[list[str]]]:
     """Return the aggregates of each segment, by the IDs of its subnet and of its network."""
     result: dict[str, list[list[str]]] = {}
-    for place, subnet in _subnets(document, path):
+    for place, subnet in _decode_subnets(document, path):
         if subnet.id is None or subnet.network_id is None:
             raise place.error("has no 'id' or no 'network_id'")
         segment = [list(subnet.aggregates)] if subnet.segment_id else []
@@ -137,8 +137,9 @@ def segments(document: object, path: str) -> dict[str, list[list[str]]]:
     return result
 
 
-def device_profiles(document: object, path: str) -> dict[str, list[dict[str, str]]]:
+def decode_device_profiles(document: object, path: str) -> dict[str, list[dict[str, str]]]:
     """Return the groups of each device profile by name: ``GET /v2/device_profiles``."""
     return {
-        record.name: record.groups for _, record in decoded(document, path, _DeviceProfileRecord)
+        record.name: record.groups
+        for _, record in decode_records(document, path, _DeviceProfileRecord)
     }

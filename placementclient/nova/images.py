@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from placementclient.model.servers import Image, Server
-from placementclient.nova.schema import RecordPlace, convert
+from placementclient.nova.schema import RecordPlace, convert_record
 
 #: Fields of an image that are no properties.
 _FIELDS = frozenset({'disk_format', 'min_ram', 'min_disk', 'size', 'name', 'id', 'status'})
@@ -52,16 +52,20 @@ def read_images(document: object, path: str, servers: Iterable[Server] = ()) -> 
     :param servers: of which the root volumes are wanted
     """
     by_id = {}
-    for place in _places(document, path, 'images'):
+    for place in _locate_images(document, path, 'images'):
         by_id[str(place.fields.get('id')).lower()] = read_image(place.fields, path, place.name)
     volumes: dict[str, list[Mapping[str, Any]]] = {}
     if isinstance(document, Mapping) and _VOLUMES in document:
-        for place in _places(document, path, _VOLUMES):
+        for place in _locate_images(document, path, _VOLUMES):
             for attachment in place.fields.get('attachments') or ():
                 record = {**place.fields, 'device': attachment.get('device')}
                 volumes.setdefault(str(attachment.get('server_id')).lower(), []).append(record)
-    roots = ((server.uuid, _root(server, volumes.get(server.uuid, ()))) for server in servers)
-    of_servers = {uuid: _of_volume(root, path) for uuid, root in roots if root is not None}
+    roots = (
+        (server.uuid, _find_root_volume(server, volumes.get(server.uuid, ()))) for server in servers
+    )
+    of_servers = {
+        uuid: _convert_volume_image(root, path) for uuid, root in roots if root is not None
+    }
     missing = f'{path} does not have it'
     return Images(by_id, of_servers, missing, missing)
 
@@ -74,17 +78,19 @@ def read_image(document: object, path: str, name: str = 'image') -> Image:
     fields = {name: document[name] for name in _FIELDS & document.keys()}
     values = {name: value for name, value in document.items() if name not in _FIELDS}
     place = RecordPlace(path, name, fields)
-    return replace(convert(place, Image), properties=_texts(values))
+    return replace(convert_record(place, Image), properties=_keep_texts(values))
 
 
-def _places(document: object, path: str, key: str) -> list[RecordPlace]:
+def _locate_images(document: object, path: str, key: str) -> list[RecordPlace]:
     records = document.get(key) if isinstance(document, Mapping) else document
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
         raise RecordPlace(path, key, {}).error(f'not a list of {key}')
     return [RecordPlace(path, f'{key}[{n}]', record) for n, record in enumerate(records)]
 
 
-def _root(server: Server, volumes: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def _find_root_volume(
+    server: Server, volumes: Iterable[Mapping[str, Any]]
+) -> Mapping[str, Any] | None:
     """Return the volume that a server boots from, if only one can be."""
     bootable = [volume for volume in volumes if str(volume.get('bootable')).lower() == 'true']
     device = [volume for volume in bootable if volume['device'] == server.root_device]
@@ -92,15 +98,17 @@ def _root(server: Server, volumes: Iterable[Mapping[str, Any]]) -> Mapping[str, 
     return one[0] if len(one) == 1 else None
 
 
-def _of_volume(volume: Mapping[str, Any], path: str) -> Image:
+def _convert_volume_image(volume: Mapping[str, Any], path: str) -> Image:
     values = volume.get('volume_image_metadata') or {}
     fields = {name: values[name] for name in ('min_ram', 'min_disk') if name in values}
     place = RecordPlace(path, f'volume {volume.get("id")}', fields)
     names = values.keys() - _FIELDS
-    return replace(convert(place, Image), properties=_texts({n: values[n] for n in names}))
+    return replace(
+        convert_record(place, Image), properties=_keep_texts({n: values[n] for n in names})
+    )
 
 
-def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+def _keep_texts(values: Mapping[str, Any]) -> dict[str, str]:
     return {
         str(name): str(value)
         for name, value in values.items()

@@ -7,7 +7,7 @@ import os_resource_classes
 import os_traits
 
 
-def class_of(name: str, vendor_id: str, product_id: str) -> str:
+def make_class_name(name: str, vendor_id: str, product_id: str) -> str:
     """Return the class of devices.
 
     :param name: as the configuration has it; empty: the class is that of the product
@@ -21,7 +21,7 @@ def class_of(name: str, vendor_id: str, product_id: str) -> str:
 
 
 @lru_cache(1024)
-def traits_of(names: str) -> frozenset[str]:
+def parse_traits(names: str) -> frozenset[str]:
     """Return the traits of a configuration value, which has commas between them.
 
     The result is kept, as each call looks at all standard traits.

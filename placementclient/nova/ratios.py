@@ -31,7 +31,7 @@ class ConfiguredRatio(NamedTuple):
         return not self.option.startswith('initial_')
 
 
-def ratios(text: str, path: str) -> dict[str, ConfiguredRatio]:
+def parse_ratios(text: str, path: str) -> dict[str, ConfiguredRatio]:
     """Return the ratios that a file states, by class; the last value counts.
 
     As in Nova, ``cpu_allocation_ratio`` comes before ``initial_cpu_allocation_ratio``, and 0 is as
@@ -40,8 +40,8 @@ def ratios(text: str, path: str) -> dict[str, ConfiguredRatio]:
     :raises errors.BadFile: for a line that is no option, and for a value that is no ratio
     """
     stated = {
-        option.name: _ratio(option, path)
-        for option in configuration.options(text, path)
+        option.name: _parse_ratio(option, path)
+        for option in configuration.parse_options(text, path)
         if option.section == 'DEFAULT' and option.name in _OPTIONS
     }
     return {
@@ -51,7 +51,7 @@ def ratios(text: str, path: str) -> dict[str, ConfiguredRatio]:
     }
 
 
-def _ratio(option: configuration.ConfigOption, path: str) -> float:
+def _parse_ratio(option: configuration.ConfigOption, path: str) -> float:
     try:
         value = float(option.value)
     except ValueError:

@@ -29,10 +29,10 @@ from placementclient.nova.schema import (
     BadList,
     RecordPlace,
     check_unique,
-    convert,
-    decoded,
-    is_of_sdk,
-    places,
+    convert_record,
+    decode_records,
+    is_sdk_record,
+    locate_records,
 )
 from placementclient.nova.server_parts import ServerRequest
 
@@ -60,17 +60,19 @@ class _ServerGroupRecord(ListRecord, frozen=True):
     rules: Mapping[String, String | int | bool] = msgspec.field(default_factory=dict)
 
 
-def servers(
+def decode_servers(
     document: object, path: str, flavors: Mapping[str, Flavor] = MappingProxyType({})
 ) -> dict[str, Server]:
     """Return the servers by UUID; each says what the list has of it.
 
     :param flavors: by ID, for servers that have no more of theirs
     """
-    return {server.uuid: server for _, server in _servers(document, path, flavors)}
+    return {server.uuid: server for _, server in _decode_servers(document, path, flavors)}
 
 
-def server_details(document: object, path: str, flavors: Mapping[str, Flavor]) -> list[Server]:
+def decode_server_details(
+    document: object, path: str, flavors: Mapping[str, Flavor]
+) -> list[Server]:
     """Return the servers with their flavors: ``GET /servers/detail``. Deleted ones may lack them.
 
     Servers in a cell that does not answer are left out: the API does not have theirs.
@@ -78,7 +80,7 @@ def server_details(document: object, path: str, flavors: Mapping[str, Flavor]) -
     :param flavors: by ID; compute API 2.46 and below answers only the ID of a flavor
     """
     result = []
-    for place, server in _servers(document, path, flavors):
+    for place, server in _decode_servers(document, path, flavors):
         if server.is_in_silent_cell:
             continue
         result.append(server)
@@ -95,13 +97,13 @@ def server_details(document: object, path: str, flavors: Mapping[str, Flavor]) -
     return result
 
 
-def _servers(
+def _decode_servers(
     document: object, path: str, flavors: Mapping[str, Flavor]
 ) -> Iterator[tuple[RecordPlace, Server]]:
     seen: dict[tuple[str, str], str] = {}
-    for place in places(document, path, Server):
-        parts = {'flavor': _embedded(place, flavors), 'image': _image(place)}
-        server = convert(place, Server, **parts)
+    for place in locate_records(document, path, Server):
+        parts = {'flavor': _find_embedded_flavor(place, flavors), 'image': _find_image_id(place)}
+        server = convert_record(place, Server, **parts)
         check_unique(place, server, seen)
         known = (server.host, server.node, server.task, server.flavor)
         if not server.state and all(value is UNSET for value in known):
@@ -111,7 +113,7 @@ def _servers(
         yield place, server
 
 
-def _embedded(place: RecordPlace, flavors: Mapping[str, Flavor]) -> object:
+def _find_embedded_flavor(place: RecordPlace, flavors: Mapping[str, Flavor]) -> object:
     """Return the flavor inside a server: ``None`` if it is one, but not known."""
     flavor = place.value('flavor')
     if flavor is None or isinstance(flavor, str):
@@ -120,23 +122,23 @@ def _embedded(place: RecordPlace, flavors: Mapping[str, Flavor]) -> object:
         return flavor
     inside = RecordPlace(place.path, f'{place.name}.flavor', flavor)
     specs = inside.value('extra_specs')
-    if specs or (specs is not None and not is_of_sdk(flavor)):
-        return convert(inside, Flavor)
+    if specs or (specs is not None and not is_sdk_record(flavor)):
+        return convert_record(inside, Flavor)
     # Else it is of compute API 2.46 or below, or the policy of the cloud hides them.
     return flavors.get(str(inside.value('id')))
 
 
-def _image(place: RecordPlace) -> object:
+def _find_image_id(place: RecordPlace) -> object:
     image = place.value('image')
     if not image:
         # The API has '' for a server that was booted from a volume.
         return UNSET if place.lacking('image') else None
     if not isinstance(image, Mapping):
         return UNSET if isinstance(image, str) else image
-    if is_of_sdk(image):
+    if is_sdk_record(image):
         properties = {k: v for k, v in (image.get('properties') or {}).items() if k != 'links'}
         image = {'id': image.get('id'), **({'properties': properties} if properties else {})}
-    return convert(RecordPlace(place.path, f'{place.name}.image', image), ServerImage)
+    return convert_record(RecordPlace(place.path, f'{place.name}.image', image), ServerImage)
 
 
 def read_scheduled_server(
@@ -146,7 +148,7 @@ def read_scheduled_server(
 
     :param images: returns the image of the server
     """
-    [server] = server_details(document, path, {})
+    [server] = decode_server_details(document, path, {})
     [raw] = document
     if not server.flavor:
         raise RecordPlace(path, 'server', raw).error('its flavor with extra specs is not known')
@@ -163,10 +165,10 @@ def read_scheduled_server(
     )
 
 
-def server_groups(document: object, path: str) -> list[ServerGroup]:
+def decode_server_groups(document: object, path: str) -> list[ServerGroup]:
     """Return the server groups: ``GET /os-server-groups``."""
     groups = []
-    for place, record in decoded(document, path, _ServerGroupRecord):
+    for place, record in decode_records(document, path, _ServerGroupRecord):
         policy = next(filter(None, (record.policy, *record.policies)), None)
         if policy is None:
             raise place.error("has no 'policy'")
@@ -178,58 +180,58 @@ def server_groups(document: object, path: str) -> list[ServerGroup]:
     return groups
 
 
-def migrations(document: object, path: str) -> list[ServerMigration]:
+def decode_migrations(document: object, path: str) -> list[ServerMigration]:
     """Return the migrations: the output of ``openstack server migration list -f json``."""
-    return [migration for _, migration in decoded(document, path, ServerMigration)]
+    return [migration for _, migration in decode_records(document, path, ServerMigration)]
 
 
-def aggregates(document: object, path: str) -> list[HostAggregate]:
+def decode_aggregates(document: object, path: str) -> list[HostAggregate]:
     """Return the host aggregates: ``GET /os-aggregates``, from compute API 2.41 on."""
-    return [aggregate for _, aggregate in decoded(document, path, HostAggregate)]
+    return [aggregate for _, aggregate in decode_records(document, path, HostAggregate)]
 
 
-def projects(document: object, path: str) -> dict[str, str]:
+def decode_projects(document: object, path: str) -> dict[str, str]:
     """Return the names of projects by ID: ``GET /v3/projects``, or ``openstack project list``."""
-    return {project.id: project.name for _, project in decoded(document, path, Project)}
+    return {project.id: project.name for _, project in decode_records(document, path, Project)}
 
 
-def users(document: object, path: str) -> dict[str, str]:
+def decode_users(document: object, path: str) -> dict[str, str]:
     """Return the names of users by ID: ``GET /v3/users``, or ``openstack user list``."""
-    return {user.id: user.name for _, user in decoded(document, path, User)}
+    return {user.id: user.name for _, user in decode_records(document, path, User)}
 
 
-def quotas(document: object, path: str) -> dict[str, dict[str, int]]:
+def decode_quotas(document: object, path: str) -> dict[str, dict[str, int]]:
     """Return the quotas of projects by ID: of ``CPUS`` and ``MEMORY_MB``; -1 means no limit."""
     result = {}
-    for place, quota in decoded(document, path, Quota):
+    for place, quota in decode_records(document, path, Quota):
         if quota.cores is quota.ram is UNSET:
             raise place.error(f'has no cores and no ram. "{Quota.source}" has them')
         result[quota.id] = quota.limits
     return result
 
 
-def flavors(document: object, path: str) -> list[Flavor]:
+def decode_flavors(document: object, path: str) -> list[Flavor]:
     """Return the flavors: ``GET /flavors/detail`` (2.61 on), ``openstack flavor list --long``."""
-    result = list(decoded(document, path, Flavor))
+    result = list(decode_records(document, path, Flavor))
     for place, flavor in result:
         # OpenStack's SDK has {} for those that it was not told.
-        is_silent = is_of_sdk(place.fields) and not any(f.extra_specs for _, f in result)
+        is_silent = is_sdk_record(place.fields) and not any(f.extra_specs for _, f in result)
         if is_silent or place.value('extra_specs', 'properties') is None:
-            raise _without_extra_specs(place, flavor.name)
+            raise _explain_missing_specs(place, flavor.name)
     return [flavor for _, flavor in result]
 
 
-def flavors_by_id(document: object, path: str) -> dict[str, Flavor]:
+def decode_flavors_by_id(document: object, path: str) -> dict[str, Flavor]:
     """Return the flavors of a list by their IDs."""
     by_id = {}
-    for index, flavor in enumerate(flavors(document, path)):
+    for index, flavor in enumerate(decode_flavors(document, path)):
         if flavor.id is None:
             raise BadList(path, f"flavors[{index}]: has no 'id'")
         by_id[flavor.id] = flavor
     return by_id
 
 
-def _without_extra_specs(place: RecordPlace, name: str) -> BadList:
+def _explain_missing_specs(place: RecordPlace, name: str) -> BadList:
     # Without them it would be counted on hosts that it never gets.
     if place.path == COMPUTE_SERVICE:
         return place.error(

@@ -34,7 +34,7 @@ NUMBERS = {
 }
 
 
-def name_of(release: str) -> str | None:
+def find_release_name(release: str) -> str | None:
     """Return the name of a release of Nova, if there is one.
 
     :param release: ``2025.1``, ``Epoxy``, ``zed``, or Nova's own version: ``30``, ``30.3.0``

@@ -55,19 +55,19 @@ _SHARED = 'shared'
 _DEVICES = ('direct', 'direct-physical', 'macvtap', 'vdpa')
 
 
-def decided(server: ServerRequest, settings: Settings) -> Iterator[str]:
+def describe_decisions(server: ServerRequest, settings: Settings) -> Iterator[str]:
     """Return what each filter decides: ``NUMATopologyFilter: hw:cpu_policy``."""
     wishes = Wishes(server.flavor, server.image)
     for name, decision in _DECISIONS.items():
-        for key in _keys(decision, wishes, server.hints):
+        for key in _find_keys(decision, wishes, server.hints):
             yield f'{name}: {key}'
     if (alias := wishes.specs.get(ALIAS)) and settings.is_read and not settings.pci_in_placement:
         yield f'{PCI}: {ALIAS}={alias}'
-    for kind in dict.fromkeys(_kinds(server.ports)):
+    for kind in dict.fromkeys(_find_device_kinds(server.ports)):
         yield f'{PCI}: port with vnic_type {kind}'
 
 
-def _keys(decision: _Decision, wishes: Wishes, hints: Iterable[str]) -> Iterator[str]:
+def _find_keys(decision: _Decision, wishes: Wishes, hints: Iterable[str]) -> Iterator[str]:
     sources = (
         (wishes.specs, lambda key: key.startswith(decision.specs)),
         (wishes.properties, lambda key: key in decision.properties),
@@ -77,5 +77,5 @@ def _keys(decision: _Decision, wishes: Wishes, hints: Iterable[str]) -> Iterator
     yield from (hint for hint in decision.hints if hint in hints)
 
 
-def _kinds(ports: Iterable[Port]) -> Iterator[str]:
+def _find_device_kinds(ports: Iterable[Port]) -> Iterator[str]:
     return (port.vnic_type for port in ports if port.vnic_type in _DEVICES)

@@ -59,58 +59,60 @@ class RecordPlace(NamedTuple):
 
     def lacking(self, *names: str) -> list[str]:
         """Return those of some fields that the record does not have, not even empty."""
-        present = {_normal(str(name)) for name in self.fields}
-        return [name for name in names if _normal(name) not in present]
+        present = {_normalize_name(str(name)) for name in self.fields}
+        return [name for name in names if _normalize_name(name) not in present]
 
     def value(self, *names: str) -> Any:
         """Return the value of a field with any of these names, ``None`` if there is none."""
-        wanted = {_normal(name) for name in names}
-        values = (value for name, value in self.fields.items() if _normal(str(name)) in wanted)
+        wanted = {_normalize_name(name) for name in names}
+        values = (
+            value for name, value in self.fields.items() if _normalize_name(str(name)) in wanted
+        )
         return next((value for value in values if value is not None), None)
 
 
-def decoded(document: object, path: str, kind: type[R]) -> Iterator[tuple[RecordPlace, R]]:
+def decode_records(document: object, path: str, kind: type[R]) -> Iterator[tuple[RecordPlace, R]]:
     """Return the records of a list, or of the object that the API puts around it.
 
     :raises errors.BadFile: if it is something else, one page of several, or has a record twice
     """
     seen: dict[tuple[str, str], str] = {}
-    for place in places(document, path, kind):
-        record = convert(place, kind)
+    for place in locate_records(document, path, kind):
+        record = convert_record(place, kind)
         check_unique(place, record, seen)
         yield place, record
 
 
-def places(document: object, path: str, kind: type[ListRecord]) -> Iterator[RecordPlace]:
+def locate_records(document: object, path: str, kind: type[ListRecord]) -> Iterator[RecordPlace]:
     """Return the records of a list, or of the object that the API puts around it, as they are."""
     records, key = document, kind.key
     source = f'. "{kind.source}" makes one' if kind.source else ''
     if isinstance(document, Mapping):
         try:
-            link = next_page(document, key)
+            link = find_next_page(document, key)
         except (AttributeError, KeyError, TypeError):
             raise BadList(path, f'not a list of {key}{source}') from None
         if link is not None:
-            raise OnePage(path, _ONE_PAGE.format(key, _marker(link)))
+            raise OnePage(path, _ONE_PAGE.format(key, _describe_page(link)))
         records = document.get(key)
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
         text = ', but plain text' if isinstance(document, str) else ''
         raise BadList(path, f'not a list of {key}{text}{source}')
     for index, fields in enumerate(records):
         place = RecordPlace(path, f'{key}[{index}]', _drop_sdk_defaults(fields))
-        if kind.marks and not _is_of(place, kind):
+        if kind.marks and not _is_record_of(place, kind):
             raise place.error(f'not of a list of {key}{source}')
         yield place
 
 
-def is_of_sdk(fields: Mapping[str, object]) -> bool:
+def is_sdk_record(fields: Mapping[str, object]) -> bool:
     """Return whether OpenStack's SDK has written a record: it has a null for each silence."""
     return 'location' in fields
 
 
 def _drop_sdk_defaults(fields: Mapping[str, object]) -> Mapping[str, object]:
     """Return the fields of a record without those that the SDK has added as ``None``."""
-    if not is_of_sdk(fields):
+    if not is_sdk_record(fields):
         return fields
     said = {n: value for n, value in fields.items() if value is not None or n == 'location'}
     if 'status' in said and 'task_state' in fields:
@@ -119,15 +121,15 @@ def _drop_sdk_defaults(fields: Mapping[str, object]) -> Mapping[str, object]:
     return said
 
 
-def _is_of(place: RecordPlace, kind: type[ListRecord]) -> bool:
-    own, _ = _fields(kind)
-    present = {_normal(str(name)) for name in place.fields}
-    has_mark = not present.isdisjoint(map(_normal, kind.marks))
+def _is_record_of(place: RecordPlace, kind: type[ListRecord]) -> bool:
+    own, _ = _map_field_names(kind)
+    present = {_normalize_name(str(name)) for name in place.fields}
+    has_mark = not present.isdisjoint(map(_normalize_name, kind.marks))
     is_partial = any(place.value(name) == value for name, value in kind.partial.items())
-    return has_mark or is_partial or present <= own.keys() | set(map(_normal, kind.others))
+    return has_mark or is_partial or present <= own.keys() | set(map(_normalize_name, kind.others))
 
 
-def next_page(document: Mapping[str, Any], key: str) -> str | None:
+def find_next_page(document: Mapping[str, Any], key: str) -> str | None:
     """Return the link to the next page, as Nova and Neutron, Keystone, or Ironic write it.
 
     :raises AttributeError, KeyError, TypeError: if the links are none
@@ -139,7 +141,7 @@ def next_page(document: Mapping[str, Any], key: str) -> str | None:
     return str(following) if following else None
 
 
-def _marker(link: str) -> str:
+def _describe_page(link: str) -> str:
     marker = _MARKER.search(link)
     return f'marker {marker[1]}' if marker else link
 
@@ -157,13 +159,13 @@ def check_unique(place: RecordPlace, record: ListRecord, seen: dict[tuple[str, s
                 raise place.error(f'{value} appears twice, first as {first}')
 
 
-def convert(place: RecordPlace, kind: type[R], **values: object) -> R:
+def convert_record(place: RecordPlace, kind: type[R], **values: object) -> R:
     """Return a record as a struct.
 
     :param values: of fields that are parsed otherwise
     :raises errors.BadFile: if a field is of another type, out of range, or missing
     """
-    fields = _spelled(place, kind) | values
+    fields = _rename_fields(place, kind) | values
     fields = {name: value for name, value in fields.items() if value is not msgspec.UNSET}
     try:
         return msgspec.convert(fields, kind, strict=False)
@@ -176,12 +178,12 @@ def convert(place: RecordPlace, kind: type[R], **values: object) -> R:
         raise BadList(place.path, located(str(reason), place.name)) from None
 
 
-def _spelled(place: RecordPlace, kind: type[ListRecord]) -> dict[str, object]:
+def _rename_fields(place: RecordPlace, kind: type[ListRecord]) -> dict[str, object]:
     """Return the values of a record by the names of the struct's fields."""
-    names, nullable = _fields(kind)
+    names, nullable = _map_field_names(kind)
     fields: dict[str, object] = {}
     for spelled, value in place.fields.items():
-        name = names.get(_normal(str(spelled)))
+        name = names.get(_normalize_name(str(spelled)))
         if name is None:
             continue
         if value in _NOTHING:
@@ -195,11 +197,11 @@ def _spelled(place: RecordPlace, kind: type[ListRecord]) -> dict[str, object]:
         if isinstance(value := fields.get(name), str):
             fields[name] = value.lower()
     for name in fields.keys() & kind.texts:
-        fields[name] = _texts(fields[name])
+        fields[name] = _convert_texts(fields[name])
     return fields
 
 
-def _texts(value: object) -> object:
+def _convert_texts(value: object) -> object:
     """Return a mapping of texts; YAML has numbers, and OpenStackClient prints one text."""
     if isinstance(value, str) and _PAIRS.fullmatch(value):
         return dict(_PAIR.findall(value))
@@ -209,17 +211,17 @@ def _texts(value: object) -> object:
 
 
 @lru_cache
-def _fields(kind: type[ListRecord]) -> tuple[dict[str, str], frozenset[str]]:
+def _map_field_names(kind: type[ListRecord]) -> tuple[dict[str, str], frozenset[str]]:
     """Return the fields by the normal form of each name, and those in which null has a meaning."""
     fields = msgspec.structs.fields(kind)
-    names = {_normal(spelled): name for spelled, name in kind.aliases.items()}
-    names |= {_normal(field.name): field.name for field in fields}
+    names = {_normalize_name(spelled): name for spelled, name in kind.aliases.items()}
+    names |= {_normalize_name(field.name): field.name for field in fields}
     optional = (field for field in fields if NoneType in get_args(field.type))
     nullable = (field.name for field in optional if field.default is msgspec.UNSET)
     return names, frozenset(nullable)
 
 
 @lru_cache(1024)
-def _normal(name: str) -> str:
+def _normalize_name(name: str) -> str:
     """Return the name of a field in lower case, without blanks and punctuation."""
     return ''.join(filter(str.isalnum, name)).lower()

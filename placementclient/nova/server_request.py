@@ -16,8 +16,8 @@ from placementclient.model.inventories import UNLIMITED
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.servers import Flavor
 from placementclient.nova import filter_rules, group_rules, scheduler_filters
-from placementclient.nova.drafts import EXTRA_SPEC, Draft, OpenGroup, Rule, is_class
-from placementclient.nova.group_rules import ALIAS, PROFILE, pinned_cpus
+from placementclient.nova.drafts import EXTRA_SPEC, Draft, OpenGroup, Rule, is_class_name
+from placementclient.nova.group_rules import ALIAS, PROFILE, request_pinned_cpus
 from placementclient.nova.server_parts import Refusal, ServerRequest, Sources
 from placementclient.nova.settings import Settings
 
@@ -95,7 +95,7 @@ def build_request(
     draft = _write_draft(server, settings, sources, rules)
     second = None
     if draft.cpus.policy == 'dedicated' and not settings.disable_fallback_pcpu_query:
-        others = [rule for rule in rules if rule is not pinned_cpus]
+        others = [rule for rule in rules if rule is not request_pinned_cpus]
         shared = _write_draft(server, settings, sources, others)
         # A request filter has found them, once for both.
         shared.forbidden_member_of = draft.forbidden_member_of
@@ -104,7 +104,7 @@ def build_request(
         draft.request(),
         second,
         tuple(dict.fromkeys(draft.unknown)),
-        tuple(scheduler_filters.decided(server, settings)),
+        tuple(scheduler_filters.describe_decisions(server, settings)),
         tuple(_find_ignored_specs(server.flavor)),
     )
 
@@ -122,7 +122,11 @@ def _find_ignored_specs(flavor: Flavor) -> Iterator[str]:
     for key, value in flavor.extra_specs.items():
         match = EXTRA_SPEC.fullmatch(key)
         if match and match[1] == 'resources' and not OpenGroup().add('resources', match[3], value):
-            hint = '' if is_class(match[3]) else suggestion(match[3], os_resource_classes.STANDARDS)
+            hint = (
+                ''
+                if is_class_name(match[3])
+                else suggestion(match[3], os_resource_classes.STANDARDS)
+            )
             yield f'{key}={value}{hint}'
 
 

@@ -17,7 +17,7 @@ from placementclient.model.catalog import COMPUTE_SERVICE
 from placementclient.model.servers import Server
 from placementclient.nova import records as server_records
 from placementclient.nova.paging import PagedList, Unending
-from placementclient.nova.schema import next_page
+from placementclient.nova.schema import find_next_page
 
 #: The default timeout for an answer, in seconds.
 TIMEOUT = 60.0
@@ -110,7 +110,7 @@ class ServiceList:
 
     def __call__(self, client: Client) -> list[object]:
         """Return the records of all pages, as the service has them."""
-        return _pages(client, self.path, self.key, self.service)
+        return _read_pages(client, self.path, self.key, self.service)
 
 
 #: With soft-deleted servers, which keep their allocations.
@@ -145,28 +145,28 @@ subnets = ServiceList('/subnets', 'subnets', _NEUTRON)
 device_profiles = ServiceList('/device_profiles', 'device_profiles', _CYBORG)
 
 
-def project_of(project_id: str) -> ServiceList:
+def make_project_list(project_id: str) -> ServiceList:
     """Return the list of one project: ``GET /v3/projects/{id}``."""
     return ServiceList(f'/projects/{quote(project_id, safe="")}', 'project', _KEYSTONE)
 
 
-def ports_of(server_uuid: str) -> ServiceList:
+def make_port_list(server_uuid: str) -> ServiceList:
     """Return the list of the ports of a server: ``GET /v2.0/ports``."""
     return ServiceList(f'/ports?device_id={quote(server_uuid)}', 'ports', _NEUTRON)
 
 
-def image(client: Client, uuid: str) -> object:
+def read_image(client: Client, uuid: str) -> object:
     """Return an image: ``GET /v2/images/{uuid}``."""
-    return _page(client, f'/images/{quote(uuid)}', _GLANCE)
+    return _read_page(client, f'/images/{quote(uuid)}', _GLANCE)
 
 
-def images_of(client: Client, servers: Iterable[Server]) -> list[object]:
+def read_images(client: Client, servers: Iterable[Server]) -> list[object]:
     """Return the images of servers that Glance has: ``GET /v2/images/{uuid}`` of each."""
     uuids = {server.image.id for server in servers if server.image and server.image.id}
-    return _existing(client, [f'/images/{quote(uuid)}' for uuid in sorted(uuids)], _GLANCE)
+    return _read_existing(client, [f'/images/{quote(uuid)}' for uuid in sorted(uuids)], _GLANCE)
 
 
-def volumes_of(client: Client, servers: Iterable[Server]) -> list[object]:
+def read_volumes(client: Client, servers: Iterable[Server]) -> list[object]:
     """Return the volumes of servers that boot from one: ``GET /v3/…/volumes/{uuid}`` of each.
 
     Many are one list, with the volumes of all others.
@@ -174,20 +174,20 @@ def volumes_of(client: Client, servers: Iterable[Server]) -> list[object]:
     booted = [server for server in servers if server.boots_from_volume]
     uuids = {volume.id for server in booted for volume in server.volumes}
     if len(uuids) > _MANY:
-        return _pages(client, '/volumes/detail?all_tenants=1', 'volumes', _CINDER)
+        return _read_pages(client, '/volumes/detail?all_tenants=1', 'volumes', _CINDER)
     paths = [f'/volumes/{quote(uuid)}' for uuid in sorted(uuids)]
-    return [body['volume'] for body in _existing(client, paths, _CINDER)]
+    return [body['volume'] for body in _read_existing(client, paths, _CINDER)]
 
 
-def _existing(client: Client, paths: Iterable[str], service: _CatalogService) -> list[Any]:
+def _read_existing(client: Client, paths: Iterable[str], service: _CatalogService) -> list[Any]:
     found = []
     for path in paths:
         with contextlib.suppress(_Unknown):
-            found.append(_page(client, path, service))
+            found.append(_read_page(client, path, service))
     return found
 
 
-def server(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:
+def read_server(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:
     """Return a server: ``GET /servers/{uuid}``; an empty list if it does not exist.
 
     :param is_whole: at the newest microversion, with its zone, its hints and its image
@@ -196,12 +196,12 @@ def server(client: Client, uuid: str, *, is_whole: bool = False) -> list[Any]:
         return []
     try:
         latest = _NOVA._replace(microversion='latest')
-        return _pages(client, f'/servers/{uuid}', 'server', latest if is_whole else _NOVA)
+        return _read_pages(client, f'/servers/{uuid}', 'server', latest if is_whole else _NOVA)
     except _Unknown:
         return []
 
 
-def server_record(client: Client, uuid: str) -> Server | None:
+def read_server_record(client: Client, uuid: str) -> Server | None:
     """Return the record of a server, also of a deleted one; ``None`` if Nova has none.
 
     Only a record of its deletion says that a server is gone: Nova answers 404 also for servers of
@@ -212,13 +212,13 @@ def server_record(client: Client, uuid: str) -> Server | None:
     if not _ID.fullmatch(uuid):
         return None
     path = f'/servers/detail?all_tenants=1&deleted=True&uuid={uuid}'
-    listed = server_records.servers(_pages(client, path, 'servers'), COMPUTE_SERVICE)
+    listed = server_records.decode_servers(_read_pages(client, path, 'servers'), COMPUTE_SERVICE)
     if listed.keys() - {uuid.lower()}:
         raise NoFilters(
             'Nova cannot be asked for deleted servers: its policy '
             'os_compute_api:servers:allow_all_filters does not let you filter'
         )
-    alive = server_records.servers(server(client, uuid), COMPUTE_SERVICE)
+    alive = server_records.decode_servers(read_server(client, uuid), COMPUTE_SERVICE)
     if alive:
         # Nova shows no deleted server by its UUID: whatever this one is, it is not gone.
         found = alive.get(uuid.lower())
@@ -245,7 +245,7 @@ def has_nova(client: Client) -> bool:
         return client.session.get_endpoint(**endpoint_filter) is not None
 
 
-def server_groups(client: Client) -> list[object]:
+def read_server_groups(client: Client) -> list[object]:
     """Return the server groups of all projects: ``GET /os-server-groups``."""
     # From 2.64 on they have rules.
     rules = _NOVA._replace(microversion='2.64')
@@ -254,22 +254,22 @@ def server_groups(client: Client) -> list[object]:
     reading = PagedList(client.list_limit, client.list_timeout)
     while True:
         path = f'/os-server-groups?all_projects=True&offset={len(records)}'
-        page = _pages(client, path, 'server_groups', rules, reading)
+        page = _read_pages(client, path, 'server_groups', rules, reading)
         if not page:
             return records
         if page == records[-len(page) :]:
-            raise _endless('server_groups', 'does not end: a page comes again')
+            raise _make_endless_error('server_groups', 'does not end: a page comes again')
         records += page
 
 
-def quotas(client: Client, project_ids: Iterable[str]) -> list[object]:
+def read_quotas(client: Client, project_ids: Iterable[str]) -> list[object]:
     """Return the quotas of some projects that exist: ``GET /os-quota-sets/{project}`` of each."""
     records: list[object] = []
     unknown: ServiceRefusal | None = None
     # IDs in Placement may be any text, and must not lead to another URL.
     for project_id in filter(_ID.fullmatch, project_ids):
         try:
-            records += _pages(client, f'/os-quota-sets/{project_id}', 'quota_set')
+            records += _read_pages(client, f'/os-quota-sets/{project_id}', 'quota_set')
         except (_Unknown, _BadRequest) as reason:
             # Nova asks Keystone for the project, and answers 400 if that has none.
             unknown = reason
@@ -278,7 +278,7 @@ def quotas(client: Client, project_ids: Iterable[str]) -> list[object]:
     return records
 
 
-def _pages(
+def _read_pages(
     client: Client,
     path: str,
     key: str,
@@ -291,13 +291,13 @@ def _pages(
     while True:
         try:
             reading.follow(page)
-            body = _page(client, page, service, reading)
+            body = _read_page(client, page, service, reading)
         except Unending as reason:
-            raise _endless(key, str(reason)) from None
+            raise _make_endless_error(key, str(reason)) from None
         try:
             listed = [body[key]] if isinstance(body[key], dict) else body[key]
             records += listed
-            following = next_page(body, key)
+            following = find_next_page(body, key)
             if following is None:
                 return records
             # No more of the link than its query: no other service is sent the token.
@@ -305,15 +305,15 @@ def _pages(
         except (AttributeError, KeyError, TypeError, ValueError):
             raise ServiceRefusal(_other(service)) from None
         if listed == last:
-            raise _endless(key, 'does not end: a page comes again')
+            raise _make_endless_error(key, 'does not end: a page comes again')
         last = listed
 
 
-def _endless(key: str, reason: str) -> NoCompute:
+def _make_endless_error(key: str, reason: str) -> NoCompute:
     return ServiceRefusal(f'The list of {key} {reason}')
 
 
-def _page(
+def _read_page(
     client: Client, page: str, service: _CatalogService, reading: PagedList | None = None
 ) -> Any:
     if not hasattr(client.session.auth, 'get_access'):

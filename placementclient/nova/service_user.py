@@ -38,14 +38,14 @@ class ServiceUser(NamedTuple):
     selection: EndpointSelection
 
 
-def service_user(text: str, path: str) -> ServiceUser:
+def load_service_user(text: str, path: str) -> ServiceUser:
     """Return the user of a file, made by keystoneauth's own loaders.
 
     :raises errors.BadFile: if the file, or the authentication that it describes, cannot be read; no
         value of an option is in its message
     """
     sections: dict[str, dict[str, str]] = {}
-    for option in configuration.options(text, path):
+    for option in configuration.parse_options(text, path):
         sections.setdefault(option.section, {})[option.name.replace('-', '_')] = option.value
     values = {
         name: {
@@ -56,7 +56,7 @@ def service_user(text: str, path: str) -> ServiceUser:
     }
     placement = values.get(SECTION, {})
     section = placement.get('auth_section', SECTION).lower()
-    session = _session(placement, _auth(values.get(section, {}), section, path), path)
+    session = _load_session(placement, _load_auth(values.get(section, {}), section, path), path)
     interfaces = placement.get('valid_interfaces', _INTERFACES)
     return ServiceUser(
         session,
@@ -70,7 +70,7 @@ def service_user(text: str, path: str) -> ServiceUser:
     )
 
 
-def _auth(values: Mapping[str, str], section: str, path: str) -> BaseAuthPlugin:
+def _load_auth(values: Mapping[str, str], section: str, path: str) -> BaseAuthPlugin:
     """Return the authentication plugin of a section."""
     from keystoneauth1 import exceptions, loading
 
@@ -98,7 +98,7 @@ def _auth(values: Mapping[str, str], section: str, path: str) -> BaseAuthPlugin:
         ) from None
 
 
-def _session(placement: Mapping[str, str], auth: BaseAuthPlugin, path: str) -> Session:
+def _load_session(placement: Mapping[str, str], auth: BaseAuthPlugin, path: str) -> Session:
     from keystoneauth1 import loading
 
     timeout = placement.get('timeout')

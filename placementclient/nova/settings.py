@@ -47,8 +47,8 @@ class _AliasRecord(msgspec.Struct, forbid_unknown_fields=True):
     @property
     def devices(self) -> Filter:
         ids = str(self.vendor_id), str(self.product_id)
-        traits = sorted(pci.traits_of(self.traits))
-        return Filter({pci.class_of(self.resource_class, *ids): 1}, tuple(traits))
+        traits = sorted(pci.parse_traits(self.traits))
+        return Filter({pci.make_class_name(self.resource_class, *ids): 1}, tuple(traits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Settings:
                 raise Refusal(f'[pci] alias has {text}: {reason}') from None
 
 
-def settings(files: Iterable[tuple[str, str]]) -> Settings:
+def parse_settings(files: Iterable[tuple[str, str]]) -> Settings:
     """Return the options of files, by path and text; the last value counts, aliases add up.
 
     :raises errors.BadFile: if a value is not of the option's kind
@@ -119,21 +119,21 @@ def settings(files: Iterable[tuple[str, str]]) -> Settings:
     values: dict[str, Any] = {'aliases': ()}
     for path, text in files:
         values['is_read'] = True
-        aliases = configuration.values(text, path, ALIAS)
+        aliases = configuration.find_values(text, path, ALIAS)
         values['aliases'] += tuple(option.value for option in aliases)
-        for section, name, value, line in configuration.options(text, path):
+        for section, name, value, line in configuration.parse_options(text, path):
             if section != _SECTIONS.get(name, 'scheduler'):
                 continue
             if name == 'default_schedule_zone':
                 values[name] = value
             elif name in Settings.__slots__:
                 is_number = name == 'max_placement_results'
-                typed = _positive(value) if is_number else BOOLEANS.get(value.lower())
+                typed = _parse_positive(value) if is_number else BOOLEANS.get(value.lower())
                 if typed is None:
                     raise errors.BadFile(path, f'{name}: {value!r}', line)
                 values[name] = typed
     return Settings(**values)
 
 
-def _positive(value: str) -> int | None:
+def _parse_positive(value: str) -> int | None:
     return int(value) if value.isdecimal() and int(value) > 0 else None

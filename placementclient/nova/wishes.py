@@ -79,7 +79,7 @@ class Wishes:
     def __init__(self, flavor: Flavor, image: Image | None) -> None:
         self.flavor, self.specs = flavor, flavor.extra_specs
         self.has_image = image is not None
-        self.properties = _properties(image or Image())
+        self.properties = _normalize_properties(image or Image())
 
     def both(self, key: str, prefix: str = 'hw') -> tuple[str | None, str | None]:
         return self.specs.get(f'{prefix}:{key}'), self.properties.get(f'{prefix}_{key}')
@@ -119,7 +119,7 @@ class Wishes:
         )
 
 
-def _properties(image: Image) -> dict[str, str]:
+def _normalize_properties(image: Image) -> dict[str, str]:
     """Return the properties of an image under their names of today."""
     values = image.properties
     properties = dict(values)

@@ -86,7 +86,7 @@ def read_aggregate_names(client: Client) -> dict[str, str]:
 
     :raises service.NoCompute: if Nova does not answer
     """
-    listed = records.aggregates(service.aggregates(client), COMPUTE_SERVICE)
+    listed = records.decode_aggregates(service.aggregates(client), COMPUTE_SERVICE)
     return {aggregate.uuid: aggregate.name for aggregate in listed}
 
 

@@ -80,7 +80,7 @@ class Proof:
         if server is not None and not server.is_deleted:
             return f'a list of servers has it ({server.status or server.state or "no status"})'
         try:
-            is_known = self._is_nova_asked and bool(service.server(self._client, uuid))
+            is_known = self._is_nova_asked and bool(service.read_server(self._client, uuid))
         except service.NoCompute as reason:
             return str(reason)
         return 'Nova has this server' if is_known else ''
@@ -111,7 +111,7 @@ class Proof:
         if self._silence:
             raise service.ServiceSilence(self._silence)
         try:
-            return service.server_record(self._client, server_uuid)
+            return service.read_server_record(self._client, server_uuid)
         except (service.NoFilters, service.ServiceSilence, service.NoService) as reason:
             self._silence = str(reason)
             raise

@@ -40,8 +40,8 @@ def nova(monkeypatch):
         return [uuid] if answers.get(uuid) else []
 
     monkeypatch.setattr(service, 'has_nova', lambda client: True)
-    monkeypatch.setattr(service, 'server_record', server_record)
-    monkeypatch.setattr(service, 'server', server)
+    monkeypatch.setattr(service, 'read_server_record', server_record)
+    monkeypatch.setattr(service, 'read_server', server)
     return SimpleNamespace(answers=answers, asked=asked)
 
 

@@ -68,7 +68,7 @@ def source(request, tmp_path, monkeypatch):
     monkeypatch.setattr(compute, 'hypervisors', lambda client: [])
     # As it was listed: nothing has happened to a server since.
     monkeypatch.setattr(
-        compute, 'server', lambda client, uuid: [s for s in SERVERS if s['id'] == uuid]
+        compute, 'read_server', lambda client, uuid: [s for s in SERVERS if s['id'] == uuid]
     )
     return []
 
@@ -222,7 +222,7 @@ def test_heal_gives_nothing_to_a_server_that_nova_has_deleted_since_the_list(
     for name in ('migrations', 'hypervisors', 'compute_services'):
         monkeypatch.setattr(compute, name, lambda client: [])
     now = [] if since is None else [SERVER | {'id': LOST} | since]
-    monkeypatch.setattr(compute, 'server', lambda client, uuid: now, raising=False)
+    monkeypatch.setattr(compute, 'read_server', lambda client, uuid: now, raising=False)
     done = placement(*HEAL, '--yes', '-f', 'json')
     reason = 'Nova has deleted or changed the server since the list'
     assert (done.status, states(done)) == (1, {LOST: ('failed', reason)})
@@ -235,7 +235,9 @@ def test_heal_asks_nova_for_a_server_of_a_file_before_it_writes(
     """The file is of last week, and one of the two servers was deleted since."""
     loaded(client, cloud())
     there, gone = SERVER | {'id': LOST}, SERVER | {'id': MOVING}
-    monkeypatch.setattr(compute, 'server', lambda client, uuid: [there] if uuid == LOST else [])
+    monkeypatch.setattr(
+        compute, 'read_server', lambda client, uuid: [there] if uuid == LOST else []
+    )
     monkeypatch.setattr(compute, 'hypervisors', lambda client: [])
     monkeypatch.setattr(compute, 'compute_services', lambda client: [])
     servers = file(tmp_path, 's.json', [there | {'updated': '2020-01-01T00:00:00Z'}, gone])
@@ -281,7 +283,7 @@ def test_heal_sets_amounts_to_those_of_the_flavor(placement, client, source, tmp
         source = ['--servers', file(tmp_path, 'one.json', [RESIZED])]
     else:
         monkeypatch.setattr(compute, 'servers', lambda client: [RESIZED])
-        monkeypatch.setattr(compute, 'server', lambda client, uuid: [RESIZED])
+        monkeypatch.setattr(compute, 'read_server', lambda client, uuid: [RESIZED])
     owned = ['--server', RESIZED['id']]
     assert placement(*HEAL, *source, *owned, '--yes').status == 0  # its owner
     assert placement(*HEAL, *source, *owned, '--dry-run').status == 0

@@ -102,7 +102,7 @@ def test_restore_leaves_out_servers_that_nova_has_deleted(
     (tmp_path / 'servers.json').write_text(json.dumps(present))
     (tmp_path / 'deleted.json').write_text(json.dumps([{'id': uuid_of('s0'), 'status': 'DELETED'}]))
     monkeypatch.setattr(service, 'servers', lambda client: present)
-    monkeypatch.setattr(service, 'server_record', lambda client, uuid: deleted.get(uuid))
+    monkeypatch.setattr(service, 'read_server_record', lambda client, uuid: deleted.get(uuid))
     files = '--servers servers.json --servers deleted.json'
     lists = '--servers nova' if source == 'nova' else files
     result = placement(f'{COMMAND} --tree compute0 {lists} {LEFT}')

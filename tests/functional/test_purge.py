@@ -193,8 +193,8 @@ def test_purge_keeps_a_deleted_server_that_a_node_of_ironic_still_has(
     if is_live:
         deleted = Server(SERVER.uuid, status='DELETED')
         monkeypatch.setattr(service, 'has_nova', lambda client: True)
-        monkeypatch.setattr(service, 'server_record', lambda client, uuid: deleted)
-        for name in ('server', 'migrations', 'hypervisors', 'nodes'):
+        monkeypatch.setattr(service, 'read_server_record', lambda client, uuid: deleted)
+        for name in ('read_server', 'migrations', 'hypervisors', 'nodes'):
             records = [node] if name == 'nodes' else []
             monkeypatch.setattr(service, name, lambda *_, records=records: records)
         options = ''
@@ -367,7 +367,7 @@ def test_purge_asks_nova_for_each_consumer(client, placement, monkeypatch, answe
         return answer
 
     monkeypatch.setattr(service, 'has_nova', lambda client: True)
-    monkeypatch.setattr(service, 'server_record', server_record)
+    monkeypatch.setattr(service, 'read_server_record', server_record)
     monkeypatch.setattr(service, 'migrations', lambda client: [])
     monkeypatch.setattr(service, 'hypervisors', lambda client: [])
     monkeypatch.setattr(service, 'nodes', lambda client: [])
@@ -388,7 +388,7 @@ def test_purge_goes_on_without_a_list_that_nova_does_not_give(client, placement,
         raise service.ServiceSilence('Nova cannot be asked: no answer')
 
     monkeypatch.setattr(service, 'has_nova', lambda client: True)
-    for name in ('migrations', 'hypervisors', 'nodes', 'server_record'):
+    for name in ('migrations', 'hypervisors', 'nodes', 'read_server_record'):
         monkeypatch.setattr(service, name, lambda client, *uuid: silent(client))
     refused = placement(f'{PURGE} --yes')
     assert refused.status == 1

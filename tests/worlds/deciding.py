@@ -98,17 +98,17 @@ def _held(snapshot: Snapshot) -> Held:
 
 def _verdicts(cloud: Cloud, snapshot: Snapshot, documents: dict[str, Any]) -> dict[str, Verdict]:
     """Return what the lists let be freed of each consumer."""
-    flavors = records.flavors_by_id(documents.get('flavors', []), 'flavors')
+    flavors = records.decode_flavors_by_id(documents.get('flavors', []), 'flavors')
     servers = join_servers(
-        records.servers(documents[name], name, flavors)
+        records.decode_servers(documents[name], name, flavors)
         for name in ('servers', 'deleted')
         if name in documents
     )
     migrations = hypervisors = None
     if 'migrations' in documents:
-        migrations = records.migrations(documents['migrations'], 'migrations')
+        migrations = records.decode_migrations(documents['migrations'], 'migrations')
     if 'hypervisors' in documents:
-        hypervisors = host_records.hypervisors(documents['hypervisors'], 'hypervisors')
+        hypervisors = host_records.decode_hypervisors(documents['hypervisors'], 'hypervisors')
     evidence = Evidence(Topology(snapshot), Records(migrations, hypervisors))
     written = {h.consumer: lists.moment(h.written).rstrip('Z') for h in cloud.holdings}
     verdicts = {}

@@ -16,7 +16,7 @@ from placementclient.nova import schema, service
 from tests.worlds.running import World
 
 _judge = Evidence.judge
-_record = service.server_record
+_record = service.read_server_record
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ def _free_by_absence(evidence, consumer, holding, server, changed):
 
 
 def _free_by_404(client, uuid):
-    if service.server(client, uuid):
+    if service.read_server(client, uuid):
         return _record(client, uuid)
     return Server(uuid, status='DELETED', vm_state='deleted')
 
 
 def _free_by_any_record(client, uuid):
     path = f'/servers/detail?all_tenants=1&deleted=True&uuid={uuid}'
-    if service._pages(client, path, 'servers'):
+    if service._read_pages(client, path, 'servers'):
         return Server(uuid, status='DELETED', vm_state='deleted')
     return _record(client, uuid)
 

@@ -285,7 +285,7 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.nova import records, service
 
         uuid = self.args.server.lower()
-        document = service.server(self.client, uuid, is_whole=True)
+        document = service.read_server(self.client, uuid, is_whole=True)
         if not document:
             raise BadArgument(f'Nova has no server {uuid}')
         server = records.read_scheduled_server(

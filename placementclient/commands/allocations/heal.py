@@ -68,7 +68,7 @@ class HealAllocation(ChangeCommand):
         from placementclient.producers.heal import HealProducer
 
         flavors = self._read_flavors()
-        parse = partial(records.server_details, flavors=flavors)
+        parse = partial(records.decode_server_details, flavors=flavors)
         source = service_lists.ListSource(NOVA, service.servers, parse, _join_servers)
         moving = self.args.migrations or (None if self.args.servers else NOVA)
         with service_lists.suggest_option_without_nova('--servers'):
@@ -136,14 +136,14 @@ class HealAllocation(ChangeCommand):
         from placementclient.nova import records
 
         path = self.args.flavors
-        return records.flavors_by_id(disk.read_document(path), path) if path else {}
+        return records.decode_flavors_by_id(disk.read_document(path), path) if path else {}
 
     def _is_current(self, flavors: dict[str, Flavor], server: Server) -> bool:
         """Return whether Nova still has a server, with the same flavor, host, state and owner."""
         from placementclient.nova import records, service
 
-        document = service.server(self.client, server.uuid)
-        live = records.server_details(document, COMPUTE_SERVICE, flavors)
+        document = service.read_server(self.client, server.uuid)
+        live = records.decode_server_details(document, COMPUTE_SERVICE, flavors)
         return list(map(_select_facts, live)) == [_select_facts(server)]
 
 

@@ -37,17 +37,19 @@ def read_group_hosts(
     is_live = source == NOVA
     path = COMPUTE_SERVICE if is_live else source
     document: object = (
-        service.server_groups(command.client) if is_live else disk.read_document(source)
+        service.read_server_groups(command.client) if is_live else disk.read_document(source)
     )
-    groups = {group.uuid: group for group in records.server_groups(document, path)}
+    groups = {group.uuid: group for group in records.decode_server_groups(document, path)}
     if group_uuid not in groups:
         raise BadArgument(f'{path} has no server group {group_uuid}')
     members = {uuid for uuid in groups[group_uuid].members if uuid != server_uuid}
     if is_live:
         document = [
-            record for uuid in sorted(members) for record in service.server(command.client, uuid)
+            record
+            for uuid in sorted(members)
+            for record in service.read_server(command.client, uuid)
         ]
-    servers = records.servers(document, path)
+    servers = records.decode_servers(document, path)
     return find_group_hosts(
         groups[group_uuid], [s for uuid, s in servers.items() if uuid in members]
     )

@@ -87,7 +87,7 @@ class Places:
 
         if self._projects is None and self._project is not None:
             source = service_lists.ListSource(
-                KEYSTONE, service.project_of(self._project), records.projects
+                KEYSTONE, service.make_project_list(self._project), records.decode_projects
             )
             self._projects = service_lists.read_names(self._command, 'projects', source) or {}
         return (self._projects or {}).get(self._project or '')

@@ -94,7 +94,7 @@ def read_scheduling_options(
     from placementclient.nova.group_rules import PROFILE
     from placementclient.nova.server_parts import Sources
     from placementclient.nova.server_request import Scheduling
-    from placementclient.nova.settings import settings
+    from placementclient.nova.settings import parse_settings
 
     args = vars(command.args)
     # A command may have another option of the same name, such as a list of all ports.
@@ -138,7 +138,7 @@ def read_scheduling_options(
     if unknown and server is not None:
         parts['unknown'] = (*server.unknown, *unknown)
     files = [(path, disk.read_text(path)) for path in args.get('nova_conf') or ()]
-    return Scheduling(settings(files), sources, parts)
+    return Scheduling(parse_settings(files), sources, parts)
 
 
 def _read_image(
@@ -157,7 +157,7 @@ def _read_image(
     if _ID.fullmatch(image) is None:
         return images.read_image(disk.read_document(image), image)
     if source in (None, GLANCE):
-        return images.read_image(service.image(command.client, image), image)
+        return images.read_image(service.read_image(command.client, image), image)
     by_id = images.read_images(disk.read_document(source), source).by_id
     if image.lower() not in by_id:
         raise errors.BadArgument(f'{source} has no image {image}')
@@ -179,7 +179,7 @@ def read_images(
         return images.read_images(disk.read_document(source), source, servers)
     lists: dict[str, list[object]] = {'images': [], 'volumes': []}
     reasons = {'images': 'Glance does not have it', 'volumes': 'Cinder does not have it'}
-    for name, ask in (('images', service.images_of), ('volumes', service.volumes_of)):
+    for name, ask in (('images', service.read_images), ('volumes', service.read_volumes)):
         try:
             lists[name] = ask(command.client, servers)
         except service.NoCompute as failure:
@@ -205,9 +205,9 @@ def _read_ports(
     if source == NEUTRON and not server:
         raise errors.UsageError('--ports neutron is for --server: give a file of the ports')
 
-    parse = functools.partial(host_records.requested_ports, server=server)
+    parse = functools.partial(host_records.decode_requested_ports, server=server)
     return tuple(
-        service_lists.ListSource(NEUTRON, service.ports_of(server or ''), parse).read(
+        service_lists.ListSource(NEUTRON, service.make_port_list(server or ''), parse).read(
             command, source
         )
     )

@@ -92,26 +92,30 @@ def make_sources() -> dict[str, ListSource[Any]]:
     from placementclient.nova import host_records, records, service
 
     return {
-        'servers': ListSource(NOVA, service.servers, records.servers, join_servers),
+        'servers': ListSource(NOVA, service.servers, records.decode_servers, join_servers),
         'servers_with_zones': ListSource(
-            NOVA, service.servers_with_zones, records.servers, join_servers
+            NOVA, service.servers_with_zones, records.decode_servers, join_servers
         ),
-        'migrations': ListSource(NOVA, service.migrations, records.migrations),
-        'services': ListSource(NOVA, service.compute_services, host_records.compute_services),
-        'hypervisors': ListSource(NOVA, service.hypervisors, host_records.hypervisors),
-        'flavors': ListSource(NOVA, service.flavors, records.flavors),
-        'limits': ListSource(KEYSTONE, service.registered_limits, host_records.registered_limits),
-        'nodes': ListSource(IRONIC, service.nodes, host_records.nodes),
-        'ports': ListSource(NEUTRON, service.ports, host_records.ports),
-        'agents': ListSource(NEUTRON, service.agents, host_records.agents),
-        'subnets': ListSource(NEUTRON, service.subnets, host_records.segment_addresses),
-        'aggregates': ListSource(NOVA, service.aggregates, records.aggregates),
+        'migrations': ListSource(NOVA, service.migrations, records.decode_migrations),
+        'services': ListSource(
+            NOVA, service.compute_services, host_records.decode_compute_services
+        ),
+        'hypervisors': ListSource(NOVA, service.hypervisors, host_records.decode_hypervisors),
+        'flavors': ListSource(NOVA, service.flavors, records.decode_flavors),
+        'limits': ListSource(
+            KEYSTONE, service.registered_limits, host_records.decode_registered_limits
+        ),
+        'nodes': ListSource(IRONIC, service.nodes, host_records.decode_nodes),
+        'ports': ListSource(NEUTRON, service.ports, host_records.decode_bound_ports),
+        'agents': ListSource(NEUTRON, service.agents, host_records.decode_agents),
+        'subnets': ListSource(NEUTRON, service.subnets, host_records.count_segment_addresses),
+        'aggregates': ListSource(NOVA, service.aggregates, records.decode_aggregates),
         'device_profiles': ListSource(
-            CYBORG, service.device_profiles, host_records.device_profiles
+            CYBORG, service.device_profiles, host_records.decode_device_profiles
         ),
-        'segments': ListSource('', service.aggregates, host_records.segments),
-        'projects': ListSource(KEYSTONE, service.projects, records.projects),
-        'users': ListSource(KEYSTONE, service.users, records.users),
+        'segments': ListSource('', service.aggregates, host_records.decode_segments),
+        'projects': ListSource(KEYSTONE, service.projects, records.decode_projects),
+        'users': ListSource(KEYSTONE, service.users, records.decode_users),
     }
 
 

@@ -245,7 +245,9 @@ class AuditProvider(ChangeCommand):
             if host in files:
                 raise errors.UsageError(f'--compute-conf: two files for {host}')
             files[host] = path
-        return {host: ratios.ratios(disk.read_text(path), path) for host, path in files.items()}
+        return {
+            host: ratios.parse_ratios(disk.read_text(path), path) for host, path in files.items()
+        }
 
     def _make_proof(self, cloud: Cloud, facts: audit_lists.OperatorFacts) -> Proof:
         """Return the evidence by which allocations may be freed."""

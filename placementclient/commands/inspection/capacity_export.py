@@ -132,7 +132,7 @@ class ExportCapacity(base.PlacementCommand):
                 self._warn_once(f'flavor {flavor.name}: {reason}')
         using = sorted({consumer.project_id or '' for consumer in snapshot.consumers.values()})
         quotas = service_lists.ListSource(
-            NOVA, lambda client: service.quotas(client, using), records.quotas
+            NOVA, lambda client: service.read_quotas(client, using), records.decode_quotas
         )
         return metrics.make_capacity_metrics(
             snapshot,

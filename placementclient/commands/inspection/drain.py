@@ -247,10 +247,10 @@ class PlanDrain(base.Lister):
             return None
         from placementclient.files import disk
         from placementclient.insight.drain.knowledge import map_by_provider
-        from placementclient.nova.cells import cells_of_hosts
+        from placementclient.nova.cells import parse_cells
 
         path = self.args.cells
-        return map_by_provider(snapshot, cells_of_hosts(disk.read_text(path), path))
+        return map_by_provider(snapshot, parse_cells(disk.read_text(path), path))
 
     def _read_nova_facts(self, snapshot: Snapshot, placed: Collection[str]) -> Knowledge:
         """Return what Nova tells about servers; nothing without ``--requests``."""
@@ -265,9 +265,12 @@ class PlanDrain(base.Lister):
         source = self.args.requests
         if source == NOVA:
             self._notes = service_lists.note_cells_down(self)
-            lists = ('aggregates', 'server_groups', 'migrations')
-            answers = {name: getattr(service, name)(self.client) for name in lists}
-            document: object = {**answers, 'servers': service.servers_with_zones(self.client)}
+            document: object = {
+                'aggregates': service.aggregates(self.client),
+                'server_groups': service.read_server_groups(self.client),
+                'migrations': service.migrations(self.client),
+                'servers': service.servers_with_zones(self.client),
+            }
         else:
             document = disk.read_document(source)
         scheduling = server_options.read_scheduling_options(self)

@@ -110,8 +110,8 @@ class PurgeProvider(ChangeCommand):
         if not self.args.servers:
             return {}
         path = self.args.flavors
-        flavors = records.flavors_by_id(disk.read_document(path), path) if path else {}
-        parse = partial(records.servers, flavors=flavors)
+        flavors = records.decode_flavors_by_id(disk.read_document(path), path) if path else {}
+        parse = partial(records.decode_servers, flavors=flavors)
         source = service_lists.make_sources()['servers']._replace(parse=parse)
         servers: Mapping[str, Server] = source.read(self, *self.args.servers)
         return servers

@@ -75,9 +75,9 @@ class CheckApi(base.Lister):
             return self.column_names, self._check_needs(self.client, *need)
         from placementclient.commands.providers.service_checks import ServiceChecks
         from placementclient.files import disk
-        from placementclient.nova.service_user import service_user
+        from placementclient.nova.service_user import load_service_user
 
-        users = {p: service_user(disk.read_text(p), p) for p in self.args.service_conf}
+        users = {p: load_service_user(disk.read_text(p), p) for p in self.args.service_conf}
         rows = [
             (p, *row)
             for p, user in users.items()
@@ -111,11 +111,11 @@ def _find_need(release: str | None) -> tuple[str, Microversion]:
     :param release: a name, a number or a microversion; None: the newest release
     :raises errors.UsageError: if there is no such release
     """
-    from placementclient.nova.releases import NEEDED, NUMBERS, name_of
+    from placementclient.nova.releases import NEEDED, NUMBERS, find_release_name
 
     if release and release.startswith('1.'):
         return 'microversion', Microversion.parse(release)
-    name = name_of(release) if release else [*NEEDED][-1]
+    name = find_release_name(release) if release else [*NEEDED][-1]
     if name is None:
         message = f'There is no release {release} of Nova. Choose from {", ".join(NEEDED)}'
         raise errors.UsageError(f'{message}{suggestion(str(release).lower(), [*NEEDED, *NUMBERS])}')

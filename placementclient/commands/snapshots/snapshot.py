@@ -210,7 +210,7 @@ class RestoreSnapshot(ChangeCommand):
         if listed is None or NOVA not in service_lists.list_places(self.args.servers):
             return listed
         lacking = sorted(snapshot.consumers.keys() - listed.keys())
-        found = parallel(partial(service.server_record, self.client), lacking, _WORKERS)
+        found = parallel(partial(service.read_server_record, self.client), lacking, _WORKERS)
         return {**listed, **{server.uuid: server for server in found if server}}
 
     def _check_service(self, snapshot: Snapshot) -> None:

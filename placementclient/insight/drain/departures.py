@@ -11,7 +11,7 @@ from placementclient.model.consumers import Allocations
 from placementclient.model.nova import LIVE_MIGRATABLE, MANAGED_PCI_DEVICE, OWNER_CYBORG
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.nova.group_rules import PROFILE, alias_counts
+from placementclient.nova.group_rules import PROFILE, parse_alias_counts
 from placementclient.nova.settings import Settings
 from placementclient.nova.wishes import Wishes
 
@@ -123,7 +123,7 @@ def _has_encrypted_memory(server: Occupant) -> bool:
 
 def _has_bound_device(server: Occupant) -> bool:
     """Return True if a server has a PCI device of an alias that is not live-migratable."""
-    counts = alias_counts(server.wishes.specs) if server.wishes else ()
+    counts = parse_alias_counts(server.wishes.specs) if server.wishes else ()
     aliases = {name for name, count in counts if count}
     if aliases and server.settings.is_read:
         return not aliases <= server.settings.migratable_aliases()

@@ -56,12 +56,12 @@ def read_knowledge(
     :raises errors.BadFile: if it is something else
     """
     lists = document if isinstance(document, Mapping) else {}
-    servers = records.server_details(document, path, {})
+    servers = records.decode_server_details(document, path, {})
     migrations = _read_migrations(lists, path)
     # A list that the file lacks is empty, and a remark says so.
     lists = {name: lists.get(name, []) for name in _SUBJECTS}
-    aggregates = records.aggregates(lists, path)
-    server_groups = records.server_groups(lists, path)
+    aggregates = records.decode_aggregates(lists, path)
+    server_groups = records.decode_server_groups(lists, path)
     here = [server for server in servers if server.uuid in snapshot.consumers]
     known = images(here)
     # The zone of a server is its own.
@@ -95,7 +95,7 @@ def _read_migrations(
     """Return the migrations by the UUIDs of the consumers that hold their old hosts, if known."""
     if 'migrations' not in lists:
         return None
-    return {entry.uuid: entry for entry in records.migrations(lists, path) if entry.uuid}
+    return {entry.uuid: entry for entry in records.decode_migrations(lists, path) if entry.uuid}
 
 
 def _list_missing(document: object) -> list[str]:

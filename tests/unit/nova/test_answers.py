@@ -11,15 +11,25 @@ from placementclient.nova import host_records, records
 from tests.unit.nova.answers import ANSWERS
 
 READERS = {
-    reader.__name__: reader
-    for reader in (
-        records.servers, records.migrations, records.flavors, records.aggregates,
-        records.server_groups, records.projects, records.quotas, host_records.compute_services,
-        host_records.hypervisors, host_records.registered_limits, host_records.nodes,
-        host_records.ports, host_records.requested_ports, host_records.agents,
-        host_records.segment_addresses, host_records.segments, host_records.device_profiles,
-    )
-} | {'server_details': partial(records.server_details, flavors={})}  # fmt: skip
+    'servers': records.decode_servers,
+    'server_details': partial(records.decode_server_details, flavors={}),
+    'migrations': records.decode_migrations,
+    'flavors': records.decode_flavors,
+    'aggregates': records.decode_aggregates,
+    'server_groups': records.decode_server_groups,
+    'projects': records.decode_projects,
+    'quotas': records.decode_quotas,
+    'compute_services': host_records.decode_compute_services,
+    'hypervisors': host_records.decode_hypervisors,
+    'registered_limits': host_records.decode_registered_limits,
+    'nodes': host_records.decode_nodes,
+    'ports': host_records.decode_bound_ports,
+    'requested_ports': host_records.decode_requested_ports,
+    'agents': host_records.decode_agents,
+    'segment_addresses': host_records.count_segment_addresses,
+    'segments': host_records.decode_segments,
+    'device_profiles': host_records.decode_device_profiles,
+}
 
 
 @pytest.mark.parametrize('is_bare', [True, False])
@@ -37,22 +47,22 @@ def test_a_list_is_read_by_its_own_reader_alone(answer, reader, is_bare):
 
 def test_a_server_of_the_sdk_has_no_more_than_the_service_said():
     _, record, _ = ANSWERS['servers of the SDK']
-    [server] = records.servers([record], 'x.json').values()
+    [server] = records.decode_servers([record], 'x.json').values()
     # The image is empty, so that it boots from a volume; no flavor has extra specs.
     assert (server.task, server.image, server.flavor, server.host) == (None, None, None, 'h1')
-    [hidden] = records.servers([record | {'compute_host': None}], 'x.json').values()
+    [hidden] = records.decode_servers([record | {'compute_host': None}], 'x.json').values()
     assert hidden.host is UNSET
 
 
 def test_servers_of_a_silent_cell_have_no_details():
     document = [ANSWERS[name][1] | {'id': name} for name in
                 ('server details', 'servers of a silent cell')]  # fmt: skip
-    assert len(records.servers(document, 'x.json')) == 2
-    [server] = records.server_details(document, 'x.json', {})
+    assert len(records.decode_servers(document, 'x.json')) == 2
+    [server] = records.decode_server_details(document, 'x.json', {})
     assert server.uuid == 'server details'
 
 
 def test_a_negative_amount_that_nova_uses_is_read():
     _, record, _ = ANSWERS['hypervisor details']
-    [hypervisor] = host_records.hypervisors([record], 'x.json')
+    [hypervisor] = host_records.decode_hypervisors([record], 'x.json')
     assert hypervisor.used['MEMORY_MB'] == -1

@@ -9,7 +9,7 @@ from oslo_config import cfg
 from placementclient.basis import errors
 from placementclient.hosts import device_spec
 from placementclient.nova import settings
-from placementclient.nova.configuration import options, values
+from placementclient.nova.configuration import find_values, parse_options
 
 LINES = (
     '[pci]', '[PCI]', '[DEFAULT]', '[Default]', '[ pci]', '[', '[]', 'a = 1', 'b: "x"', "c='y'",
@@ -45,7 +45,7 @@ def test_a_file_is_read_as_oslo_config_reads_it():
         except cfg.ParseError:
             continue
         read += 1
-        listed = [option[:3] for option in options('\n'.join(lines), 'nova.conf')]
+        listed = [option[:3] for option in parse_options('\n'.join(lines), 'nova.conf')]
         assert listed == judge.options, lines
     assert read > 300
 
@@ -82,10 +82,10 @@ def test_devices_and_aliases_are_read_under_every_name_that_oslo_config_knows(tm
             (device_spec.OPTIONS, conf.pci.device_spec),
             (settings.ALIAS, conf.pci.alias),
         ):
-            listed = [option.value for option in values(text, 'nova.conf', known)]
+            listed = [option.value for option in find_values(text, 'nova.conf', known)]
             assert listed == expected, lines
 
 
 def test_a_line_that_is_no_option_is_named():
     with pytest.raises(errors.BadFile, match=r'nova\.conf:3: neither an option nor a section'):
-        list(options('[pci]\n\nalias', 'nova.conf'))
+        list(parse_options('[pci]\n\nalias', 'nova.conf'))

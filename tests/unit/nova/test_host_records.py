@@ -7,7 +7,7 @@ from msgspec import UNSET
 from placementclient.basis import errors
 from placementclient.model.network import PortGroup, Subnet
 from placementclient.nova import host_records
-from placementclient.nova.schema import decoded
+from placementclient.nova.schema import decode_records
 
 HYPERVISOR = {
     'id': '1BB62A04-c576-402c-8147-9e89757a09e3', 'hypervisor_hostname': 'host1.example.com',
@@ -33,7 +33,7 @@ AMOUNTS = ('vcpus', 'memory_mb', 'local_gb')
 )
 def test_a_service_is_enabled_and_up(fields, is_enabled, is_up):
     listed = [{'host': 'h', **fields}, {'host': 'h', 'binary': 'nova-scheduler'}]
-    [service] = host_records.compute_services({'services': listed}, 'x.json')
+    [service] = host_records.decode_compute_services({'services': listed}, 'x.json')
     assert (service.is_enabled, service.is_up) == (is_enabled, is_up)
 
 
@@ -43,7 +43,7 @@ def amounts(hypervisor):
 
 def test_hypervisors_of_the_api_are_read():
     document = {'hypervisors': [HYPERVISOR], 'hypervisors_links': []}
-    [read] = host_records.hypervisors(document, 'x.json')
+    [read] = host_records.decode_hypervisors(document, 'x.json')
     assert (read.node, read.uuid, read.host, read.type) == (
         'host1.example.com', '1bb62a04-c576-402c-8147-9e89757a09e3', 'host1', 'QEMU'
     )  # fmt: skip
@@ -59,7 +59,7 @@ def test_hypervisors_of_openstackclient_are_read():
         'ID': '3', 'Hypervisor Hostname': 'h', 'Hypervisor Type': 'QEMU', 'Host IP': '192.0.2.1',
         'State': 'up', 'vCPUs Used': 1, 'vCPUs': 8, 'Memory MB Used': 512, 'Memory MB': 4096,
     }  # fmt: skip
-    [read] = host_records.hypervisors([record], 'x.json')
+    [read] = host_records.decode_hypervisors([record], 'x.json')
     assert (read.node, read.uuid, read.host, read.type) == ('h', None, None, 'QEMU')
     assert amounts(read) == ({'VCPU': 8, 'MEMORY_MB': 4096}, {'VCPU': 1, 'MEMORY_MB': 512}, None)
 
@@ -70,7 +70,7 @@ def test_later_hypervisors_have_no_amounts():
         for name, value in HYPERVISOR.items()
         if not name.startswith(AMOUNTS) and name != 'running_vms'
     }
-    [read] = host_records.hypervisors([record], 'x.json')
+    [read] = host_records.decode_hypervisors([record], 'x.json')
     assert amounts(read) == ({}, {}, None)
 
 
@@ -100,7 +100,7 @@ def test_nodes_of_the_api_are_read(changes, expected):
         'uuid': 'ab', 'name': 'rack1', 'state': 'available', 'resource_class': 'gold.large',
         'instance_uuid': None, 'is_busy': False, 'withheld': {},
     } | expected  # fmt: skip
-    [node] = host_records.nodes({'nodes': [NODE | changes], 'next': None}, 'x.json')
+    [node] = host_records.decode_nodes({'nodes': [NODE | changes], 'next': None}, 'x.json')
     assert {name: getattr(node, name) for name in fields} == fields
 
 
@@ -109,7 +109,7 @@ def test_nodes_of_openstackclient_are_read():
         'UUID': 'ab', 'Name': None, 'Instance UUID': 's', 'Power State': 'power on',
         'Provisioning State': 'active', 'Maintenance': False, 'Resource Class': 'gold',
     }  # fmt: skip
-    [node] = host_records.nodes([record], 'x.json')
+    [node] = host_records.decode_nodes([record], 'x.json')
     assert (node.uuid, node.state, node.resource_class, node.instance_uuid) == (
         'ab', 'active', 'gold', 's'
     )  # fmt: skip
@@ -120,7 +120,7 @@ def test_nodes_of_openstackclient_are_read():
 def test_a_list_of_nodes_without_deciding_fields_is_refused(field):
     short = {name: value for name, value in NODE.items() if name != field}
     with pytest.raises(errors.BadFile, match=r'x\.json: nodes\[0\]: .* --long'):
-        host_records.nodes([short], 'x.json')
+        host_records.decode_nodes([short], 'x.json')
 
 
 BANDWIDTH = {'NET_BW_EGR_KILOBIT_PER_SEC': 1000}
@@ -138,7 +138,7 @@ PORT = {
 
 
 def test_ports_with_request_groups_are_read():
-    [port] = host_records.ports({'ports': [PORT]}, 'x.json')
+    [port] = host_records.decode_bound_ports({'ports': [PORT]}, 'x.json')
     assert (port.uuid, port.server_uuid, port.host, port.vnic_type) == ('p', 's', 'host1', 'direct')
     assert port.groups == (PortGroup('g', BANDWIDTH, ('CUSTOM_PHYSNET_1',)),)
     assert (port.providers, port.same_subtree) == ({'g': 'rp'}, ('g',))
@@ -149,7 +149,7 @@ def test_ports_of_older_releases_are_read():
         'resource_request': {'required': [], 'resources': BANDWIDTH},
         'binding:profile': {'allocation': 'RP'},
     }
-    [port] = host_records.ports([PORT | old], 'x.json')
+    [port] = host_records.decode_bound_ports([PORT | old], 'x.json')
     assert port.groups == (PortGroup('p', BANDWIDTH),)
     assert (port.providers, port.same_subtree) == ({'p': 'rp'}, ())
 
@@ -167,24 +167,24 @@ def test_ports_of_older_releases_are_read():
     ],
 )
 def test_ports_without_resource_request_or_binding_are_passed_over(changes):
-    assert host_records.ports([PORT | changes], 'x.json') == []
+    assert host_records.decode_bound_ports([PORT | changes], 'x.json') == []
 
 
 def test_absent_is_not_null_in_ports_and_subnets():
     """A port that requires nothing is known; of one without the field nothing is."""
     null = PORT | {'resource_request': None}
     unknown = {name: value for name, value in PORT.items() if name != 'resource_request'}
-    ports = host_records.requested_ports([null, unknown | {'id': 'q'}], 'x.json')
+    ports = host_records.decode_requested_ports([null, unknown | {'id': 'q'}], 'x.json')
     assert [port.request for port in ports] == [None, UNSET]
     subnets = [{'id': 'a', 'segment_id': None}, {'id': 'b', 'cidr': 'n'}]
-    assert [s.segment_id for _, s in decoded(subnets, 'x.json', Subnet)] == [None, UNSET]
+    assert [s.segment_id for _, s in decode_records(subnets, 'x.json', Subnet)] == [None, UNSET]
 
 
 def test_a_list_of_ports_without_resource_requests_is_refused():
     short = {name: value for name, value in PORT.items() if name != 'resource_request'}
     with pytest.raises(errors.BadFile, match=r'x\.json: ports: has no resource_request'):
-        host_records.ports([short], 'x.json')
-    assert host_records.ports([], 'x.json') == []
+        host_records.decode_bound_ports([short], 'x.json')
+    assert host_records.decode_bound_ports([], 'x.json') == []
 
 
 def test_agents_have_the_bandwidths_of_their_devices():
@@ -194,7 +194,7 @@ def test_agents_have_the_bandwidths_of_their_devices():
         'resource_provider_bandwidths': bandwidths,
         'resource_provider_hypervisors': {'eth0': 'host.example.com'},
     }
-    [read] = host_records.agents({'agents': [agent | {'configurations': configured}]}, '')
+    [read] = host_records.decode_agents({'agents': [agent | {'configurations': configured}]}, '')
     assert (read.type, read.host, read.is_synced) == ('NIC Switch agent', 'host', False)
     assert read.bandwidths == {
         ('host.example.com', 'eth0'): {
@@ -203,10 +203,10 @@ def test_agents_have_the_bandwidths_of_their_devices():
         },
         ('host', 'eth1'): {},
     }
-    [silent] = host_records.agents([agent | {'configurations': {}}], '')
+    [silent] = host_records.decode_agents([agent | {'configurations': {}}], '')
     assert silent.bandwidths is None
     with pytest.raises(errors.BadFile, match='has no configurations'):
-        host_records.agents([agent], '')
+        host_records.decode_agents([agent], '')
 
 
 def test_the_addresses_of_a_segment_are_those_of_its_pools_and_gateways():
@@ -222,13 +222,15 @@ def test_the_addresses_of_a_segment_are_those_of_its_pools_and_gateways():
         subnet(3, '2001:db8::2', '2001:db8::3', ip_version=6),
         subnet(4, '203.0.113.2', '203.0.113.3', segment_id=None),
     ]
-    assert host_records.segment_addresses({'subnets': subnets}, '') == {'s': 12}
+    assert host_records.count_segment_addresses({'subnets': subnets}, '') == {'s': 12}
     with pytest.raises(errors.BadFile, match=r'a to b are no IPv4 addresses'):
-        host_records.segment_addresses([subnet(5, 'a', 'b')], '')
+        host_records.count_segment_addresses([subnet(5, 'a', 'b')], '')
 
 
 def test_subnets_that_all_lack_their_segment_are_refused():
     with pytest.raises(errors.BadFile, match=r'has no segment_id, .* GET /v2.0/subnets has it'):
-        host_records.segment_addresses([{'ID': 'a', 'cidr': 'n'}, {'ID': 'b', 'cidr': 'n'}], '')
+        host_records.count_segment_addresses(
+            [{'ID': 'a', 'cidr': 'n'}, {'ID': 'b', 'cidr': 'n'}], ''
+        )
     some = [{'id': 'a', 'segment_id': None}, {'id': 'b'}]
-    assert host_records.segment_addresses(some, '') == {}
+    assert host_records.count_segment_addresses(some, '') == {}

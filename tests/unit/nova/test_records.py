@@ -22,7 +22,7 @@ from placementclient.nova import host_records, records
 
 
 def server_details(document, path):
-    return records.server_details(document, path, {})
+    return records.decode_server_details(document, path, {})
 
 
 GPU = Flavor('gpu', 4, 8192, 20, 10, 512, False, {'resources:VGPU': '1'}, '1')
@@ -33,74 +33,76 @@ SERVICE = ComputeService('h', 'enabled', 'up', id='a-b')
 @pytest.mark.parametrize(
     ('key', 'parse', 'record', 'expected'),
     [
-        ('servers', records.servers,
+        ('servers', records.decode_servers,
          {'ID': 'AB', 'Name': 'x', 'Status': 'ACTIVE', 'Host': 'h1', 'Properties': {}},
          {'ab': Server('ab', 'h1', status='ACTIVE', name='x')}),
-        ('servers', records.servers, {'id': 'ab', 'OS-EXT-SRV-ATTR:host': 'h1', 'name': None},
+        ('servers', records.decode_servers, {'id': 'ab', 'OS-EXT-SRV-ATTR:host': 'h1',
+         'name': None},
          {'ab': Server('ab', 'h1')}),
-        ('servers', records.servers, {'UUID': 'ab', 'Hypervisor Hostname': 'h1'},
+        ('servers', records.decode_servers, {'UUID': 'ab', 'Hypervisor Hostname': 'h1'},
          {'ab': Server('ab', node='h1')}),
-        ('servers', records.servers, {'id': 'ab', 'compute_host': 'h1'},
+        ('servers', records.decode_servers, {'id': 'ab', 'compute_host': 'h1'},
          {'ab': Server('ab', 'h1')}),
-        ('servers', records.servers,
+        ('servers', records.decode_servers,
          {'ID': 'a', 'Task State': 'None', 'Host': 'h', 'Flavor': 'm', 'Image': 'i'},
          {'a': Server('a', 'h', task=None)}),
-        ('servers', records.servers,
+        ('servers', records.decode_servers,
          {'ID': 'a', 'Task State': 'spawning', 'Host': '', 'Flavor': 'm', 'Image': 'i'},
          {'a': Server('a', None, task='spawning')}),
-        ('migrations', records.migrations,
+        ('migrations', records.decode_migrations,
          {'Id': 7, 'UUID': 'm', 'Source Node': 'h1.a', 'Dest Node': 'h2.a', 'Source Compute': 'h1',
           'Dest Compute': 'h2', 'Dest Host': '10.0.0.2', 'Status': 'done', 'Server UUID': 's',
           'Old Flavor': 1, 'New Flavor': 1, 'Type': 'evacuation', 'Created At': ''},
          [MIGRATION]),
-        ('migrations', records.migrations,
+        ('migrations', records.decode_migrations,
          {'id': 7, 'uuid': 'm', 'source_node': 'h1.a', 'source_compute': 'h1', 'status': 'done',
           'instance_uuid': 's', 'migration_type': 'evacuation',
           'dest_compute': 'h2', 'dest_node': 'h2.a', 'updated_at': None},
          [MIGRATION]),
         # Of an old release, without a UUID.
-        ('migrations', records.migrations, {'Server UUID': 's', 'Status': 'Running'},
+        ('migrations', records.decode_migrations, {'Server UUID': 's', 'Status': 'Running'},
          [ServerMigration('s', 'running')]),
-        ('flavors', records.flavors,
+        ('flavors', records.decode_flavors,
          {'id': '1', 'name': 'gpu', 'vcpus': 4, 'ram': 8192, 'disk': 20, 'swap': 512,
           'OS-FLV-EXT-DATA:ephemeral': 10, 'os-flavor-access:is_public': False,
           'OS-FLV-DISABLED:disabled': False, 'rxtx_factor': 1.0, 'links': [],
           'extra_specs': {'resources:VGPU': '1'}},
          [GPU]),
-        ('flavors', records.flavors,
+        ('flavors', records.decode_flavors,
          {'ID': '1', 'Name': 'gpu', 'VCPUs': 4, 'RAM': 8192, 'Disk': 20, 'Swap': 512,
           'Ephemeral': 10, 'Is Public': False, 'RXTX Factor': 1.0,
           'Properties': {'resources:VGPU': 1}},
          [GPU]),
-        ('flavors', records.flavors,
+        ('flavors', records.decode_flavors,
          {'original_name': 'tiny', 'vcpus': 1, 'ram': 64, 'swap': '', 'extra_specs': {}},
          [Flavor('tiny', 1, 64)]),
         # As OpenStackClient prints the properties where it does not print JSON.
-        ('flavors', records.flavors,
+        ('flavors', records.decode_flavors,
          {'Name': 'gpu', 'VCPUs': 4, 'RAM': 8192, 'Properties': "a='1', trait:B='required'"},
          [Flavor('gpu', 4, 8192, extra_specs={'a': '1', 'trait:B': 'required'})]),
-        ('flavors', records.flavors, {'Name': 'm', 'VCPUs': 1, 'RAM': 64, 'Properties': ''},
+        ('flavors', records.decode_flavors, {'Name': 'm', 'VCPUs': 1, 'RAM': 64, 'Properties': ''},
          [Flavor('m', 1, 64)]),
-        ('aggregates', records.aggregates,
+        ('aggregates', records.decode_aggregates,
          {'id': 1, 'uuid': 'A1', 'name': 'az', 'hosts': ['h1', 'h2'], 'metadata': {}},
          [HostAggregate('a1', 'az', ('h1', 'h2'))]),
-        ('projects', records.projects, {'ID': 'a', 'Name': 'Demo'}, {'a': 'Demo'}),
-        ('projects', records.projects, {'id': 'a', 'name': 'Demo'}, {'a': 'Demo'}),
-        ('users', records.users, {'ID': 'a', 'Name': 'anna'}, {'a': 'anna'}),
-        ('quotas', records.quotas, {'Project ID': 'a', 'Cores': 20, 'Ram': -1, 'Instances': 10},
+        ('projects', records.decode_projects, {'ID': 'a', 'Name': 'Demo'}, {'a': 'Demo'}),
+        ('projects', records.decode_projects, {'id': 'a', 'name': 'Demo'}, {'a': 'Demo'}),
+        ('users', records.decode_users, {'ID': 'a', 'Name': 'anna'}, {'a': 'anna'}),
+        ('quotas', records.decode_quotas, {'Project ID': 'a', 'Cores': 20, 'Ram': -1,
+         'Instances': 10},
          {'a': {'CPUS': 20, 'MEMORY_MB': -1}}),
-        ('quotas', records.quotas, {'id': 'a', 'cores': None}, {'a': {}}),
-        ('services', host_records.compute_services,
+        ('quotas', records.decode_quotas, {'id': 'a', 'cores': None}, {'a': {}}),
+        ('services', host_records.decode_compute_services,
          {'id': 'a-b', 'binary': 'nova-compute', 'host': 'h', 'status': 'enabled', 'state': 'up',
           'forced_down': False, 'zone': 'nova', 'disabled_reason': None},
          [SERVICE]),
-        ('services', host_records.compute_services,
+        ('services', host_records.decode_compute_services,
          {'ID': 'a-b', 'Binary': 'nova-compute', 'Host': 'h', 'Status': 'enabled', 'State': 'up'},
          [SERVICE]),
-        ('registered_limits', host_records.registered_limits,
+        ('registered_limits', host_records.decode_registered_limits,
          {'id': 'b', 'resource_name': 'class:VCPU', 'default_limit': 20, 'region_id': 'r'},
          ['class:VCPU']),
-        ('registered_limits', host_records.registered_limits,
+        ('registered_limits', host_records.decode_registered_limits,
          {'ID': 'a', 'Service ID': 's', 'Resource Name': 'servers', 'Default Limit': 10},
          ['servers']),
     ],
@@ -113,8 +115,9 @@ def test_records_are_read_in_every_form(key, parse, record, expected):
 @pytest.mark.parametrize('document', [None, 5, 'x', {}, {'servers': 5}, [5], ['x']])
 @pytest.mark.parametrize(
     'parse',
-    [records.servers, records.projects, host_records.compute_services, host_records.hypervisors,
-     host_records.nodes, host_records.ports],
+    [records.decode_servers, records.decode_projects, host_records.decode_compute_services,
+     host_records.decode_hypervisors,
+     host_records.decode_nodes, host_records.decode_bound_ports],
 )  # fmt: skip
 def test_a_document_that_is_no_list_is_refused_with_its_file(parse, document):
     with pytest.raises(errors.BadFile, match=r'x\.json: not a list of'):
@@ -180,8 +183,8 @@ DETAILED = Server(
 )
 def test_details_of_servers_are_read(changes, expected):
     listed = [{'id': '7', 'name': 'x', 'vcpus': 1, 'ram': 64, 'extra_specs': {}}]
-    flavors = records.flavors_by_id(listed, 'f.json')
-    read = records.server_details([DETAIL | changes], 's.json', flavors)
+    flavors = records.decode_flavors_by_id(listed, 'f.json')
+    read = records.decode_server_details([DETAIL | changes], 's.json', flavors)
     assert read == [replace(DETAILED, **expected)]
 
 
@@ -195,11 +198,11 @@ def test_details_without_a_field_are_refused(field):
 def test_a_list_of_servers_has_the_details_that_the_service_says():
     changes = {'updated': '2026-11-02T09:00:00Z'}
     expected = replace(DETAILED, updated=changes['updated'])
-    assert records.servers([DETAIL | changes], 'x.json') == {'s1': expected}
+    assert records.decode_servers([DETAIL | changes], 'x.json') == {'s1': expected}
 
 
 def test_the_flavor_needs_no_other_details():
-    server = records.servers([{'id': 's', 'flavor': DETAIL['flavor']}], 'x.json')['s']
+    server = records.decode_servers([{'id': 's', 'flavor': DETAIL['flavor']}], 'x.json')['s']
     assert (server.flavor, server.is_detailed) == (SMALL, False)
 
 
@@ -221,7 +224,7 @@ def test_servers_listed_by_openstackclient_have_no_details():
     ],
 )
 def test_zone_and_projects_are_read_from_metadata_of_an_aggregate(metadata, zone, projects):
-    [aggregate] = records.aggregates([AGGREGATE | {'metadata': metadata}], 'x.json')
+    [aggregate] = records.decode_aggregates([AGGREGATE | {'metadata': metadata}], 'x.json')
     assert (aggregate.zone, aggregate.project_ids) == (zone, projects)
 
 
@@ -234,30 +237,38 @@ SHORT = {'id': 'a'}
 @pytest.mark.parametrize(
     ('parse', 'record', 'reason'),
     [
-        (records.flavors, SPECIFIED | {'extra_specs': None}, "flavors[0]: flavor 'a' has no extra"),
-        (records.flavors, SPECIFIED | {'extra_specs': 'a=b'}, 'flavors[0].extra_specs: expected o'),
-        (records.flavors, SPECIFIED | {'vcpus': 'x'}, 'flavors[0].vcpus: expected int'),
-        (records.flavors, SPECIFIED | {'vcpus': HUGE}, 'flavors[0].vcpus'),
-        (records.flavors, SPECIFIED | {'ram': 2**31}, 'flavors[0].ram'),
-        (records.flavors, SPECIFIED | {'ram': -1}, 'flavors[0].ram: expected int >= 0'),
-        (records.flavors, SPECIFIED | {'extra_specs': {'a': [1]}}, 'flavors[0].extra_specs[...]'),
+        (records.decode_flavors, SPECIFIED | {'extra_specs': None},
+         "flavors[0]: flavor 'a' has no extra"),
+        (records.decode_flavors, SPECIFIED | {'extra_specs': 'a=b'},
+         'flavors[0].extra_specs: expected o'),
+        (records.decode_flavors, SPECIFIED | {'vcpus': 'x'}, 'flavors[0].vcpus: expected int'),
+        (records.decode_flavors, SPECIFIED | {'vcpus': HUGE}, 'flavors[0].vcpus'),
+        (records.decode_flavors, SPECIFIED | {'ram': 2**31}, 'flavors[0].ram'),
+        (records.decode_flavors, SPECIFIED | {'ram': -1}, 'flavors[0].ram: expected int >= 0'),
+        (records.decode_flavors, SPECIFIED | {'extra_specs': {'a': [1]}},
+         'flavors[0].extra_specs[...]'),
         # A list of servers.
-        (records.flavors, {'ID': 'ab', 'Name': 'web1', 'Properties': {}, 'Flavor': 'small'},
+        (records.decode_flavors, {'ID': 'ab', 'Name': 'web1', 'Properties': {}, 'Flavor': 'small'},
          'flavors[0]: object missing required field vcpus'),
-        (records.quotas, SHORT | {'cores': HUGE}, 'quotas[0].cores'),
-        (records.quotas, SHORT | {'ram': -2}, 'quotas[0].ram'),
-        (records.projects, SHORT | {'name': ['x']}, 'projects[0].name'),
-        (records.servers, SHORT | {'Host': ['h']}, 'servers[0].host'),
-        (records.servers, {'id': 'a' * 256}, 'servers[0].uuid'),
-        (records.servers, {'Name': 'x'}, 'servers[0]: object missing required field uuid'),
+        (records.decode_quotas, SHORT | {'cores': HUGE}, 'quotas[0].cores'),
+        (records.decode_quotas, SHORT | {'ram': -2}, 'quotas[0].ram'),
+        (records.decode_projects, SHORT | {'name': ['x']}, 'projects[0].name'),
+        (records.decode_servers, SHORT | {'Host': ['h']}, 'servers[0].host'),
+        (records.decode_servers, {'id': 'a' * 256}, 'servers[0].uuid'),
+        (records.decode_servers, {'Name': 'x'}, 'servers[0]: object missing required field uuid'),
         # A list of migrations.
-        (records.servers, {'Id': 1, 'UUID': 'ab', 'Server UUID': 'c', 'Status': 'x'}, 'servers[0]'),
-        (records.flavors, SPECIFIED | {'vcpus': '\ud800'}, 'flavors[0]: not UTF-8 text'),
-        (records.migrations, {'Server UUID': 's', 'Status': ['done']}, 'migrations[0].status'),
-        (records.migrations, {'Server UUID': 'x'}, 'migrations[0]: object missing required field'),
-        (records.aggregates, AGGREGATE | {'hosts': [['h']]}, 'aggregates[0].hosts'),
-        (records.aggregates, AGGREGATE | {'metadata': 'x'}, 'aggregates[0].metadata: expected obj'),
-        (records.aggregates, AGGREGATE | {'uuid': None}, 'aggregates[0]: object missing required'),
+        (records.decode_servers, {'Id': 1, 'UUID': 'ab', 'Server UUID': 'c', 'Status': 'x'},
+         'servers[0]'),
+        (records.decode_flavors, SPECIFIED | {'vcpus': '\ud800'}, 'flavors[0]: not UTF-8 text'),
+        (records.decode_migrations, {'Server UUID': 's', 'Status': ['done']},
+         'migrations[0].status'),
+        (records.decode_migrations, {'Server UUID': 'x'},
+         'migrations[0]: object missing required field'),
+        (records.decode_aggregates, AGGREGATE | {'hosts': [['h']]}, 'aggregates[0].hosts'),
+        (records.decode_aggregates, AGGREGATE | {'metadata': 'x'},
+         'aggregates[0].metadata: expected obj'),
+        (records.decode_aggregates, AGGREGATE | {'uuid': None},
+         'aggregates[0]: object missing required'),
         (server_details, DETAIL | {'OS-EXT-SRV-ATTR:hypervisor_hostname': ['h']}, 'servers[0].'),
         (server_details, DETAIL | {'image': ['i']}, 'servers[0].'),
         (server_details, DETAIL | {'flavor': SPECIFIED | {'vcpus': HUGE}}, 'servers[0].flavor.'),
@@ -273,29 +284,33 @@ def test_a_record_that_is_wrong_is_told_with_its_place(parse, record, reason):
 @pytest.mark.parametrize(
     ('parse', 'one', 'changes', 'reason'),
     [
-        (records.servers, {'ID': 'A', 'Host': 'h'}, {'ID': 'a'},
+        (records.decode_servers, {'ID': 'A', 'Host': 'h'}, {'ID': 'a'},
          'servers[1]: a appears twice, first as'),
-        (records.servers, DETAIL, {}, 'servers[1]: s1 appears twice'),
+        (records.decode_servers, DETAIL, {}, 'servers[1]: s1 appears twice'),
         (server_details, DETAIL, {'id': 's1'},
          'servers[1]: s1 appears twice, first as servers[0]'),
-        (records.migrations, {'uuid': 'M', 'Server UUID': 's', 'Status': 'done'},
+        (records.decode_migrations, {'uuid': 'M', 'Server UUID': 's', 'Status': 'done'},
          {'uuid': 'm', 'Status': 'error'}, 'migrations[1]: m appears twice'),
         # Either of the two, alone, says that the host of the other has to go.
-        (records.aggregates, AGGREGATE, {'uuid': 'a', 'hosts': ['h2']},
+        (records.decode_aggregates, AGGREGATE, {'uuid': 'a', 'hosts': ['h2']},
          'aggregates[1]: a appears twice'),
-        (records.flavors, SPECIFIED, {}, 'flavors[1]: a appears twice'),
-        (records.flavors, SPECIFIED | SHORT, {'name': 'b'}, 'flavors[1]: a appears twice'),
-        (records.flavors_by_id, SPECIFIED | SHORT, {'name': 'b'}, 'flavors[1]: a appears twice'),
-        (records.projects, SHORT | {'name': 'x'}, {'name': 'y'}, 'projects[1]: a appears twice'),
-        (records.quotas, SHORT | {'cores': 1}, {'cores': 2}, 'quotas[1]: a appears twice'),
-        (host_records.compute_services, SHORT | {'host': 'h'}, {}, 'services[1]: a appears twice'),
-        (host_records.hypervisors, SHORT | {'hypervisor_hostname': 'h'}, {},
+        (records.decode_flavors, SPECIFIED, {}, 'flavors[1]: a appears twice'),
+        (records.decode_flavors, SPECIFIED | SHORT, {'name': 'b'}, 'flavors[1]: a appears twice'),
+        (records.decode_flavors_by_id, SPECIFIED | SHORT, {'name': 'b'},
+         'flavors[1]: a appears twice'),
+        (records.decode_projects, SHORT | {'name': 'x'}, {'name': 'y'},
+         'projects[1]: a appears twice'),
+        (records.decode_quotas, SHORT | {'cores': 1}, {'cores': 2}, 'quotas[1]: a appears twice'),
+        (host_records.decode_compute_services, SHORT | {'host': 'h'}, {},
+         'services[1]: a appears twice'),
+        (host_records.decode_hypervisors, SHORT | {'hypervisor_hostname': 'h'}, {},
          'hypervisors[1]: a appears twice'),
-        (host_records.nodes,
+        (host_records.decode_nodes,
          {'uuid': 'a', 'power_state': None, 'resource_class': None, 'maintenance': False}, {},
          'nodes[1]: a appears twice'),
-        (host_records.ports, SHORT | {'resource_request': None}, {}, 'ports[1]: a appears twice'),
-        (host_records.registered_limits, SHORT | {'resource_name': 'x'}, {},
+        (host_records.decode_bound_ports, SHORT | {'resource_request': None}, {},
+         'ports[1]: a appears twice'),
+        (host_records.decode_registered_limits, SHORT | {'resource_name': 'x'}, {},
          'registered_limits[1]: a appears twice'),
     ],
 )  # fmt: skip
@@ -307,12 +322,12 @@ def test_a_record_that_is_there_twice_is_an_error(parse, one, changes, reason):
 
 def test_a_flavor_of_the_same_name_as_the_id_of_another_is_another():
     listed = [SPECIFIED | {'id': 'b'}, SPECIFIED | {'id': 'a', 'name': 'b'}]
-    assert [flavor.name for flavor in records.flavors(listed, 'x.json')] == ['a', 'b']
+    assert [flavor.name for flavor in records.decode_flavors(listed, 'x.json')] == ['a', 'b']
 
 
 def test_migrations_of_an_old_release_are_no_duplicates():
     record = {'Server UUID': 's', 'Status': 'done'}
-    assert len(records.migrations([record, record], 'x.json')) == 2
+    assert len(records.decode_migrations([record, record], 'x.json')) == 2
 
 
 @pytest.mark.parametrize(
@@ -321,40 +336,42 @@ def test_migrations_of_an_old_release_are_no_duplicates():
 def test_a_shelved_server_has_no_host(state):
     for host, is_offloaded in ((None, True), ('', True), ('h', False)):
         record = {'ID': 'a', 'OS-EXT-SRV-ATTR:host': host, **state}
-        assert records.servers([record], 'x.json')['a'].is_offloaded == is_offloaded
-    assert not records.servers([{'ID': 'a', 'Status': 'SHELVED'}], 'x.json')['a'].is_offloaded
+        assert records.decode_servers([record], 'x.json')['a'].is_offloaded == is_offloaded
+    assert not records.decode_servers([{'ID': 'a', 'Status': 'SHELVED'}], 'x.json')[
+        'a'
+    ].is_offloaded
 
 
 def test_extra_specs_that_nova_hides_are_no_missing_option():
     flavors = [SPECIFIED | {'extra_specs': None}]
     with pytest.raises(errors.BadFile, match="Nova hides the extra specs of flavor 'a' from your"):
-        records.flavors(flavors, COMPUTE_SERVICE)
+        records.decode_flavors(flavors, COMPUTE_SERVICE)
 
 
 @pytest.mark.parametrize(
     ('parse', 'page', 'marker'),
     [
-        (records.servers,
+        (records.decode_servers,
          {'servers': [], 'servers_links': [
              {'rel': 'next', 'href': 'http://nova/v2.1/servers/detail?limit=2&marker=b7'}]},
          'marker b7'),
-        (records.migrations,
+        (records.decode_migrations,
          {'migrations': [], 'migrations_links': [
              {'rel': 'next', 'href': 'http://nova/v2.1/os-migrations?limit=1&marker=m7'}]},
          'marker m7'),
-        (records.projects,
+        (records.decode_projects,
          {'projects': [],
           'links': {'self': 'http://keystone/v3/projects', 'previous': None,
                     'next': 'http://keystone/v3/projects?page=2'}},
          'http://keystone/v3/projects?page=2'),
-        (host_records.hypervisors,
+        (host_records.decode_hypervisors,
          {'hypervisors': [], 'hypervisors_links': [
              {'rel': 'prev', 'href': 'http://nova/v2.1/os-hypervisors?marker=a'},
              {'rel': 'next', 'href': 'http://nova/v2.1/os-hypervisors?marker=h7'}]},
          'marker h7'),
-        (host_records.nodes,
+        (host_records.decode_nodes,
          {'nodes': [], 'next': 'http://ironic/v1/nodes?limit=1&marker=n7'}, 'marker n7'),
-        (host_records.ports,
+        (host_records.decode_bound_ports,
          {'ports': [], 'ports_links': [
              {'rel': 'next', 'href': 'http://neutron/v2.0/ports?limit=1&marker=p7'}]},
          'marker p7'),
@@ -368,13 +385,13 @@ def test_one_page_of_a_list_is_refused_with_its_marker(parse, page, marker):
 
 @pytest.mark.parametrize('links', [{}, {'servers_links': []}, {'links': {'next': None}}])
 def test_the_last_page_of_a_list_is_a_list(links):
-    assert records.servers({'servers': [], **links}, 'x.json') == {}
+    assert records.decode_servers({'servers': [], **links}, 'x.json') == {}
 
 
 @pytest.mark.parametrize('links', [{'servers_links': 5}, {'servers_links': [5]}, {'links': [5]}])
 def test_links_of_another_form_are_refused(links):
     with pytest.raises(errors.BadFile, match=r'^x\.json: not a list of servers'):
-        records.servers({'servers': [], **links}, 'x.json')
+        records.decode_servers({'servers': [], **links}, 'x.json')
 
 
 @pytest.mark.parametrize(
@@ -386,15 +403,15 @@ def test_links_of_another_form_are_refused(links):
     ],
 )
 def test_a_missing_field_of_a_server_is_never_null(record, known):
-    server = records.servers([{'ID': 's', **record}], 'x.json')['s']
+    server = records.decode_servers([{'ID': 's', **record}], 'x.json')['s']
     assert (server.host, server.task) == known
 
 
 def test_a_record_with_two_values_of_a_field_is_refused():
     with pytest.raises(errors.BadFile, match=r'^x\.json: servers\[0\]: has two values of uuid'):
-        records.servers([{'id': 'a', 'uuid': 'b'}], 'x.json')
+        records.decode_servers([{'id': 'a', 'uuid': 'b'}], 'x.json')
 
 
 def test_plain_text_is_no_list():
     with pytest.raises(errors.BadFile, match=r'^x: not a list of servers, but plain text\. '):
-        records.servers('web1 ACTIVE web2 ACTIVE', 'x')
+        records.decode_servers('web1 ACTIVE web2 ACTIVE', 'x')

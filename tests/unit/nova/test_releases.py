@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.nova.releases import NEEDED, name_of
+from placementclient.nova.releases import NEEDED, find_release_name
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from placementclient.nova.releases import NEEDED, name_of
     ],
 )
 def test_a_release_has_three_names(release, name):
-    assert name_of(release) == name
+    assert find_release_name(release) == name
 
 
 def test_no_release_needs_less_than_the_one_before():

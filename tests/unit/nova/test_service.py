@@ -44,7 +44,7 @@ def of_version(kind, major):
         (service.compute_services, {'service_type': 'compute'}, 'latest'),
         (service.projects, of_version('identity', '3'), None),
         (service.nodes, of_version('baremetal', '1'), 'latest'),
-        (service.ports_of('s'), of_version('network', '2'), None),
+        (service.make_port_list('s'), of_version('network', '2'), None),
         (service.device_profiles, of_version('accelerator', '2'), None),
     ],
 )
@@ -109,7 +109,7 @@ def test_a_list_whose_pages_repeat_is_an_error(records, markers, pages):
         ({'list_timeout': 0.01}, 'did not end within 0.01 s .--os-placement-list-timeout'),
     ],
 )
-@pytest.mark.parametrize('ask', [service.migrations, service.server_groups])
+@pytest.mark.parametrize('ask', [service.migrations, service.read_server_groups])
 def test_a_list_has_a_size_and_a_time_in_all_its_pages(ask, bound, reason, monkeypatch):
     key = 'migrations' if ask is service.migrations else 'server_groups'
     clock = itertools.count(0, 0.001)
@@ -140,12 +140,12 @@ def test_an_answer_that_nothing_can_hold_is_told(content):
 def test_one_server_is_asked_for():
     session = Session({'server': {'id': 'a'}}, 404, 403, 400)
     client = Client(session)
-    assert service.server(client, 'a') == [{'id': 'a'}]
-    assert service.server(client, 'a') == []
+    assert service.read_server(client, 'a') == [{'id': 'a'}]
+    assert service.read_server(client, 'a') == []
     # Only a 404 says that the server is gone.
     for status in (403, 400):
         with pytest.raises(service.NoCompute, match=f'HTTP {status}'):
-            service.server(client, 'a')
+            service.read_server(client, 'a')
     assert {url for url, _ in session.requests} == {'/servers/a'}
 
 
@@ -154,14 +154,14 @@ def test_quotas_are_asked_for_project_by_project():
     session = Session(404, {'quota_set': quota}, 400)
     # A project that is no more is passed over, and no ID leads to another URL.
     projects = ['gone', '../servers', '', 'a', '..', 'bad']
-    assert service.quotas(Client(session), projects) == [quota]
+    assert service.read_quotas(Client(session), projects) == [quota]
     assert [url for url, _ in session.requests] == [
         '/os-quota-sets/gone', '/os-quota-sets/a', '/os-quota-sets/bad'
     ]  # fmt: skip
     with pytest.raises(service.NoCompute, match='HTTP 404'):
-        service.quotas(Client(Session(404)), ['a'])
+        service.read_quotas(Client(Session(404)), ['a'])
     with pytest.raises(service.NoCompute, match='HTTP 403'):
-        service.quotas(Client(Session({'quota_set': quota}, 403)), ['a', 'b'])
+        service.read_quotas(Client(Session({'quota_set': quota}, 403)), ['a', 'b'])
 
 
 def test_another_service_is_no_identity_service():
@@ -200,7 +200,7 @@ def test_server_groups_are_read_until_there_are_no_more():
         {'server_groups': [{'id': 'c'}]},
         {'server_groups': []},
     )
-    assert service.server_groups(Client(session)) == [{'id': 'a'}, {'id': 'b'}, {'id': 'c'}]
+    assert service.read_server_groups(Client(session)) == [{'id': 'a'}, {'id': 'b'}, {'id': 'c'}]
     assert [url for url, _ in session.requests] == [
         f'/os-server-groups?all_projects=True&offset={offset}' for offset in (0, 2, 3)
     ]
@@ -210,12 +210,12 @@ def test_server_groups_are_read_until_there_are_no_more():
 def test_server_groups_without_an_end_are_an_error():
     session = Session(*[{'server_groups': [{'id': 'a'}]}] * 2)
     with pytest.raises(service.NoCompute, match='server_groups does not end'):
-        service.server_groups(Client(session))
+        service.read_server_groups(Client(session))
 
 
 def test_an_image_is_no_list():
     session = Session({'id': 'i', 'disk_format': 'raw'})
-    assert service.image(Client(session), 'i') == {'id': 'i', 'disk_format': 'raw'}
+    assert service.read_image(Client(session), 'i') == {'id': 'i', 'disk_format': 'raw'}
     [(url, settings)] = session.requests
     assert (url, settings['endpoint_filter']['service_type']) == ('/images/i', 'image')
 
@@ -223,7 +223,7 @@ def test_an_image_is_no_list():
 def test_a_whole_server_is_asked_at_the_newest_microversion():
     session = Session({'server': {'id': 's'}}, {'server': {'id': 's'}})
     for is_whole in (True, False):
-        assert service.server(Client(session), 's', is_whole=is_whole) == [{'id': 's'}]
+        assert service.read_server(Client(session), 's', is_whole=is_whole) == [{'id': 's'}]
     assert [settings['microversion'] for _, settings in session.requests] == ['latest', '2.59']
 
 
@@ -244,7 +244,7 @@ LIVING = {'id': 'a', 'status': 'ACTIVE', 'OS-EXT-STS:task_state': None}
 )
 def test_nova_is_asked_for_the_record_of_a_server(listed, shown, status):
     session = Session({'servers': listed}, shown)
-    record = service.server_record(Client(session), 'a')
+    record = service.read_server_record(Client(session), 'a')
     assert (record and record.status) == status
     assert [url for url, _ in session.requests] == [
         '/servers/detail?all_tenants=1&deleted=True&uuid=a', '/servers/a'
@@ -267,10 +267,10 @@ def test_nova_is_asked_for_the_record_of_a_server(listed, shown, status):
 )
 def test_nova_that_cannot_be_asked_is_no_proof(answers, error):
     with pytest.raises(error):
-        service.server_record(Client(Session(*answers)), 'a')
+        service.read_server_record(Client(Session(*answers)), 'a')
 
 
 def test_nova_is_asked_for_ids_alone():
     session = Session()
-    assert service.server_record(Client(session), '../a?') is None
+    assert service.read_server_record(Client(session), '../a?') is None
     assert session.requests == []

@@ -5,7 +5,7 @@ import pytest
 from keystoneauth1 import fixture
 
 from placementclient.basis import errors
-from placementclient.nova.service_user import service_user
+from placementclient.nova.service_user import load_service_user
 
 KEYSTONE = 'http://keystone.example/v3'
 PASSWORD = (
@@ -40,7 +40,7 @@ def keystone(requests_mock):
     ],
 )
 def test_the_endpoint_is_that_which_nova_finds(keystone, more, url):
-    user = service_user(f'[placement]\n{PASSWORD}{more}', 'nova.conf')
+    user = load_service_user(f'[placement]\n{PASSWORD}{more}', 'nova.conf')
     assert user.session.get_endpoint(**user.selection) == url
     asked = keystone.last_request.json()['auth']['identity']['password']['user']
     assert (asked['name'], asked['password']) == ('nova', 'top$secret')
@@ -48,18 +48,18 @@ def test_the_endpoint_is_that_which_nova_finds(keystone, more, url):
 
 def test_another_section_may_have_the_user(keystone):
     text = f'[shared]\n{PASSWORD}[placement]\nauth_section = shared\nregion_name = two\n'
-    user = service_user(text, 'nova.conf')
+    user = load_service_user(text, 'nova.conf')
     assert user.session.get_endpoint(**user.selection) == 'http://internal.two.example'
 
 
 def test_old_names_of_options_count(keystone):
     text = PASSWORD.replace('project_name', 'tenant_name').replace('auth_type', 'auth_plugin')
-    user = service_user(f'[placement]\n{text}', 'nova.conf')
+    user = load_service_user(f'[placement]\n{text}', 'nova.conf')
     assert user.session.get_project_id() is not None
     assert keystone.last_request.json()['auth']['scope']['project']['name'] == 'service'
 
 
 def test_a_value_that_cannot_be_read_is_not_repeated():
     with pytest.raises(errors.BadFile) as raised:
-        service_user(f'[placement]\n{PASSWORD}timeout = secret\n', 'nova.conf')
+        load_service_user(f'[placement]\n{PASSWORD}timeout = secret\n', 'nova.conf')
     assert str(raised.value) == 'nova.conf: [placement] timeout is no number of seconds'

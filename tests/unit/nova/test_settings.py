@@ -6,7 +6,7 @@ import pytest
 from placementclient.basis import errors
 from placementclient.model.requests import Filter
 from placementclient.nova.server_parts import Refusal
-from placementclient.nova.settings import Settings, settings
+from placementclient.nova.settings import Settings, parse_settings
 
 CONF = """# a comment
 [DEFAULT]
@@ -23,19 +23,19 @@ pci_in_placement=True
 
 
 def test_settings_have_the_defaults_of_nova():
-    assert settings([]) == Settings()
-    assert settings([('x', '')]) == Settings(is_read=True)
+    assert parse_settings([]) == Settings()
+    assert parse_settings([('x', '')]) == Settings(is_read=True)
 
 
 def test_the_last_value_counts_and_aliases_add_up():
     more = '[DEFAULT]\ndefault_schedule_zone=az2\n[pci]\nalias={}\n[scheduler]\n'
-    read = settings([('a', CONF), ('b', f'{more}max_placement_results = 10\n')])
+    read = parse_settings([('a', CONF), ('b', f'{more}max_placement_results = 10\n')])
     assert (read.default_schedule_zone, read.max_placement_results) == ('az2', 10)
     assert (read.pci_in_placement, len(read.aliases)) == (True, 3)
 
 
 def test_pci_aliases_are_read():
-    assert settings([('a', CONF)]).pci_aliases() == {
+    assert parse_settings([('a', CONF)]).pci_aliases() == {
         'a': Filter({'CUSTOM_PCI_10DE_20F1': 1}),
         'g': Filter({'PGPU': 1}, ('CUSTOM_CUSTOM_A', 'CUSTOM__B')),
     }
@@ -75,4 +75,4 @@ def test_devices_of_two_kinds_have_one_name_where_they_are_not_in_placement():
 )
 def test_a_wrong_nova_conf_is_an_error_with_its_line(text, reason):
     with pytest.raises(errors.BadFile, match=reason):
-        settings([('x.conf', text)])
+        parse_settings([('x.conf', text)])

@@ -128,15 +128,15 @@ def test_explain_takes_the_request_of_a_server(placement, tmp_path, monkeypatch)
         assert is_whole
         return servers.get(uuid, [])
 
-    monkeypatch.setattr(services, 'server', ask)
+    monkeypatch.setattr(services, 'read_server', ask)
     gold = {'id': 'i', 'disk_format': 'raw', 'trait:CUSTOM_GOLD': 'required'}
     zone = {'uuid': 'a1', 'name': 'a', 'hosts': [], 'metadata': {'availability_zone': 'az1'}}
     group = {'id': 'g', 'resources': {'NET_BW_EGR_KILOBIT_PER_SEC': 1}}
     port = {'id': 'port', 'device_id': SERVER, 'resource_request': {'request_groups': [group]}}
-    answers = {'images_of': [gold], 'volumes_of': [], 'aggregates': [zone]}
+    answers = {'read_images': [gold], 'read_volumes': [], 'aggregates': [zone]}
     for name, records in answers.items():
         monkeypatch.setattr(services, name, lambda *_, records=records: records)
-    monkeypatch.setattr(services, 'ports_of', lambda uuid: lambda client: [port])
+    monkeypatch.setattr(services, 'make_port_list', lambda uuid: lambda client: [port])
     command = 'allocation candidate explain --print-request --server '
     result = placement(f'{command}{SERVER}')
     assert result.stdout == (
@@ -160,7 +160,7 @@ def test_explain_names_lists_that_no_service_provides(placement, monkeypatch):
         'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'ephemeral': 0,
                    'swap': 0, 'extra_specs': {}},
     }  # fmt: skip
-    monkeypatch.setattr(services, 'server', lambda *_, is_whole: [server])
+    monkeypatch.setattr(services, 'read_server', lambda *_, is_whole: [server])
     command = f'allocation candidate explain --print-request --server {SERVER} -f json'
     no_catalog = 'there is no service catalog (auth type none or placement_direct)'
     request = json.loads(placement(command).stdout)
@@ -334,12 +334,12 @@ def test_explain_asks_nova_for_the_other_members_of_a_server_group(placement, mo
     }  # fmt: skip
     group = {'id': 'g', 'name': 'web', 'policy': 'anti-affinity', 'members': [*records]}
     answers = {
-        'server': lambda client, uuid, **_: [records[uuid]],
-        'server_groups': lambda client: [group],
-        'images_of': lambda *_: [{'id': 'i', 'disk_format': 'raw'}],
-        'volumes_of': lambda *_: [],
+        'read_server': lambda client, uuid, **_: [records[uuid]],
+        'read_server_groups': lambda client: [group],
+        'read_images': lambda *_: [{'id': 'i', 'disk_format': 'raw'}],
+        'read_volumes': lambda *_: [],
         'aggregates': lambda client: [],
-        'ports_of': lambda uuid: lambda client: [],
+        'make_port_list': lambda uuid: lambda client: [],
     }
     for name, answer in answers.items():
         monkeypatch.setattr(services, name, answer)

@@ -40,7 +40,9 @@ def live(monkeypatch):
     def replaced(aggregates=AGGREGATES, projects=None):
         names = [{'id': PROJECT, 'name': 'demo'}] if projects is None else projects
         monkeypatch.setattr(services, 'aggregates', answer('aggregates', aggregates))
-        monkeypatch.setattr(services, 'project_of', lambda uuid: answer(uuid, names), raising=False)
+        monkeypatch.setattr(
+            services, 'make_project_list', lambda uuid: answer(uuid, names), raising=False
+        )
         return asked
 
     monkeypatch.setattr(capture, 'capture', lambda *_, **__: snapshot)

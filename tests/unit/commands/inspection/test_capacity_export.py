@@ -147,7 +147,7 @@ def test_exporter_asks_other_services_only_with_an_option(placement, files, arou
 
     monkeypatch.setattr(service, 'aggregates', lambda client: AGGREGATES)
     monkeypatch.setattr(service, 'projects', lambda client: PROJECTS)
-    monkeypatch.setattr(service, 'quotas', quotas)
+    monkeypatch.setattr(service, 'read_quotas', quotas)
     sources = '--aggregates nova --projects keystone --quotas nova'
     export = EXPORT.format(*files)
     assert placement(f'{export} {sources}') == placement(f'{export} {around}')

@@ -123,7 +123,8 @@ def test_drain_plans_with_the_lists_of_nova(placement, file, tmp_path, monkeypat
     assert placement(command + options) == expected
     images = [{'id': 'i', 'disk_format': 'raw'}]
     lists |= {'servers_with_zones': lists.pop('servers'), 'compute_services': []}
-    for name, records in {**lists, 'images_of': images, 'volumes_of': []}.items():
+    lists |= {'read_server_groups': lists.pop('server_groups')}
+    for name, records in {**lists, 'read_images': images, 'read_volumes': []}.items():
         monkeypatch.setattr(compute, name, lambda *_, records=records: records)
     assert placement(command + '--requests nova') == expected
     # While a cell is down, nothing is certain.
@@ -150,8 +151,8 @@ def test_an_image_of_glance_decides_where_its_servers_go(placement, file, tmp_pa
     expected = '1 server of VCPU 4 with HW_CPU_X86_AVX2: room for 0'
     result = placement(command + images)
     assert (result.status, expected in result.stderr) == (4, True), result.stderr
-    monkeypatch.setattr(compute, 'images_of', lambda *_: [gold])
-    monkeypatch.setattr(compute, 'volumes_of', lambda *_: [])
+    monkeypatch.setattr(compute, 'read_images', lambda *_: [gold])
+    monkeypatch.setattr(compute, 'read_volumes', lambda *_: [])
     assert placement(command + 'glance') == result
 
 

@@ -8,7 +8,7 @@ from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.nova.ratios import ConfiguredRatio, ratios
+from placementclient.nova.ratios import ConfiguredRatio, parse_ratios
 
 
 def host(name, ratio=4.0, *aggregates, used=0):
@@ -78,4 +78,4 @@ def test_audit_prefers_the_ratio_of_a_configuration_file_to_that_of_other_hosts(
     ],
 )
 def test_audit_reads_the_ratios_of_a_configuration_file_as_nova_does(text, expected):
-    assert ratios(text, 'nova.conf') == expected
+    assert parse_ratios(text, 'nova.conf') == expected
