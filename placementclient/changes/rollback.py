@@ -26,6 +26,7 @@ def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, Merged]:
     :param live: all trees of the change, with all that their consumers hold
     """
     rollback = _Rollback(change, live)
+    rollback.find_consumers()
     revised = replace(change, before=rollback.restored_state(), after=rollback.present_state())
     if rollback.obstacles:
         return revised, Merged((), tuple(rollback.obstacles))
@@ -33,7 +34,10 @@ def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, Merged]:
 
 
 class _Rollback:
-    """The consumers that the rollback of a change moves, and the states that it leads between."""
+    """The consumers that the rollback of a change moves, and the states that it leads between.
+
+    The states are as planned until :meth:`find_consumers` has read the live consumers.
+    """
 
     def __init__(self, change: Change, live: Snapshot) -> None:
         self._change, self._live = change, live
@@ -45,13 +49,17 @@ class _Rollback:
             target = InventoryKey(self._uuids[move.to_provider], move.to_resource_class)
             source = InventoryKey(self._uuids[move.from_provider], move.resource_class)
             self._sources.setdefault(target, {})[source] = None
+        #: The consumers whose amounts have no single inventory to go back to.
         self.obstacles: list[Finding] = []
         #: The consumers that are not as planned, as they are and as they are after the rollback.
-        self._consumers = [
-            (consumer, self._return_consumer(consumer))
-            for uuid in self._find_users()
-            if (consumer := live.consumers.get(uuid)) and not self._is_as_planned(consumer)
-        ]
+        self._consumers: list[tuple[Consumer, Consumer]] = []
+
+    def find_consumers(self) -> None:
+        """Find the consumers that are not as planned, and :attr:`obstacles` to moving them back."""
+        for uuid in self._find_users():
+            consumer = self._live.consumers.get(uuid)
+            if consumer is not None and not self._is_as_planned(consumer):
+                self._consumers.append((consumer, self._return_consumer(consumer)))
 
     def present_state(self) -> Snapshot:
         """Return the state after the change, with the live state of consumers that have changed."""
@@ -95,6 +103,7 @@ class _Rollback:
         return list(users)
 
     def _is_as_planned(self, consumer: Consumer) -> bool:
+        """Return whether a consumer has the allocations that the change gave it."""
         planned = self._change.after.consumers.get(consumer.uuid)
         return planned is not None and planned.allocations == consumer.allocations
 
@@ -114,22 +123,30 @@ class _Rollback:
     def _return_amount(
         self, consumer: Consumer, provider_uuid: str, name: str, amount: int
     ) -> Iterator[tuple[InventoryKey, int]]:
-        """Return the inventories that an amount of a consumer is moved to, or stays on."""
+        """Yield the inventories that an amount of a consumer is moved to, or stays on.
+
+        An amount that has none or several of them to go to is one of :attr:`obstacles`.
+        """
         key = InventoryKey(provider_uuid, name)
         origins = self._planned_origins(consumer.uuid, key)
+        # As the plan gave it: each part goes back to its origin. An addition came from nowhere, and
+        # goes.
         if sum(origins.values()) == amount:
-            # With additions, which came from nowhere.
             yield from ((source, part) for source, part in origins.items() if source)
             return
         moved = {source: part for source, part in origins.items() if source and source != key}
         stays = self._keeps_class(provider_uuid, name)
+        # Nothing of it was moved here, and the inventory is there after the rollback: it stays.
         if stays and not moved:
             yield key, amount
             return
         sources = [*moved] or [*self._sources.get(key, ())]
+        # It has none or several to go back to: the operator has to decide.
         if len(sources) != 1:
-            self._refuse(consumer, provider_uuid, name, amount, sources)
+            self._add_obstacle(consumer, provider_uuid, name, amount, sources)
             return
+        # It goes back to the only one: all of it, or as much as was moved if the inventory is there
+        # after the rollback, and what others have added stays.
         back = min(sum(moved.values()), amount) if stays else amount
         yield sources[0], back
         if back < amount:
@@ -158,7 +175,7 @@ class _Rollback:
         is_local = change is not None and change.root_provider_uuid in self._change.roots
         return change is None or not is_local or name in change.content_before.inventories
 
-    def _refuse(
+    def _add_obstacle(
         self,
         consumer: Consumer,
         provider_uuid: str,
@@ -166,6 +183,7 @@ class _Rollback:
         amount: int,
         sources: list[InventoryKey],
     ) -> None:
+        """Add the obstacle that an amount of a consumer has no single inventory to go back to."""
         names = {uuid: state.name for uuid, state in self._live.providers.items()}
         places = ', '.join(sorted(names.get(uuid, uuid) for uuid, _ in sources))
         why = f'may go back to {places}' if places else 'are not what the plan gave it'

@@ -8,6 +8,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
@@ -17,9 +18,20 @@ from placementclient.placing.requests import Request, parse_request
 from placementclient.placing.shapes import find_serving_providers
 from placementclient.placing.topology import Topology
 
-#: A provider as the rest of the groups sees it: the groups that it may serve, by number, and what
-#: is left of each class for one server.
-Slot = tuple[frozenset[int], tuple[tuple[str, int], ...]]
+
+class Slot(NamedTuple):
+    """A provider that can serve groups of a request; equal ones are counted together.
+
+    :param groups: the numbers of the groups that it can still serve
+    :param free: by class, in their order, the amount that one server can still have of it
+    """
+
+    groups: frozenset[int]
+    free: tuple[tuple[str, int], ...]
+
+
+#: Each slot once, with the number of providers that are equal to it.
+SlotCounts = frozenset[tuple[Slot, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +93,9 @@ def make_counter(topology: Topology, request: CandidateRequest) -> Callable[[str
     def in_tree(root: str) -> TreeCandidates:
         kind = topology.tree_kind(root, parts.trees)
         if kind not in counts:
-            states, bins = (
-                topology.serving_providers(root),
-                topology.host_providers(root, parts.trees),
-            )
-            counts[kind] = _count_in_tree(parts, states, bins)
+            states = topology.serving_providers(root)
+            hosts = topology.host_providers(root, parts.trees)
+            counts[kind] = _count_in_tree(parts, states, hosts)
         return TreeCandidates(topology.trees[root][0].name, *counts[kind])
 
     return in_tree
@@ -99,26 +109,26 @@ def count_candidates(topology: Topology, request: CandidateRequest) -> Candidate
 
 
 def _count_in_tree(
-    request: Request, states: Sequence[ProviderState], bins: Sequence[HostProvider]
+    request: Request, states: Sequence[ProviderState], hosts: Sequence[HostProvider]
 ) -> tuple[int, bool]:
     """Return the number of candidates in a tree, and whether the number is exact."""
     grants = make_grants(states)
-    options = find_serving_providers(request, bins, grants)
+    options = find_serving_providers(request, hosts, grants)
     if options is None or not all(options):
         return 0, True
     if request.subtrees:
-        search = PartSearch(request, bins, options, grants)
+        search = PartSearch(request, hosts, options, grants)
         return sum(1 for _ in search.find_places()), search.left >= 0
     # The ways to serve the common group one by one, each with those of the groups.
     common = [number for number, part in enumerate(request.parts) if not part.group]
-    whole = request._replace(
+    ungrouped = request._replace(
         parts=tuple(request.parts[number] for number in common), apart=frozenset()
     )
-    search = PartSearch(whole, bins, [options[number] for number in common], grants)
+    search = PartSearch(ungrouped, hosts, [options[number] for number in common], grants)
     count, total = _make_group_counter(request), 0
     for _ in search.find_places():
-        left = Counter(_find_slots(request, options, states, search.taken))
-        total += count(0, frozenset(left.items()))
+        slots = Counter(_find_slots(request, options, states, search.taken))
+        total += count(0, frozenset(slots.items()))
     return total, search.left >= 0
 
 
@@ -128,40 +138,50 @@ def _find_slots(
     states: Sequence[ProviderState],
     taken: dict[tuple[int, str], int],
 ) -> Iterator[Slot]:
-    """Return the slots of a tree: which groups a provider can serve, and its free amounts."""
+    """Yield a slot for each provider of a tree that can serve a group.
+
+    :param options: by part of the request, the places in ``states`` of those that can serve it
+    :param taken: by place and class, the amount that the parts without a group take
+    """
     groups = [number for number, part in enumerate(request.parts) if part.group]
     names = {name for number in groups for name, _ in request.parts[number].resources}
     for place, state in enumerate(states):
         serving = frozenset(number for number in groups if place in options[number])
         if serving:
-            left = {
+            free = {
                 name: inventory.units.largest_amount(state.free(name)) - taken.get((place, name), 0)
                 for name, inventory in state.inventories.items()
                 if name in names
             }
-            yield serving, tuple(sorted(left.items()))
+            yield Slot(serving, tuple(sorted(free.items())))
 
 
-def _make_group_counter(request: Request) -> Callable[[int, frozenset[tuple[Slot, int]]], int]:
-    """Return the function that counts the ways to serve the groups from a number on."""
-    # Its argument has each kind of providers once, with their number.
+def _make_group_counter(request: Request) -> Callable[[int, SlotCounts], int]:
+    """Return the function that counts the ways to serve the groups from a number on.
+
+    It serves one group after the other, and remembers the number for equal slots. Two groups of one
+    VF each and two devices of two VFs: the first group has 2 equal devices to choose from. Then one
+    device has 2 free VFs and one has 1, and the second group has 1 + 1 ways: 2 * (1 + 1) = 4. With
+    groups that have to be apart, the first device cannot serve the second group: 2 * 1 = 2.
+    """
     groups = [number for number, part in enumerate(request.parts) if part.group]
 
     @functools.cache
-    def count(first: int, slots: frozenset[tuple[Slot, int]]) -> int:
+    def count(first: int, slots: SlotCounts) -> int:
+        """Return the number of ways to serve ``groups[first:]`` from some slots."""
         if first == len(groups):
             return 1
         number, total = groups[first], 0
         amounts = dict(request.parts[number].resources)
-        for slot, many in slots:
-            able, most = slot
-            left = tuple((name, free - amounts.get(name, 0)) for name, free in most)
-            if number in able and all(free >= 0 for name, free in left if name in amounts):
-                others = Counter(dict(slots))
-                others[slot] -= 1
-                others[able - request.excluded_parts(number), left] += 1
-                rest = frozenset((kind, n) for kind, n in others.items() if n)
-                total += many * count(first + 1, rest)
+        for slot, multiplicity in slots:
+            free = tuple((name, amount - amounts.get(name, 0)) for name, amount in slot.free)
+            has_room = all(amount >= 0 for name, amount in free if name in amounts)
+            if number in slot.groups and has_room:
+                later = Counter(dict(slots))
+                later[slot] -= 1
+                later[Slot(slot.groups - request.excluded_parts(number), free)] += 1
+                remaining = frozenset((kind, n) for kind, n in later.items() if n)
+                total += multiplicity * count(first + 1, remaining)
         return total
 
     return count

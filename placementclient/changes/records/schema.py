@@ -62,23 +62,31 @@ def _adapt_to_people(types: dict[str, Any]) -> None:
     record, entry, addition, move = (
         types[name]['properties'] for name in ('SpecRecord', 'ProviderSpec', 'Addition', 'Move')
     )
-    for fields, name in (
-        (record, 'trees'),
-        (entry, 'parent'),
-        (entry, 'uuid'),
-        (addition, 'parent'),
-        (move, 'name'),
-    ):
-        fields[name] = fields[name]['anyOf'][0]  # not null: it is left out
+    # A value that is not known is left out: null is only in plans.
+    _drop_null(record, 'trees')
+    _drop_null(entry, 'parent', 'uuid')
+    _drop_null(addition, 'parent')
+    _drop_null(move, 'name')
+    # Nobody writes these in an addition.
     del addition['uuid'], addition['whole']
     types['Addition']['required'].append('inventories')
     types['InventoryFields']['additionalProperties'] = False
-    moved = move['moved_resources']
-    forms = [moved, {'type': 'array', 'items': moved}, {'type': 'null'}]
-    move['moved_resources'] = {'anyOf': forms}
-    amounts = move['consumers']['additionalProperties']
-    forms = [amounts, *amounts['additionalProperties']['anyOf']]
-    move['consumers']['additionalProperties'] = {'anyOf': forms}
+    # {VGPU: 4}, a list of such mappings, or null
+    amounts = move['moved_resources']
+    several_amounts = {'type': 'array', 'items': amounts}
+    move['moved_resources'] = {'anyOf': [amounts, several_amounts, {'type': 'null'}]}
+    # By consumer: {VGPU: 1}, or 1 alone if the move is of one class
+    by_class = move['consumers']['additionalProperties']
+    one_amount = by_class['additionalProperties']['anyOf']
+    move['consumers']['additionalProperties'] = {'anyOf': [by_class, *one_amount]}
+
+
+def _drop_null(fields: dict[str, Any], *names: str) -> None:
+    """Replace fields of a type, each of which is a value or null, by the form of the value."""
+    for name in names:
+        value, null = fields[name]['anyOf']
+        assert null == {'type': 'null'}, name
+        fields[name] = value
 
 
 def _add_trees(types: dict[str, Any]) -> dict[str, Any]:
@@ -87,8 +95,7 @@ def _add_trees(types: dict[str, Any]) -> dict[str, Any]:
     declared, record = types['DeclaredProvider'], types['SpecRecord']
     fields = declared['properties']
     del fields['adds']
-    for name in ('inventories', 'traits', 'aggregates'):
-        fields[name] = fields[name]['anyOf'][0]
+    _drop_null(fields, 'inventories', 'traits', 'aggregates')
     types['InventoryFields']['additionalProperties'] = False
     beside = {name: form for name, form in record['properties'].items() if name != 'trees'}
     trees = {'type': 'array', 'items': {'$ref': '#/$defs/DeclaredProvider'}, 'minItems': 1}
