@@ -170,6 +170,14 @@ def test_purge_refuses_a_host_while_a_server_moves(client, placement, tmp_path, 
     assert content(clouds.captured(client)) == before
 
 
+def test_a_refused_purge_prints_its_refusals_on_a_terminal(client, placement, monkeypatch):
+    build(client, SERVER)
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    result = placement(f'{PURGE} --yes')
+    assert (result.status, SERVER.uuid in result.stdout) == (1, True), result.stderr
+    assert '--force purges the host' in result.stderr
+
+
 def test_purge_keeps_the_host_where_a_doubled_server_really_is(client, placement, tmp_path):
     build(client, EVACUATED)
     before = content(clouds.captured(client))

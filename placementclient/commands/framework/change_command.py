@@ -76,8 +76,12 @@ class ChangeCommand(base.Lister):
 
     def make_plan(self, producer: Producer) -> Plan:
         """Return the plan of a producer, after a check of ``--plan`` and ``--dry-run``."""
+        from placementclient.render import changes
+
         if self.args.plan and self.args.dry_run:
             raise UsageError('--plan and --dry-run exclude each other')
+        # A producer that refuses has rows to print, too.
+        self.args.lines = changes.format_rows
         if self.args.plan:
             refuse_applied_plan(self.args.plan, self.args.overwrite)
         return producer.plan()
@@ -90,7 +94,6 @@ class ChangeCommand(base.Lister):
         from placementclient.changes.summary import summarize
         from placementclient.render import changes
 
-        self.args.lines = changes.format_rows
         if not is_plan_only(self):
             return self._confirm_and_apply(plan, producer)
         if self.args.plan:
