@@ -122,6 +122,21 @@ def test_apply_moves_a_new_consumer_that_has_one_place(client, path, when):
     assert consumer_of(client, 'new').allocations[gpu] == {'VGPU': 2}
 
 
+def test_apply_moves_the_amounts_of_a_consumer_that_was_deleted_and_made_again(client, path):
+    """Its generation is that of the plan again."""
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before, children=1)
+
+    def make_again(client):
+        free(client)
+        allocate('server0.1', 2)(client)
+
+    outcome = applied(client, path, plan, make_again, 'before')
+    assert outcome.exit_status is ExitStatus.DONE, outcome
+    again = consumer_of(client, 'server0.1')
+    assert again.allocations[plan.changes[0].providers[1].uuid] == {'VGPU': 2}
+
+
 def test_apply_keeps_inferred_places_after_a_consumer_has_left(client, path):
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before, is_mapped=False, allow_inferred=True)

@@ -150,6 +150,21 @@ def test_a_snapshot_is_consistent_whatever_changes_meanwhile(client, when, chang
         assert +listed[uuid] == +Counter(state.usages), state.name
 
 
+def test_a_consumer_that_changes_hands_between_two_trees_is_read_again(client):
+    clouds.load(client, clouds.cloud(hosts=2, servers=2))
+    spread(client)
+
+    def hand_over():
+        consumer = allocation.show(client, uuid_of('server0.1')).value
+        allocation.set(client, replace(consumer, project_id='other'), replaces_owner=True)
+
+    with clouds.disturbed(client, 'GET', uuid_of('compute1'), hand_over):
+        snapshot = capture.capture(client)
+    consumer = allocation.show(client, uuid_of('server0.1')).value
+    assert consumer.project_id == 'other'
+    assert snapshot.consumers[consumer.uuid] == consumer
+
+
 def test_a_tree_that_changes_all_the_time_is_an_unstable_read(client):
     clouds.load(client, clouds.cloud(hosts=1, servers=1))
 

@@ -76,17 +76,18 @@ def test_a_consumer_without_a_type_is_written_at_1_37_which_keeps_it(call, versi
     )
 
 
+@pytest.mark.parametrize(('project', 'user'), [('other', 'u'), ('p', 'other')])
 @pytest.mark.parametrize('version', ['1.12', '1.28', '1.38'])
-def test_a_consumer_of_another_owner_is_refused_unless_that_is_said(call, version):
-    owned = {
-        'allocations': {RP: {'resources': {'VCPU': 2}, 'generation': 7}},
-        'project_id': 'other',
-        'user_id': 'u',
-    }
-    with pytest.raises(Differs, match='is of project other and user u, not of p and u: rep'):
-        call(lambda client: allocation.set(client, OWNED), get(PATH, owned), version=version)
+def test_a_consumer_of_another_owner_is_refused_unless_that_is_said(call, version, project, user):
+    allocations = {RP: {'resources': {'VCPU': 2}, 'generation': 7}}
+    foreign, own = (
+        get(PATH, {'allocations': allocations, 'project_id': project_id, 'user_id': user_id})
+        for project_id, user_id in ((project, user), ('p', 'u'))
+    )
+    refusal = f'is of project {project} and user {user}, not of p and u: rep'
+    with pytest.raises(Differs, match=refusal):
+        call(lambda client: allocation.set(client, OWNED), foreign, version=version)
     written = put(PATH, BODIES[version], NOTHING)
-    own = get(PATH, owned | {'project_id': 'p'})
     call(lambda client: allocation.set(client, OWNED), own, written, version=version)
     call(lambda c: allocation.set(c, OWNED, replaces_owner=True), written, version=version)
 

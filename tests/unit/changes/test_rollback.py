@@ -106,3 +106,29 @@ def test_an_overcommitted_source_is_not_given_back_more_than_the_service_admits(
     plan = planned(full, 'h0', spec=SPEC.replace('DISK_GB: 10', 'DISK_GB: all'))
     with pytest.raises(Obstructed, match='h0 has no room for its DISK_GB any more'):
         taken_back(applied(full, plan.changes[0]), plan.changes[0])
+
+
+def test_a_newcomer_on_two_targets_of_one_source_gets_the_sum_of_both_there():
+    spec = """
+trees: {name: ["h*"]}
+providers:
+  - {name: "{root}_gpu0", inventories: {VGPU: {total: 2}}}
+  - {name: "{root}_gpu1", inventories: {VGPU: {total: 2}}}
+moves:
+  - from_resource_provider: "{root}"
+    to_resource_provider: "{root}_gpu0"
+    moved_resources: {VGPU: 2}
+  - from_resource_provider: "{root}"
+    to_resource_provider: "{root}_gpu1"
+    moved_resources: {VGPU: 2}
+"""
+    plan = planned(cloud({'h0': {'inventories': {'VGPU': {'total': 4}}}}, {}), spec=spec)
+    live = applied(plan.changes[0].before, plan.changes[0])
+    targets = {
+        live.find_existing('h0_gpu0').uuid: {'VGPU': 1},
+        live.find_existing('h0_gpu1').uuid: {'VGPU': 2},
+    }
+    new = Consumer(uuid_of('new'), targets, 'p', 'u', 1)
+    live = with_usages(live.providers.values(), [new])
+    returned = taken_back(live, plan.changes[0])
+    assert returned.consumers[new.uuid].allocations == {uuid_of('h0'): {'VGPU': 3}}

@@ -59,6 +59,14 @@ def test_diff_has_no_value_before_for_a_new_host(changed):
     assert 'host1' not in {row['tree'] for row in rows}
 
 
+def test_diff_has_no_value_after_for_a_host_that_goes(placement, tmp_path):
+    file = save(tmp_path, 'cloud.json', small())
+    (tmp_path / 'assume.yaml').write_text('- without: [host2]\n')
+    options = f'--assume {tmp_path}/assume.yaml --diff --fits VCPU=2 -f value'
+    result = placement(SHOW.format(file=file) + options)
+    assert (result.status, result.stdout) == (0, 'host2 1 None -1\n(all) 4 3 -1\n')
+
+
 def test_diff_prints_the_servers_that_fit_before_and_after(changed, tmp_path):
     rows = changed('--fits VCPU=2 -f value').stdout
     assert rows == 'host2 1 5 4\nnew None 6 6\n(all) 4 14 10\n'
