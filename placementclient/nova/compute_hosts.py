@@ -32,6 +32,7 @@ def read_compute_nodes(client: Client) -> list[Hypervisor]:
 def _read_list(
     client: Client, listed: service.ServiceList, parse: Callable[[object, str], list[T]]
 ) -> list[T]:
+    """Return the parsed records of a list of Nova, read once within a few seconds."""
     try:
         return parse(listed(service.make_impatient(client)), 'Nova')
     except BadFile as reason:

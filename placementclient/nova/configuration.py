@@ -66,5 +66,6 @@ def parse_options(text: str, path: str) -> Iterator[ConfigOption]:
 
 
 def _strip_quotes(value: str) -> str:
+    """Return a value without the quotes around it."""
     is_quoted = value.startswith(('"', "'")) and value[0] == value[-1]
     return value[1:-1] if is_quoted else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CPUs of a flavor and an image, by the rules of Nova (34.0)."""
+"""The CPUs of a flavor and an image, by the rules of Nova (34.0), ``nova/virt/hardware.py``."""
 
 import re
 from typing import NamedTuple
@@ -32,7 +32,9 @@ def read_cpus(wishes: Wishes) -> Cpus:
     :raises Refusal: if they contradict each other
     """
     policy, thread_policy = _choose_policy(wishes), _choose_thread_policy(wishes)
-    emulator = wishes.checked('emulator_threads_policy', wishes.both('emulator_threads_policy')[0])
+    emulator = wishes.check_value(
+        'emulator_threads_policy', wishes.read_values('emulator_threads_policy')[0]
+    )
     realtime, dedicated = _read_realtime_mask(wishes, emulator), _read_dedicated_mask(wishes)
     _check_combinations(wishes, policy, thread_policy, emulator, realtime, dedicated)
     count = wishes.flavor.vcpus if policy == 'dedicated' else len(dedicated or realtime or ())
@@ -40,27 +42,32 @@ def read_cpus(wishes: Wishes) -> Cpus:
 
 
 def _choose_policy(wishes: Wishes) -> str | None:
-    flavor, image = (wishes.checked('cpu_policy', value) for value in wishes.both('cpu_policy'))
+    """Return the CPU policy of flavor and image: ``get_cpu_policy_constraint`` of Nova."""
+    flavor, image = (
+        wishes.check_value('cpu_policy', value) for value in wishes.read_values('cpu_policy')
+    )
     stricter = {'mixed': ('dedicated',), 'shared': ('dedicated', 'mixed')}
     if image in stricter.get(flavor or '', ()):
-        raise wishes.conflict('cpu_policy')
+        raise wishes.make_conflict('cpu_policy')
     return flavor or image
 
 
 def _choose_thread_policy(wishes: Wishes) -> str | None:
+    """Return the CPU thread policy: ``get_cpu_thread_policy_constraint`` of Nova."""
     key = 'cpu_thread_policy'
-    flavor, image = (wishes.checked(key, value) for value in wishes.both(key))
+    flavor, image = (wishes.check_value(key, value) for value in wishes.read_values(key))
     if flavor in (None, 'prefer'):
         return flavor or image
     if image and image != flavor:
-        raise wishes.conflict(key)
+        raise wishes.make_conflict(key)
     return flavor
 
 
 def _read_realtime_mask(wishes: Wishes, emulator: str | None) -> set[int] | None:
+    """Return the numbers of the realtime CPUs: ``get_realtime_cpu_constraint`` of Nova."""
     if not is_true(wishes.specs.get('hw:cpu_realtime', '')):
         return None
-    flavor, image = wishes.both('cpu_realtime_mask')
+    flavor, image = wishes.read_values('cpu_realtime_mask')
     every = set(range(wishes.flavor.vcpus))
     mask = image or flavor
     cpus = _parse_mask(mask, len(every)) if mask else every
@@ -71,6 +78,7 @@ def _read_realtime_mask(wishes: Wishes, emulator: str | None) -> set[int] | None
 
 
 def _read_dedicated_mask(wishes: Wishes) -> set[int] | None:
+    """Return the numbers of the dedicated CPUs: ``get_dedicated_cpu_constraint`` of Nova."""
     if not (mask := wishes.specs.get('hw:cpu_dedicated_mask')):
         return None
     count = wishes.flavor.vcpus
@@ -117,6 +125,7 @@ def _check_combinations(
     realtime: set[int] | None,
     dedicated: set[int] | None,
 ) -> None:
+    """Refuse CPU policies and masks that contradict: ``numa_get_constraints`` of Nova."""
     policy = _find_explicit_policy(wishes, policy, emulator)
     trait = _find_hyperthreading_trait(wishes)
     if thread_policy and trait:
@@ -152,6 +161,7 @@ def _find_explicit_policy(wishes: Wishes, policy: str | None, emulator: str | No
 
 
 def _sum_amounts(wishes: Wishes, name: str) -> int:
+    """Return the amount of a class in all extra specs: ``_get_vcpu_pcpu_resources`` of Nova."""
     amount = 0
     for key, value in wishes.specs.items():
         if re.match(f'resources([1-9][0-9]*)?:{name}', key):
@@ -163,6 +173,7 @@ def _sum_amounts(wishes: Wishes, name: str) -> int:
 
 
 def _find_hyperthreading_trait(wishes: Wishes) -> str | None:
+    """Return ``required`` or ``forbidden`` for HW_CPU_HYPERTHREADING; ``None`` without it."""
     for key, value in wishes.specs.items():
         if re.match('trait([1-9][0-9]*)?:HW_CPU_HYPERTHREADING', key):
             return value

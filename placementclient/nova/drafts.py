@@ -42,7 +42,7 @@ class OpenGroup:
         self.resources[name] = amount
         return True
 
-    def filter(self) -> Filter:
+    def make_filter(self) -> Filter:
         """Return the group without its empty parts."""
         resources = {name: amount for name, amount in self.resources.items() if amount}
         return Filter(resources, tuple(sorted(self.required)), tuple(sorted(self.forbidden)))
@@ -73,7 +73,7 @@ class Draft:
         self.limit: int | None = None
         self.unknown = list(server.unknown)
 
-    def lack(self, part: str, source: str) -> None:
+    def note_missing(self, part: str, source: str) -> None:
         """Record an unknown part."""
         self.unknown.append(f'{part} ({source} not given)')
 
@@ -85,10 +85,10 @@ class Draft:
             raise Refusal(f'the group {suffix} asks for nothing')
         self.groups[suffix] = group
 
-    def profile(self, name: str) -> Sequence[Mapping[str, str]] | None:
+    def find_profile(self, name: str) -> Sequence[Mapping[str, str]] | None:
         """Return the groups of a device profile; ``None`` if they are unknown."""
         if self.sources.profiles is None:
-            self.lack(f'device profile {name}', 'device profiles')
+            self.note_missing(f'device profile {name}', 'device profiles')
             return None
         if name not in self.sources.profiles:
             raise Refusal(f'there is no device profile {name}')
@@ -103,8 +103,9 @@ class Draft:
                     group.add(match[1], match[3], value)
             self.add_group(f'device_profile_{number}{port}', group)
 
-    def request(self) -> CandidateRequest:
-        filters = {suffix: group.filter() for suffix, group in self.groups.items()}
+    def make_request(self) -> CandidateRequest:
+        """Return the request for allocation candidates, of all groups and conditions so far."""
+        filters = {suffix: group.make_filter() for suffix, group in self.groups.items()}
         common = filters.pop('')._replace(
             member_of=tuple(sorted(self.member_of)),
             forbidden_member_of=tuple(self.forbidden_member_of),
@@ -127,6 +128,7 @@ Rule = Callable[[Draft], None]
 
 
 def is_class_name(name: str) -> bool:
+    """Return whether a name is a standard or a custom resource class."""
     return name.startswith('CUSTOM_') or name in os_resource_classes.STANDARDS
 
 
@@ -140,6 +142,6 @@ class Feature:
     is_of_root: bool = False
 
     def __call__(self, draft: Draft) -> None:
-        value = draft.wishes.choice(self.key, self.prefix)
+        value = draft.wishes.choose_value(self.key, self.prefix)
         if trait := self.traits.get(value or ''):
             (draft.root_required if self.is_of_root else draft.common.required).add(trait)

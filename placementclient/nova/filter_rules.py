@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The request filters of Nova's scheduler, which add conditions to every request. Pure."""
+"""The request filters of Nova's scheduler, which add conditions to every request. Pure.
+
+The functions of Nova (34.0) that rules follow are in ``nova/scheduler/request_filter.py`` and
+``nova/scheduler/utils.py``.
+"""
 
 import itertools
 from collections.abc import Callable
@@ -27,7 +31,7 @@ _IMAGE_TRAITS = {
 def _find_aggregates(draft: Draft, part: str, is_meant: Callable[[str, str], bool]) -> list[str]:
     """Return the aggregates with a property that is meant, as one value of a query; or none."""
     if draft.sources.aggregates is None:
-        draft.lack(part, 'aggregates')
+        draft.note_missing(part, 'aggregates')
         return []
     uuids = sorted(
         aggregate.uuid
@@ -38,12 +42,13 @@ def _find_aggregates(draft: Draft, part: str, is_meant: Callable[[str, str], boo
 
 
 def _require_project_aggregates(draft: Draft) -> None:
+    """Require the aggregates of the project: ``require_tenant_aggregate`` of Nova."""
     settings, project = draft.settings, draft.server.project
     if not settings.limit_tenants_to_placement_aggregate:
         return
     part = 'aggregates of the project'
     if project is None:
-        draft.lack(part, 'project')
+        draft.note_missing(part, 'project')
         return
     aggregates = _find_aggregates(
         draft, part, lambda key, value: key.startswith('filter_tenant_id') and value == project
@@ -55,6 +60,7 @@ def _require_project_aggregates(draft: Draft) -> None:
 
 
 def _require_zone(draft: Draft) -> None:
+    """Require the aggregates of the zone: ``map_az_to_placement_aggregate`` of Nova."""
     if zone := _split_zone(draft)[0]:
         draft.member_of += _find_aggregates(
             draft,
@@ -73,11 +79,12 @@ def _split_zone(draft: Draft) -> tuple[str | None, str, str]:
 
 
 def _require_image_type(draft: Draft) -> None:
+    """Require the trait of the disk format of the image: ``require_image_type_support`` of Nova."""
     image = draft.server.image
     if not draft.settings.query_placement_for_image_type_support or draft.server.from_volume:
         return
     if image is None or image.disk_format is None:
-        draft.lack('format of the image', 'image')
+        draft.note_missing('format of the image', 'image')
         return
     trait = f'COMPUTE_IMAGE_TYPE_{image.disk_format.upper()}'
     if hasattr(os_traits, trait):
@@ -85,6 +92,7 @@ def _require_image_type(draft: Draft) -> None:
 
 
 def _forbid_isolated_aggregates(draft: Draft) -> None:
+    """Forbid aggregates for servers with other traits: ``isolate_aggregates`` of Nova."""
     if draft.settings.enable_isolated_aggregate_filtering:
         required = {f'trait:{name}' for group in draft.groups.values() for name in group.required}
         draft.forbidden_member_of = _find_aggregates(
@@ -97,10 +105,11 @@ def _forbid_isolated_aggregates(draft: Draft) -> None:
 
 
 def _require_image_properties(draft: Draft) -> None:
+    """Require the traits of image properties: ``transform_image_metadata`` of Nova."""
     if not draft.settings.image_metadata_prefilter:
         return
     if draft.server.image is None and not draft.server.from_volume:
-        draft.lack('properties of the image', 'image')
+        draft.note_missing('properties of the image', 'image')
         return
     values = draft.wishes.properties
     traits = {
@@ -114,11 +123,13 @@ def _require_image_properties(draft: Draft) -> None:
 
 
 def _require_packed_virtqueues(draft: Draft) -> None:
-    if draft.wishes.flag('virtio_packed_ring'):
+    """Require packed virtqueues on the root provider: ``packed_virtqueue_filter`` of Nova."""
+    if draft.wishes.requires_feature('virtio_packed_ring'):
         draft.root_required.add('COMPUTE_NET_VIRTIO_PACKED')
 
 
 def _require_routed_networks(draft: Draft) -> None:
+    """Require an aggregate of a segment of each port: ``routed_networks_filter`` of Nova."""
     if not draft.settings.query_placement_for_routed_network_aggregates:
         return
     for port in draft.server.ports:
@@ -126,7 +137,7 @@ def _require_routed_networks(draft: Draft) -> None:
         if segment is None:
             continue
         if draft.sources.segments is None or segment not in draft.sources.segments:
-            draft.lack(f'segments of {segment}', 'segments')
+            draft.note_missing(f'segments of {segment}', 'segments')
         elif segments := draft.sources.segments[segment]:
             if not all(segments):
                 raise Refusal(f'No valid host: a segment of {segment} has no aggregate')
@@ -134,21 +145,24 @@ def _require_routed_networks(draft: Draft) -> None:
 
 
 def _require_remote_managed_ports(draft: Draft) -> None:
+    """Require the trait of remote-managed ports: ``remote_managed_ports_filter`` of Nova."""
     if any(port.vnic_type == 'remote-managed' for port in draft.server.ports):
         draft.root_required.add('COMPUTE_REMOTE_MANAGED_PORTS')
 
 
 def _require_ephemeral_encryption(draft: Draft) -> None:
-    if not draft.wishes.flag('ephemeral_encryption'):
+    """Require encryption of ephemeral disks: ``ephemeral_encryption_filter`` of Nova."""
+    if not draft.wishes.requires_feature('ephemeral_encryption'):
         return
     draft.root_required.add('COMPUTE_EPHEMERAL_ENCRYPTION')
-    if form := draft.wishes.choice('ephemeral_encryption_format'):
+    if form := draft.wishes.choose_value('ephemeral_encryption_format'):
         draft.root_required.add(f'COMPUTE_EPHEMERAL_ENCRYPTION_{form.upper()}')
 
 
 def _add_owner_trait(draft: Draft) -> None:
+    """Require OWNER_NOVA on the root and the PCI devices: ``owner_nova_filter`` of Nova."""
     if draft.sources.is_owned is None:
-        draft.lack(f'{OWNER_NOVA}, taken as required', 'versions of nova-compute')
+        draft.note_missing(f'{OWNER_NOVA}, taken as required', 'versions of nova-compute')
     if draft.sources.is_owned is not False:
         draft.root_required.add(OWNER_NOVA)
         for suffix in draft.pci_groups:
@@ -156,17 +170,22 @@ def _add_owner_trait(draft: Draft) -> None:
 
 
 def _limit_candidates(draft: Draft) -> None:
+    """Limit the number of candidates, except with scheduler hints that need all of them.
+
+    This is ``resources_from_request_spec`` of Nova.
+    """
     if not draft.server.hints & _UNLIMITED_HINTS:
         draft.limit = draft.settings.max_placement_results
 
 
 def _select_host(draft: Draft) -> None:
+    """Request the tree of the chosen host: ``resources_from_request_spec`` of Nova."""
     _, host, node = _split_zone(draft)
     host = draft.server.host or host
     if not host and not node:
         return
     if draft.sources.hypervisors is None:
-        draft.lack(f'chosen host {host or node}', 'hypervisors')
+        draft.note_missing(f'chosen host {host or node}', 'hypervisors')
         return
     uuids = [
         hypervisor.uuid
@@ -182,7 +201,8 @@ def _select_host(draft: Draft) -> None:
 
 
 def _require_tpm_secret_security(draft: Draft) -> None:
-    if draft.wishes.choice('tpm_version') is None:
+    """Require the trait for the secret of a TPM: ``tpm_secret_security_filter`` of Nova."""
+    if draft.wishes.choose_value('tpm_version') is None:
         return
     security = draft.specs.get('hw:tpm_secret_security') or 'user'
     if security not in ('deployment', 'host', 'user'):
@@ -190,6 +210,9 @@ def _require_tpm_secret_security(draft: Draft) -> None:
     draft.root_required.add(f'COMPUTE_SECURITY_TPM_SECRET_SECURITY_{security.upper()}')
 
 
+#: They follow :data:`placementclient.nova.group_rules.RULES`: the rule of isolated aggregates reads
+#: the traits of all groups, and that of the owner the groups of PCI devices. ``_select_host`` lifts
+#: the limit that ``_limit_candidates`` has set.
 RULES: tuple[Rule, ...] = (
     _require_project_aggregates,
     _require_zone,

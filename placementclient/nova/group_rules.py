@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The groups of a request, from the flavor, the image and the ports of a server. Pure."""
+"""The groups of a request, from the flavor, the image and the ports of a server. Pure.
+
+The functions of Nova (34.0) that rules follow are in ``nova/scheduler/utils.py``, but for
+``_validate_flavor_image_nostatus`` (``nova/compute/api.py``), ``get_pci_requests_from_flavor``
+(``nova/pci/request.py``), ``get_device_profile_request_groups`` (``nova/accelerator/cyborg.py``),
+``accelerators_filter`` (``nova/scheduler/request_filter.py``) and
+``get_stateless_firmware_constraint`` (``nova/virt/hardware.py``).
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,6 +22,7 @@ ALIAS, PROFILE = 'pci_passthrough:alias', 'accel:device_profile'
 
 
 def _check_image_size(draft: Draft) -> None:
+    """Refuse an image larger than the flavor: ``_validate_flavor_image_nostatus`` of Nova."""
     image, flavor = draft.server.image, draft.flavor
     if image is None:
         return
@@ -27,6 +35,7 @@ def _check_image_size(draft: Draft) -> None:
 
 
 def _add_extra_specs(draft: Draft) -> None:
+    """Add the resources and traits of the extra specs: ``_process_extra_specs`` of Nova."""
     for key, value in draft.specs.items():
         if match := EXTRA_SPEC.fullmatch(key):
             kind, suffix, name = match.groups()
@@ -35,20 +44,23 @@ def _add_extra_specs(draft: Draft) -> None:
 
 
 def _set_group_policy(draft: Draft) -> None:
+    """Set the group policy of the extra specs: ``_process_extra_specs`` of Nova."""
     policy = draft.specs.get('group_policy')
     draft.policy = policy if policy in ('none', 'isolate') else None
 
 
 def _require_image_traits(draft: Draft) -> None:
+    """Require the traits of the image properties: ``_process_image_meta`` of Nova."""
     for name, value in draft.wishes.properties.items():
         if name.startswith('trait:') and value == 'required':
             draft.common.required.add(name.removeprefix('trait:'))
 
 
 def request_pinned_cpus(draft: Draft) -> None:
+    """Request PCPU in place of VCPU for dedicated CPUs: ``_translate_pinning_policies`` of Nova."""
     cpus = draft.cpus
     if cpus.policy is None and cpus.thread_policy and not draft.wishes.has_image:
-        draft.lack('CPU policy', 'image')
+        draft.note_missing('CPU policy', 'image')
     if cpus.policy == 'mixed':
         draft.common.resources['VCPU'] = cpus.shared
     if cpus.policy in ('dedicated', 'mixed'):
@@ -60,6 +72,7 @@ def request_pinned_cpus(draft: Draft) -> None:
 
 
 def _add_port_groups(draft: Draft) -> None:
+    """Add the request groups of the ports: ``_process_requested_resources`` of Nova."""
     for port in draft.server.ports:
         if port.vnic_type in ('accelerator-direct', 'accelerator-direct-physical'):
             _add_accelerator_groups(draft, port)
@@ -70,9 +83,10 @@ def _add_port_groups(draft: Draft) -> None:
 
 
 def _add_accelerator_groups(draft: Draft, port: Port) -> None:
+    """Add the device groups of a port: ``get_device_profile_request_groups`` of Nova."""
     if not port.device_profile:
         raise Refusal(f'port {port.uuid} has no device profile')
-    if (groups := draft.profile(port.device_profile)) is None:
+    if (groups := draft.find_profile(port.device_profile)) is None:
         return
     amounts = [
         int(value)
@@ -86,13 +100,14 @@ def _add_accelerator_groups(draft: Draft, port: Port) -> None:
 
 
 def _add_pci_groups(draft: Draft) -> None:
+    """Add a group for each device of the PCI aliases: ``get_pci_requests_from_flavor`` of Nova."""
     text = draft.specs.get(ALIAS)
     if text is None:
         return
     if not draft.settings.is_read:
-        draft.lack(f'{ALIAS}={text}', 'nova.conf')
+        draft.note_missing(f'{ALIAS}={text}', 'nova.conf')
         return
-    aliases = draft.settings.pci_aliases()
+    aliases = draft.settings.read_pci_aliases()
     for number, (name, amount) in enumerate(parse_alias_counts(draft.specs)):
         if name not in aliases:
             raise Refusal(f'no PCI alias is called {name}{suggestion(name, aliases)}')
@@ -105,9 +120,9 @@ def _add_pci_groups(draft: Draft) -> None:
 
 
 def parse_alias_counts(specs: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Return the PCI aliases of a flavor, each with the number of devices.
+    """Yield the PCI aliases of a flavor, each with the number of devices.
 
-    :raises Refusal: if Nova cannot read them
+    :raises Refusal: at the first alias that Nova cannot read
     """
     text = specs.get(ALIAS)
     for item in text.split(',') if text is not None else ():
@@ -119,9 +134,10 @@ def parse_alias_counts(specs: Mapping[str, str]) -> Iterator[tuple[str, int]]:
 
 
 def _add_device_profile(draft: Draft) -> None:
+    """Add the groups of the device profile of the flavor: ``accelerators_filter`` of Nova."""
     if name := draft.specs.get(PROFILE):
         draft.root_required.add('COMPUTE_ACCELERATORS')
-        draft.add_profile(draft.profile(name) or ())
+        draft.add_profile(draft.find_profile(name) or ())
 
 
 def _add_flavor_amounts(draft: Draft) -> None:
@@ -139,15 +155,16 @@ def _add_flavor_amounts(draft: Draft) -> None:
 
 
 def _request_memory_encryption(draft: Draft) -> None:
+    """Request a context of encrypted memory: ``_translate_mem_encryption_request`` of Nova."""
     wishes, image = draft.wishes, draft.wishes.properties
-    if not wishes.flag('mem_encryption'):
+    if not wishes.requires_feature('mem_encryption'):
         return
-    models = wishes.both('mem_encryption_model')
+    models = wishes.read_values('mem_encryption_model')
     if None not in models and models[0] != models[1]:
-        raise wishes.conflict('mem_encryption_model')
-    model = wishes.choice('mem_encryption_model') or 'amd-sev'
+        raise wishes.make_conflict('mem_encryption_model')
+    model = wishes.choose_value('mem_encryption_model') or 'amd-sev'
     if not wishes.has_image:
-        draft.lack('firmware of the image, taken as what hw:mem_encryption needs', 'image')
+        draft.note_missing('firmware of the image, taken as what hw:mem_encryption needs', 'image')
     elif image.get('hw_firmware_type') != 'uefi':
         raise Refusal('memory encryption needs an image with hw_firmware_type=uefi')
     elif 'q35' not in image.get('hw_machine_type', 'q35'):
@@ -161,21 +178,24 @@ def _request_memory_encryption(draft: Draft) -> None:
 
 
 def _is_stateless(draft: Draft) -> bool:
+    """Return whether UEFI firmware is stateless: ``get_stateless_firmware_constraint`` of Nova."""
     is_uefi = draft.wishes.properties.get('hw_firmware_type') == 'uefi'
-    return is_uefi and draft.wishes.flag('firmware_stateless')
+    return is_uefi and draft.wishes.requires_feature('firmware_stateless')
 
 
 def _request_persistent_memory(draft: Draft) -> None:
+    """Request a namespace of persistent memory per label: ``_translate_vpmems_request`` of Nova."""
     labels = filter(None, map(str.strip, draft.specs.get('hw:pmem', '').split(',')))
     names = (os_resource_classes.normalize_name(f'PMEM_NAMESPACE_{label}') for label in labels)
     draft.common.resources |= Counter(names)
 
 
 def _require_tpm(draft: Draft) -> None:
-    version = draft.wishes.choice('tpm_version')
+    """Require the traits of an emulated TPM: ``_translate_vtpm_request`` of Nova."""
+    version = draft.wishes.choose_value('tpm_version')
     if version is None:
         return
-    model = draft.wishes.choice('tpm_model') or 'tpm-tis'
+    model = draft.wishes.choose_value('tpm_model') or 'tpm-tis'
     if model == 'tpm-crb' and version != '2.0':
         raise Refusal('the TPM model tpm-crb needs the version 2.0')
     draft.common.required |= {
@@ -185,10 +205,20 @@ def _require_tpm(draft: Draft) -> None:
 
 
 def _require_stateless_firmware(draft: Draft) -> None:
+    """Require stateless firmware: ``_translate_stateless_firmware_request`` of Nova."""
     if _is_stateless(draft):
         draft.common.required.add('COMPUTE_SECURITY_STATELESS_FIRMWARE')
 
 
+#: The order of the first nine rules counts, as in Nova's ``ResourceRequest.from_request_spec``:
+#:
+#: * Extra specs come first. They count the groups of the flavor, which decide on the default group
+#:   policy; a later rule refuses a group with the same suffix.
+#: * ``request_pinned_cpus`` replaces VCPU and PCPU of the extra specs.
+#: * ``_add_flavor_amounts`` comes after all rules that add groups, as it leaves out each class that
+#:   one of them has.
+#:
+#: Each rule after these adds classes and traits that no other one reads.
 RULES: tuple[Rule, ...] = (
     _check_image_size,
     _add_extra_specs,

@@ -107,6 +107,10 @@ def count_segment_addresses(document: object, path: str) -> dict[str, int]:
 
 
 def _decode_subnets(document: object, path: str) -> list[tuple[RecordPlace, Subnet]]:
+    """Return the subnets, each with its position in the list.
+
+    :raises MissingField: if none has ``segment_id``
+    """
     subnets = list(decode_records(document, path, Subnet))
     if subnets and all(subnet.segment_id is UNSET for _, subnet in subnets):
         raise MissingField(
@@ -118,6 +122,7 @@ def _decode_subnets(document: object, path: str) -> list[tuple[RecordPlace, Subn
 
 
 def _count_addresses(place: RecordPlace, pool: AddressPool) -> int:
+    """Return the number of IPv4 addresses in an allocation pool."""
     try:
         first, last = map(ipaddress.IPv4Address, (pool.start, pool.end))
     except ValueError:

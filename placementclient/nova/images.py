@@ -82,6 +82,7 @@ def read_image(document: object, path: str, name: str = 'image') -> Image:
 
 
 def _locate_images(document: object, path: str, key: str) -> list[RecordPlace]:
+    """Return the records of a list of images or volumes, with their positions."""
     records = document.get(key) if isinstance(document, Mapping) else document
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
         raise RecordPlace(path, key, {}).error(f'not a list of {key}')
@@ -99,6 +100,7 @@ def _find_root_volume(
 
 
 def _convert_volume_image(volume: Mapping[str, Any], path: str) -> Image:
+    """Return the image that a volume was made from, by the metadata of the volume."""
     values = volume.get('volume_image_metadata') or {}
     fields = {name: values[name] for name in ('min_ram', 'min_disk') if name in values}
     place = RecordPlace(path, f'volume {volume.get("id")}', fields)
@@ -109,6 +111,7 @@ def _convert_volume_image(volume: Mapping[str, Any], path: str) -> Image:
 
 
 def _keep_texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the image properties whose values are texts."""
     return {
         str(name): str(value)
         for name, value in values.items()

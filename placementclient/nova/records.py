@@ -100,6 +100,10 @@ def decode_server_details(
 def _decode_servers(
     document: object, path: str, flavors: Mapping[str, Flavor]
 ) -> Iterator[tuple[RecordPlace, Server]]:
+    """Yield the servers of a list, each with its position.
+
+    :raises errors.BadFile: if a record has only a name, or a server is there twice
+    """
     seen: dict[tuple[str, str], str] = {}
     for place in locate_records(document, path, Server):
         parts = {'flavor': _find_embedded_flavor(place, flavors), 'image': _find_image_id(place)}
@@ -129,6 +133,7 @@ def _find_embedded_flavor(place: RecordPlace, flavors: Mapping[str, Flavor]) -> 
 
 
 def _find_image_id(place: RecordPlace) -> object:
+    """Return the image in the record of a server: ``None`` if it boots from a volume."""
     image = place.value('image')
     if not image:
         # The API has '' for a server that was booted from a volume.
@@ -232,6 +237,7 @@ def decode_flavors_by_id(document: object, path: str) -> dict[str, Flavor]:
 
 
 def _explain_missing_specs(place: RecordPlace, name: str) -> BadList:
+    """Return the error for a flavor without extra specs."""
     # Without them it would be counted on hosts that it never gets.
     if place.path == COMPUTE_SERVICE:
         return place.error(

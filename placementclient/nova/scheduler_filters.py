@@ -56,7 +56,7 @@ _DEVICES = ('direct', 'direct-physical', 'macvtap', 'vdpa')
 
 
 def describe_decisions(server: ServerRequest, settings: Settings) -> Iterator[str]:
-    """Return what each filter decides: ``NUMATopologyFilter: hw:cpu_policy``."""
+    """Yield what each filter decides: ``NUMATopologyFilter: hw:cpu_policy``."""
     wishes = Wishes(server.flavor, server.image)
     for name, decision in _DECISIONS.items():
         for key in _find_keys(decision, wishes, server.hints):
@@ -68,6 +68,7 @@ def describe_decisions(server: ServerRequest, settings: Settings) -> Iterator[st
 
 
 def _find_keys(decision: _Decision, wishes: Wishes, hints: Iterable[str]) -> Iterator[str]:
+    """Yield the extra specs, image properties and hints of a server that a filter decides by."""
     sources = (
         (wishes.specs, lambda key: key.startswith(decision.specs)),
         (wishes.properties, lambda key: key in decision.properties),
@@ -78,4 +79,5 @@ def _find_keys(decision: _Decision, wishes: Wishes, hints: Iterable[str]) -> Ite
 
 
 def _find_device_kinds(ports: Iterable[Port]) -> Iterator[str]:
+    """Return the VNIC types of the ports that need a PCI device of the host."""
     return (port.vnic_type for port in ports if port.vnic_type in _DEVICES)

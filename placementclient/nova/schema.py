@@ -122,6 +122,7 @@ def _drop_sdk_defaults(fields: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _is_record_of(place: RecordPlace, kind: type[ListRecord]) -> bool:
+    """Return whether a record has the fields of a kind of list, and no others."""
     own, _ = _map_field_names(kind)
     present = {_normalize_name(str(name)) for name in place.fields}
     has_mark = not present.isdisjoint(map(_normalize_name, kind.marks))
@@ -142,6 +143,7 @@ def find_next_page(document: Mapping[str, Any], key: str) -> str | None:
 
 
 def _describe_page(link: str) -> str:
+    """Return the marker in the link to a page, else the link."""
     marker = _MARKER.search(link)
     return f'marker {marker[1]}' if marker else link
 

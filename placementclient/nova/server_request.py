@@ -52,6 +52,7 @@ class NovaRequest(NamedTuple):
 
     @property
     def requests(self) -> tuple[CandidateRequest, ...]:
+        """Return the first request, and the second if there is one."""
         return (self.first,) if self.second is None else (self.first, self.second)
 
     def has_filter(self, *names: str) -> bool:
@@ -99,9 +100,9 @@ def build_request(
         shared = _write_draft(server, settings, sources, others)
         # A request filter has found them, once for both.
         shared.forbidden_member_of = draft.forbidden_member_of
-        second = shared.request()
+        second = shared.make_request()
     return NovaRequest(
-        draft.request(),
+        draft.make_request(),
         second,
         tuple(dict.fromkeys(draft.unknown)),
         tuple(scheduler_filters.describe_decisions(server, settings)),
@@ -112,6 +113,7 @@ def build_request(
 def _write_draft(
     server: ServerRequest, settings: Settings, sources: Sources, rules: Sequence[Rule]
 ) -> Draft:
+    """Return a request on which all rules have acted, in their order."""
     draft = Draft(server, settings, sources)
     for rule in rules:
         rule(draft)
@@ -119,6 +121,7 @@ def _write_draft(
 
 
 def _find_ignored_specs(flavor: Flavor) -> Iterator[str]:
+    """Yield the extra specs for resources that the scheduler ignores."""
     for key, value in flavor.extra_specs.items():
         match = EXTRA_SPEC.fullmatch(key)
         if match and match[1] == 'resources' and not OpenGroup().add('resources', match[3], value):
@@ -155,6 +158,7 @@ class Scheduling:
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     def build_request(self, flavor: Flavor, *, is_owned: bool | None = None) -> NovaRequest:
+        """Return the request for a server of a flavor."""
         return self.build_server_request(ServerRequest(flavor), is_owned=is_owned)
 
     def build_accepted_requests(

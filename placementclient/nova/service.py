@@ -42,6 +42,7 @@ class _CatalogService(NamedTuple):
 
     @property
     def endpoint_filter(self) -> dict[str, str]:
+        """Return the conditions on the endpoint in the service catalog."""
         if not self.major:
             return {'service_type': self.type}
         versions = {'min_version': self.major, 'max_version': f'{self.major}.latest'}
@@ -180,6 +181,7 @@ def read_volumes(client: Client, servers: Iterable[Server]) -> list[object]:
 
 
 def _read_existing(client: Client, paths: Iterable[str], service: _CatalogService) -> list[Any]:
+    """Return the objects at some paths that the service has; it answers 404 for others."""
     found = []
     for path in paths:
         with contextlib.suppress(_Unknown):
@@ -285,6 +287,10 @@ def _read_pages(
     service: _CatalogService = _NOVA,
     reading: PagedList | None = None,
 ) -> list[Any]:
+    """Return the records of all pages of a list.
+
+    :raises ServiceRefusal: if the list does not end, or another service answers
+    """
     records: list[Any] = []
     reading = reading or PagedList(client.list_limit, client.list_timeout)
     page, last = path, None
@@ -310,12 +316,17 @@ def _read_pages(
 
 
 def _make_endless_error(key: str, reason: str) -> NoCompute:
+    """Return the error for a list that does not end."""
     return ServiceRefusal(f'The list of {key} {reason}')
 
 
 def _read_page(
     client: Client, page: str, service: _CatalogService, reading: PagedList | None = None
 ) -> Any:
+    """Return the JSON of one page of a list.
+
+    :raises NoCompute: if the service cannot be asked, or refuses
+    """
     if not hasattr(client.session.auth, 'get_access'):
         # Without Keystone there is no catalog: all services would have one URL.
         raise NoCatalog(
@@ -361,4 +372,5 @@ def _read_page(
 
 
 def _other(service: _CatalogService) -> str:
+    """Return the sentence for an answer of another service."""
     return f'{service.name} cannot be asked: another service answers'

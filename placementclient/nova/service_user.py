@@ -79,6 +79,7 @@ def _load_auth(values: Mapping[str, str], section: str, path: str) -> BaseAuthPl
         raise errors.BadFile(path, f'[{section}] has no auth_type, such as password')
 
     def find_value(option: Opt) -> str | None:
+        """Return the value of an option of keystoneauth."""
         names = [option.name, *(other.name for other in option.deprecated)]
         spelled = (name.replace('-', '_') for name in (option.dest, *names))
         return next((values[name] for name in spelled if name in values), None)
@@ -99,6 +100,7 @@ def _load_auth(values: Mapping[str, str], section: str, path: str) -> BaseAuthPl
 
 
 def _load_session(placement: Mapping[str, str], auth: BaseAuthPlugin, path: str) -> Session:
+    """Return a session of keystoneauth with the options of a section."""
     from keystoneauth1 import loading
 
     timeout = placement.get('timeout')

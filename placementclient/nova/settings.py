@@ -46,6 +46,7 @@ class _AliasRecord(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def devices(self) -> Filter:
+        """Return the resources and traits of one device."""
         ids = str(self.vendor_id), str(self.product_id)
         traits = sorted(pci.parse_traits(self.traits))
         return Filter({pci.make_class_name(self.resource_class, *ids): 1}, tuple(traits))
@@ -72,14 +73,14 @@ class Settings:
     query_placement_for_routed_network_aggregates: bool = False
     disable_fallback_pcpu_query: bool = False
 
-    def pci_aliases(self) -> Mapping[str, Filter]:
+    def read_pci_aliases(self) -> Mapping[str, Filter]:
         """Return what a device of each alias asks for, by the alias's name.
 
         :raises Refusal: if one of them is none that Nova takes: then it refuses all flavors with
             an alias
         """
         records: dict[str, _AliasRecord] = {}
-        for record in self._aliases():
+        for record in self._decode_aliases():
             name = record.name.strip()
             other = records.setdefault(name, record)
             if other is not record:
@@ -93,13 +94,17 @@ class Settings:
                 raise Refusal(f'[pci] alias has {name} without vendor_id and product_id')
         return {name: record.devices for name, record in records.items()}
 
-    def migratable_aliases(self) -> set[str]:
+    def find_migratable_aliases(self) -> set[str]:
         """Return the names of the aliases whose devices move with a running server."""
-        records = list(self._aliases())
+        records = list(self._decode_aliases())
         bound = {record.name.strip() for record in records if not is_true(record.live_migratable)}
         return {record.name.strip() for record in records} - bound
 
-    def _aliases(self) -> Iterator[_AliasRecord]:
+    def _decode_aliases(self) -> Iterator[_AliasRecord]:
+        """Yield the PCI aliases in the order of the file.
+
+        :raises Refusal: if one is not valid JSON, or has a wrong field
+        """
         for text in self.aliases:
             try:
                 value = json.loads(text)
@@ -136,4 +141,5 @@ def parse_settings(files: Iterable[tuple[str, str]]) -> Settings:
 
 
 def _parse_positive(value: str) -> int | None:
+    """Return a positive number; ``None`` for other texts."""
     return int(value) if value.isdecimal() and int(value) > 0 else None

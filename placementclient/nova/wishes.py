@@ -81,38 +81,39 @@ class Wishes:
         self.has_image = image is not None
         self.properties = _normalize_properties(image or Image())
 
-    def both(self, key: str, prefix: str = 'hw') -> tuple[str | None, str | None]:
+    def read_values(self, key: str, prefix: str = 'hw') -> tuple[str | None, str | None]:
+        """Return the values of an extra spec and of the image property that corresponds to it."""
         return self.specs.get(f'{prefix}:{key}'), self.properties.get(f'{prefix}_{key}')
 
-    def choice(self, key: str, prefix: str = 'hw') -> str | None:
+    def choose_value(self, key: str, prefix: str = 'hw') -> str | None:
         """Return the value of the flavor or of the image.
 
         :raises Refusal: if they contradict each other, or Nova does not know the value
         """
-        flavor, image = self.both(key, prefix)
+        flavor, image = self.read_values(key, prefix)
         if flavor and image and flavor != image:
-            raise self.conflict(key, prefix)
-        return self.checked(key, flavor or image, prefix)
+            raise self.make_conflict(key, prefix)
+        return self.check_value(key, flavor or image, prefix)
 
-    def checked(self, key: str, value: str | None, prefix: str = 'hw') -> str | None:
+    def check_value(self, key: str, value: str | None, prefix: str = 'hw') -> str | None:
         """Return a value of a flavor or an image; raise :class:`Refusal` if Nova refuses it."""
         if value and value not in CHOICES[f'{prefix}_{key}']:
             raise Refusal(f'{prefix}:{key} is {value!r}, which Nova does not know')
         return value or None
 
-    def flag(self, key: str) -> bool:
+    def requires_feature(self, key: str) -> bool:
         """Return whether the flavor or the image requires a feature.
 
         :raises Refusal: if they contradict each other
         """
-        flavor, image = (value and is_true(value) for value in self.both(key))
+        flavor, image = (value and is_true(value) for value in self.read_values(key))
         if None not in (flavor, image) and bool(flavor) != bool(image):
-            raise self.conflict(key)
+            raise self.make_conflict(key)
         return bool(flavor or image)
 
-    def conflict(self, key: str, prefix: str = 'hw') -> Refusal:
+    def make_conflict(self, key: str, prefix: str = 'hw') -> Refusal:
         """Return the refusal of a flavor that contradicts an image."""
-        flavor, image = self.both(key, prefix)
+        flavor, image = self.read_values(key, prefix)
         return Refusal(
             f'the flavor has {prefix}:{key}={flavor}, in conflict with {prefix}_{key}={image} of '
             'the image'

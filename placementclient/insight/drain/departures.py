@@ -116,7 +116,7 @@ def _has_accelerator(server: Occupant) -> bool:
 
 def _has_encrypted_memory(server: Occupant) -> bool:
     """Return True if the memory of a server is encrypted."""
-    if server.wishes is not None and server.wishes.flag('mem_encryption'):
+    if server.wishes is not None and server.wishes.requires_feature('mem_encryption'):
         return True
     return any(name == _MEMORY for _, name in server.allocated)
 
@@ -126,7 +126,7 @@ def _has_bound_device(server: Occupant) -> bool:
     counts = parse_alias_counts(server.wishes.specs) if server.wishes else ()
     aliases = {name for name, count in counts if count}
     if aliases and server.settings.is_read:
-        return not aliases <= server.settings.migratable_aliases()
+        return not aliases <= server.settings.find_migratable_aliases()
     devices = [
         state
         for state, name in server.allocated
@@ -140,7 +140,7 @@ def _has_bound_device(server: Occupant) -> bool:
 def _has_bound_tpm(server: Occupant) -> bool:
     """Return True if the secret of a server's TPM stays on its host."""
     wishes = server.wishes
-    if wishes is None or wishes.choice('tpm_version') is None:
+    if wishes is None or wishes.choose_value('tpm_version') is None:
         return False
     return wishes.specs.get('hw:tpm_secret_security', 'user') != 'host'
 

@@ -35,7 +35,7 @@ def test_the_last_value_counts_and_aliases_add_up():
 
 
 def test_pci_aliases_are_read():
-    assert parse_settings([('a', CONF)]).pci_aliases() == {
+    assert parse_settings([('a', CONF)]).read_pci_aliases() == {
         'a': Filter({'CUSTOM_PCI_10DE_20F1': 1}),
         'g': Filter({'PGPU': 1}, ('CUSTOM_CUSTOM_A', 'CUSTOM__B')),
     }
@@ -54,15 +54,15 @@ def test_pci_aliases_are_read():
 )
 def test_a_pci_alias_that_nova_refuses_is_an_error(aliases):
     with pytest.raises(Refusal):
-        Settings(True, aliases=aliases).pci_aliases()
+        Settings(True, aliases=aliases).read_pci_aliases()
 
 
 def test_devices_of_two_kinds_have_one_name_where_they_are_not_in_placement():
     text = '{"name": "a", "vendor_id": "10de", "product_id": "20f%s", "device_type": "type-PF"}'
     aliases = (text % 1, text % 2)
-    assert set(Settings(True, aliases=aliases).pci_aliases()) == {'a'}
+    assert set(Settings(True, aliases=aliases).read_pci_aliases()) == {'a'}
     with pytest.raises(Refusal, match='twice'):
-        Settings(True, pci_in_placement=True, aliases=aliases).pci_aliases()
+        Settings(True, pci_in_placement=True, aliases=aliases).read_pci_aliases()
 
 
 @pytest.mark.parametrize(
