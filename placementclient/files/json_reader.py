@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON documents with the place of each value, in a hundredth of the time that YAML takes."""
+"""JSON documents with the place of each value, in a hundredth of the time that YAML takes.
+
+The hooks of :mod:`json` know neither the place of a value nor how much memory the document has
+taken so far, and errors need the line of a key that appears twice.
+"""
 
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Hashable
 from json import loads
+from typing import NamedTuple
 
 #: The deepest nesting of files that people write.
 MOST_LEVELS = 64
@@ -27,6 +32,22 @@ _TOKEN = re.compile(
 )
 _END = re.compile(r'[ \t\n\r]*\Z')
 _WORDS = {'true': True, 'false': False, 'null': None}
+#: The marks with which no value begins: they take no memory.
+_SEPARATORS = frozenset(',:]}')
+_SEPARATOR = re.compile(r'[ \t\n\r]*([,:\]}])')
+
+
+class Token(NamedTuple):
+    """A part of a JSON text.
+
+    :param kind: ``text``, ``number``, ``word``, or ``mark``
+    :param part: as it is written; a string with its quotes
+    :param start: the position of its first character
+    """
+
+    kind: str
+    part: str
+    start: int
 
 
 class MarkedDict(dict[Hashable, object]):
@@ -67,93 +88,117 @@ class JSONReader:
 
         :raises NotJSON: at the first character that is no part of JSON
         """
-        kind, part, start = self._read_token()
-        value = self._read_value(kind, part, start, 1)
+        value = self._read_value(self._read_token(), 1)
         if not _END.match(self._text, self._position):
             raise NotJSON(self._find_place(self._position))
         return value
 
-    def _read_token(self) -> tuple[str, str, int]:
-        """Return the next token: its kind, its text and its position."""
+    def _read_token(self) -> Token:
+        """Return the next token, and count what its value takes of the memory.
+
+        :raises NotJSON: if there is none
+        """
         match = _TOKEN.match(self._text, self._position)
         if match is None or match.lastgroup is None:
             raise NotJSON(self._find_place(self._position))
         kind, part, self._position = match.lastgroup, match[match.lastgroup], match.end()
         start = self._position - len(part)
-        if part not in ',:]}':
+        if part not in _SEPARATORS:
             self._weight += NODE_WEIGHT + len(part)
             if self._weight > MOST_WEIGHT:
                 raise self._fault('too large', self._find_place(start))
-        return kind, part, start
+        return Token(kind, part, start)
 
-    def _read_value(self, kind: str, part: str, start: int, level: int) -> object:
-        if kind == 'text':
-            return self._read_string(part, start)
-        if kind == 'word':
-            return _WORDS[part]
-        if kind == 'number':
-            if len(part) > LONGEST_NUMBER:
-                raise self._fault(LONG_NUMBER, self._find_place(start))
-            number: object = loads(part)
+    def _read_value(self, token: Token, level: int) -> object:
+        """Return the value that begins with a token.
+
+        :param level: how deeply a mapping or a sequence would be nested, from 1
+        :raises NotJSON: if no value begins with it
+        """
+        if token.kind == 'text':
+            return self._read_string(token)
+        if token.kind == 'word':
+            return _WORDS[token.part]
+        if token.kind == 'number':
+            if len(token.part) > LONGEST_NUMBER:
+                raise self._fault(LONG_NUMBER, self._find_place(token.start))
+            number: object = loads(token.part)
             return number
         if level > MOST_LEVELS:
-            raise self._fault(NESTED, self._find_place(start))
-        if part == '{':
+            raise self._fault(NESTED, self._find_place(token.start))
+        if token.part == '{':
             return self._read_mapping(level)
-        if part == '[':
+        if token.part == '[':
             return self._read_sequence(level)
-        raise NotJSON(self._find_place(start))
+        raise NotJSON(self._find_place(token.start))
 
-    def _read_string(self, part: str, start: int) -> str:
-        if '\\' not in part:
-            return part[1:-1]
+    def _read_string(self, token: Token) -> str:
+        """Return the text of a string.
+
+        :raises NotJSON: if it has an escape that JSON does not know
+        """
+        if '\\' not in token.part:
+            return token.part[1:-1]
         try:
-            text: str = loads(part)
+            text: str = loads(token.part)
         except ValueError:
-            raise NotJSON(self._find_place(start)) from None
+            raise NotJSON(self._find_place(token.start)) from None
         return text
 
     def _read_mapping(self, level: int) -> MarkedDict:
+        """Return the mapping whose brace was read last.
+
+        :raises NotJSON: if a key is no string, or a mark is missing or too many
+        """
         result = MarkedDict()
         result.places = {}
-        kind, part, start = self._read_token()
-        while part != '}':
-            if kind != 'text':
-                raise NotJSON(self._find_place(start))
-            key, place = self._read_string(part, start), self._find_place(start)
+        token = self._read_token()
+        while token.part != '}':
+            if token.kind != 'text':
+                raise NotJSON(self._find_place(token.start))
+            key, place = self._read_string(token), self._find_place(token.start)
             if key in result:
                 raise self._fault(f'{key} appears twice', place)
             self._read_mark(':')
-            result[key] = self._read_value(*self._read_token(), level + 1)
+            result[key] = self._read_value(self._read_token(), level + 1)
             result.places[key] = place
             if self._read_mark(',}') == '}':
                 break
-            kind, part, start = self._read_token()
-            if part == '}':
-                raise NotJSON(self._find_place(start))
+            token = self._read_token()
+            if token.part == '}':
+                raise NotJSON(self._find_place(token.start))
         return result
 
     def _read_sequence(self, level: int) -> MarkedList:
+        """Return the sequence whose bracket was read last.
+
+        :raises NotJSON: if a mark is missing or too many
+        """
         result = MarkedList()
         result.places = {}
-        kind, part, start = self._read_token()
-        while part != ']':
-            result.places[len(result)] = self._find_place(start)
-            result.append(self._read_value(kind, part, start, level + 1))
+        token = self._read_token()
+        while token.part != ']':
+            result.places[len(result)] = self._find_place(token.start)
+            result.append(self._read_value(token, level + 1))
             if self._read_mark(',]') == ']':
                 break
-            kind, part, start = self._read_token()
-        else:
-            if result:
-                raise NotJSON(self._find_place(start))
+            token = self._read_token()
+            if token.part == ']':
+                raise NotJSON(self._find_place(token.start))
         return result
 
     def _read_mark(self, marks: str) -> str:
-        kind, part, start = self._read_token()
-        if kind != 'mark' or part not in marks:
-            raise NotJSON(self._find_place(start))
-        return part
+        """Return the next token, which has to be one of some marks.
+
+        :raises NotJSON: if it is another one
+        """
+        match = _SEPARATOR.match(self._text, self._position)
+        if match is None or match[1] not in marks:
+            raise NotJSON(self._find_place(self._read_token().start))
+        self._position = match.end()
+        return match[1]
 
     def _find_place(self, position: int) -> Place:
+        """Return the line and the column of a position."""
         line = bisect_left(self._breaks, position)
         return line + 1, position - (self._breaks[line - 1] if line else -1)

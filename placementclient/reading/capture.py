@@ -66,7 +66,10 @@ def capture(
 
     :param trees: providers whose trees are read, by names, UUIDs, or patterns of names; none:
         everything
+    :param workers: how many trees to read at the same time
     :param keep_going: keep a tree that never stands still as it was read last, marked unsteady
+    :param progress: gets the name of the root of each tree that has been read
+    :param expect: gets the number of trees before they are read by requests
     :raises UnstableRead: if trees cannot be read consistently; it names all
     """
     client.require('a snapshot', SINCE)
@@ -150,10 +153,25 @@ class _TreeChanged(Exception):
 
 
 class _CaptureReader:
-    """Reads trees, and each consumer once, wherever it holds something."""
+    """Reads trees, and each consumer once, wherever it holds something.
+
+    A tree that is returned was like that at one moment, as far as the API can show:
+
+    1. The answers about one provider have one generation (:meth:`_read_provider`).
+    2. No generation has changed between the first answer and the last one (:meth:`_check_moment`).
+    3. Freeing allocations changes no generation of a provider. So what the providers list agrees
+       with what each consumer holds by its own answer (:meth:`_read_consumer`).
+    4. No usage is without a listed allocation, or it was so the time before too: then it is an
+       allocation whose consumer has no record (:meth:`read_tree`).
+    5. Trees that share a consumer agree on it (:func:`_find_contradicting_trees`).
+
+    A tree that has failed this in each of :data:`ATTEMPTS` is read once more without these checks,
+    and is in :attr:`unsteady`.
+    """
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        #: The consumers that were read, by UUID, each as its latest answer has it.
         self.consumers: dict[str, Consumer] = {}
         #: The UUIDs of the roots of trees that never stood still.
         self.unsteady: set[str] = set()
@@ -165,6 +183,8 @@ class _CaptureReader:
         """Read a tree until no write came between two answers; an empty snapshot if it is gone.
 
         A tree that changes each time is as it was read last, and in :attr:`unsteady`.
+
+        :raises UnstableRead: if not even the last attempt had all its answers
         """
         roots = (member for member in members if member.parent_provider_uuid is None)
         root = next(roots, members[0])
