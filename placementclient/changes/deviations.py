@@ -23,7 +23,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 def find_changed_input(tree: Change, live: Snapshot) -> Iterator[Finding]:
-    """Return changes of others to the input of an unapplied change."""
+    """Yield changes of others to the input of an unapplied change."""
     for change in tree.providers:
         if not change.is_created and change.uuid not in live.providers:
             yield _missing_provider(tree, change, is_damage=False)
@@ -35,7 +35,7 @@ def find_changed_input(tree: Change, live: Snapshot) -> Iterator[Finding]:
 
 
 def find_deviations(tree: Change, live: Snapshot, *, is_strict: bool = False) -> Iterator[Finding]:
-    """Return the deviations of a tree from its change, which is made, wholly or in part.
+    """Yield the deviations of a tree from its change, which is made, wholly or in part.
 
     :param is_strict: whether another inventory of a class that moves is an error in any case, as
         right after the request
@@ -53,7 +53,7 @@ def find_deviations(tree: Change, live: Snapshot, *, is_strict: bool = False) ->
 def find_inventory_deviations(
     tree: Change, live: Snapshot, *, is_strict: bool = False
 ) -> Iterator[Finding]:
-    """Return the deviations of inventories, and the providers that are missing, or still exist."""
+    """Yield the deviations of inventories, and the providers that are missing, or still exist."""
     local = {change.uuid for change in tree.local_providers()}
     created = {change.uuid for change in tree.created()}
     is_whole = local - created <= live.providers.keys()
@@ -70,7 +70,7 @@ def find_inventory_deviations(
 
 
 def find_retained_traits(tree: Change, live: Snapshot) -> Iterator[Finding]:
-    """Return the providers that are missing, or have a trait that the change removes."""
+    """Yield the providers that are missing, or have a trait that the change removes."""
     for change in tree.providers:
         if change.uuid not in live.providers:
             yield _missing_provider(tree, change, is_damage=True)

@@ -193,7 +193,7 @@ class Merge:
                 self._refuse_consumer(consumer, message)
 
     def _changed_amounts(self, consumer: Consumer) -> Iterator[tuple[ProviderState, str, int]]:
-        """Return the allocations that the change sets for a consumer: provider, class, amount."""
+        """Yield the allocations that the change sets for a consumer: provider, class, amount."""
         if consumer is self._live.consumers.get(consumer.uuid):
             return
         for uuid, resources in consumer.allocations.items():

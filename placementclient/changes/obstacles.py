@@ -42,7 +42,7 @@ def is_retained(obstacle: Finding) -> bool:
 def find_additions(
     planned: ProviderState, live: ProviderState, *, is_written_position: bool = False
 ) -> Iterator[Finding]:
-    """Return everything that others have added to a provider that the change deletes.
+    """Yield everything that others have added to a provider that the change deletes.
 
     Nothing would bring it back. Whatever they have taken off the provider is no obstacle.
 

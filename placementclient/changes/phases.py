@@ -59,7 +59,7 @@ def inventory_part(change: ProviderChange, name: str, live: ProviderState | None
 
 
 def moving_parts(tree: Change, live: Snapshot) -> Iterator[InventoryPart]:
-    """Return the inventories that a change moves in its own trees.
+    """Yield the inventories that a change moves in its own trees.
 
     Other plans change a sharing provider too, before this one or after it.
     """
@@ -122,7 +122,7 @@ def is_empty(live: Snapshot, provider_uuid: str) -> bool:
 def named_sets(
     change: ProviderChange, live: ProviderState
 ) -> Iterator[tuple[str, frozenset[str], frozenset[str], frozenset[str]]]:
-    """Return the traits, then the aggregates of a provider: live, before and after."""
+    """Yield the traits, then the aggregates of a provider: live, before and after."""
     before, after = change.content_before, change.content_after
     yield 'trait', live.traits, before.traits, after.traits
     yield 'aggregate', live.aggregates, before.aggregates, after.aggregates

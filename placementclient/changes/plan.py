@@ -58,7 +58,7 @@ def _group_trees(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
 def _find_concerned_roots(
     before: Snapshot, after: Snapshot, pairs: Mapping[str, ConsumerChange]
 ) -> Iterator[tuple[tuple[str, str, str], Sequence[str]]]:
-    """Return each provider, consumer and name that changes, with the roots of its trees."""
+    """Yield each provider, consumer and name that changes, with the roots of its trees."""
 
     def roots_of(uuids: Iterable[str]) -> list[str]:
         states = {uuid: _find_states(uuid, before, after) for uuid in uuids}
@@ -84,7 +84,7 @@ def _find_concerned_roots(
 
 
 def _find_refusing_providers(snapshot: Snapshot, pair: ConsumerChange) -> Iterator[str]:
-    """Return the providers whose units do not admit what a consumer keeps there."""
+    """Yield the providers whose units do not admit what a consumer keeps there."""
     for uuid, resources in pair.after.allocations.items():
         state = snapshot.providers.get(uuid)
         inventories = state.inventories if state else {}

@@ -72,7 +72,7 @@ _EMPTY = ProviderState(Provider('', '', 0))
 
 
 def change_rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
-    """Return a row for each part of a change: providers in tree order, then consumers."""
+    """Yield a row for each part of a change: providers in tree order, then consumers."""
     names = {
         state.uuid: state.name for side in (before, after) for state in side.providers.values()
     }
@@ -88,7 +88,7 @@ def change_rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
 
 
 def _consumer_rows(pair: ConsumerChange, names: Mapping[str, str]) -> Iterator[ChangeRow]:
-    """Return the rows of a consumer: its allocations, its owner."""
+    """Yield the rows of a consumer: its allocations, its owner."""
     name = f'consumer {pair.uuid}'
     was, desired = _differing_allocations(pair.before.allocations, pair.after.allocations, names)
     if was != desired:
@@ -100,7 +100,7 @@ def _consumer_rows(pair: ConsumerChange, names: Mapping[str, str]) -> Iterator[C
 def _provider_rows(
     before: ProviderState | None, after: ProviderState | None, names: Mapping[str, str]
 ) -> Iterator[ChangeRow]:
-    """Return the rows of a provider: its position, inventories, traits and aggregates."""
+    """Yield the rows of a provider: its position, inventories, traits and aggregates."""
     state = after or before
     assert state is not None
     name = names[state.uuid]
@@ -132,7 +132,7 @@ def _parent_name(state: ProviderState | None, names: Mapping[str, str]) -> str |
 def _name_rows(
     provider: str, kind: str, before: frozenset[str], after: frozenset[str]
 ) -> Iterator[ChangeRow]:
-    """Return the row of the traits or the aggregates of a provider, if they change."""
+    """Yield the row of the traits or the aggregates of a provider, if they change."""
     if before != after:
         yield ChangeRow(
             provider, kind, sorted(before - after) or None, sorted(after - before) or None
@@ -142,7 +142,7 @@ def _name_rows(
 def _inventory_rows(
     provider: str, name: str, before: Inventory | None, after: Inventory | None
 ) -> Iterator[ChangeRow]:
-    """Return the rows of one inventory: one for each field, or one if it comes or goes."""
+    """Yield the rows of one inventory: one for each field, or one if it comes or goes."""
     if before is None or after is None:
         if before is not after:
             fields = (chosen_fields(side) if side else None for side in (before, after))

@@ -36,7 +36,7 @@ class _ProviderGroup(NamedTuple):
 
 
 def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
-    """Return the operations between the inventories and allocations of two snapshots.
+    """Yield the operations between the inventories and allocations of two snapshots.
 
     As few as possible share a request: only where neither order would do.
     """
@@ -60,7 +60,7 @@ def transfer_in_steps(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
 
 
 def transfer_at_once(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
-    """Return one operation that changes the inventories and allocations, and those of owners."""
+    """Yield one operation that changes the inventories and allocations, and those of owners."""
     pairs = list(find_changed_consumers(before, after))
     room = _InventoryTransfer(before, after, pairs)
     changed = {uuid for uuid, inventories in room.after.items() if inventories != room.before[uuid]}
@@ -210,7 +210,7 @@ def _grants_more(before: Inventories, after: Inventories) -> bool:
 
 
 def find_successors(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
-    """Return each deleted provider, with the one that then gets its name."""
+    """Yield each deleted provider, with the one that then gets its name."""
     for uuid, state in before.providers.items():
         successor = after.find_by_name(restore_name(state.name, uuid))
         if uuid not in after.providers and successor is not None:
@@ -222,7 +222,7 @@ def _group_providers(
     pairs: Sequence[ConsumerChange],
     successions: Iterable[tuple[str, str]],
 ) -> Iterator[_ProviderGroup]:
-    """Return the providers whose inventories change, grouped by common consumers and names."""
+    """Yield the providers whose inventories change, grouped by common consumers and names."""
     ties: dict[str, list[int]] = {
         uuid: [] for uuid, inventories in room.after.items() if inventories != room.before[uuid]
     }

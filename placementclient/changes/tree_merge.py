@@ -55,7 +55,7 @@ def _is_request_done(change: Change, live: Snapshot, backward: bool) -> bool:
 
 
 def _find_broken_preconditions(tree: Change, live: Snapshot) -> Iterator[Finding]:
-    """Return the relevant changes of others since the plan."""
+    """Yield the relevant changes of others since the plan."""
     by_name = {state.name: state.uuid for state in live.providers.values()}
     for change in tree.providers:
         state = live.providers.get(change.uuid)
@@ -85,7 +85,7 @@ def _find_broken_preconditions(tree: Change, live: Snapshot) -> Iterator[Finding
 
 
 def _find_newcomers(tree: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Finding]:
-    """Return the consumers that hold a class that moves away, of which the plan knows nothing."""
+    """Yield the consumers that hold a class that moves away, of which the plan knows nothing."""
     planned = {consumer.uuid for consumer in tree.consumers}.union(tree.residents)
     staying = Counter[tuple[str, str, str]]()
     for row in tree.reasons:
@@ -116,7 +116,7 @@ def _shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
 def _find_moved_providers(
     tree: Change, change: ProviderChange, live: Snapshot
 ) -> Iterator[Finding]:
-    """Return a provider that is, or would be made, in another tree than planned."""
+    """Yield a provider that is, or would be made, in another tree than planned."""
     state, root_uuid = live.providers.get(change.uuid), change.root_provider_uuid
     if state is not None and state.provider.root_uuid != root_uuid:
         yield obstacle(
@@ -136,7 +136,7 @@ def _find_moved_providers(
 
 
 def _find_changed_consumers(tree: Change, live: Snapshot) -> Iterator[Finding]:
-    """Return the consumers that hold something else than they did."""
+    """Yield the consumers that hold something else than they did."""
     for consumer in tree.consumers:
         current, planned = live.consumers.get(consumer.uuid), consumer.before.allocations
         allocated = current.allocations if current else {}

@@ -78,7 +78,7 @@ def is_request_lost(operation: ops.Operation, live: Snapshot) -> bool:
 
 
 def find_repeated_writes(operations: Iterable[ops.Operation]) -> Iterator[str]:
-    """Return the writes that were sent again because another client had undone them.
+    """Yield the writes that were sent again because another client had undone them.
 
     :param operations: those of one run, in one direction, in the order in which they were made
     """
@@ -90,7 +90,7 @@ def find_repeated_writes(operations: Iterable[ops.Operation]) -> Iterator[str]:
 
 
 def _list_writes(operation: ops.Operation) -> Iterator[tuple[str, object]]:
-    """Return the parts that an operation changes, with their new values."""
+    """Yield the parts that an operation changes, with their new values."""
     match operation:
         case ops.CreateProvider(uuid, name):
             yield f'the provider {name}', uuid

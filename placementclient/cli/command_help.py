@@ -33,7 +33,7 @@ def subject(command: str) -> str:
 
 
 def lines(commands: Iterable[str], beginning: str = '', width: int = 100) -> Iterator[str]:
-    """Return the lines of ``--help`` about the commands that begin so, by subject."""
+    """Yield the lines of ``--help`` about the commands that begin so, by subject."""
     chosen = [name for name in commands if f'{name} '.startswith(f'{beginning} '.lstrip())]
     ordered = sorted(chosen, key=lambda name: (' ' not in name, subject(name), name))
     for heading, group in itertools.groupby(ordered, subject):

@@ -176,7 +176,7 @@ class _TableReader:
     def _read_consumers(
         self, allocated: Mapping[int, dict[str, dict[str, int]]], providers: Container[str]
     ) -> Iterator[Consumer]:
-        """Return the consumers with allocations on the providers, with all their allocations."""
+        """Yield the consumers with allocations on the providers, with all their allocations."""
         consumer, project, user = models.Consumer, models.Project, models.User
         owner, kind = (project.external_id, user.external_id), models.ConsumerType
         query = (
@@ -200,7 +200,7 @@ class _TableReader:
                 )
 
     def _fetch_rows(self, query: Select[Any]) -> Iterator[Any]:
-        """Return the rows of a query, fetched many at a time."""
+        """Yield the rows of a query, fetched many at a time."""
         for rows in self._connection.execute(query).partitions(_FETCHED):
             yield from rows
 

@@ -79,7 +79,7 @@ def _read_field_name(cursor: Cursor) -> str:
 def flatten_trees(
     trees: Sequence[DeclaredProvider], keys: Sequence[Keys], parent: str | None = None
 ) -> Iterator[tuple[ProviderSpec, Keys]]:
-    """Return an entry of ``providers`` for each provider of declared trees, parents first.
+    """Yield an entry of ``providers`` for each provider of declared trees, parents first.
 
     :param keys: the way to each tree in its file, which goes along with its entry
     """

@@ -41,7 +41,7 @@ def open_object(header: bytes, name: str, bracket: bytes) -> bytes:
 
 
 def separate_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Return JSON values as lines with commas between them."""
+    """Yield JSON values as lines with commas between them."""
     before = None
     for line in lines:
         if before is not None:
@@ -52,7 +52,7 @@ def separate_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def seal_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Return the lines of an open JSON object, closed by a line with their SHA-256."""
+    """Yield the lines of an open JSON object, closed by a line with their SHA-256."""
     sha256 = hashlib.sha256()
     for line in lines:
         sha256.update(line)

@@ -88,7 +88,7 @@ _CONSUMER = msgspec.json.Decoder(ConsumerRecord)
 
 
 def encode(snapshot: Snapshot) -> Iterator[bytes]:
-    """Return the lines of a snapshot file: equal snapshots give equal files."""
+    """Yield the lines of a snapshot file: equal snapshots give equal files."""
     header = SnapshotHeader(FORMAT, VERSION, snapshot.origin, tuple(sorted(snapshot.unsteady)))
     yield open_object(encode_json(header), 'providers', b'[')
     yield from separate_lines(

@@ -47,7 +47,7 @@ def build_additions(
     specs: Mapping[str, Sequence[DeviceSpec]],
     snapshot: Snapshot | None = None,
 ) -> Iterator[NewEntry | Finding]:
-    """Return the ``additions`` of a specification, and findings about devices that are left out.
+    """Yield the ``additions`` of a specification, and findings about devices that are left out.
 
     :param specs: the entries of each host; those of ``''`` are of all others
     :param snapshot: the instances with allocations there; without it, all instances have some
@@ -109,7 +109,7 @@ def _build_host_additions(
 def _build_provider_additions(
     host: str, name: str, provider: _NewProvider, snapshot: Snapshot | None
 ) -> Iterator[NewEntry | Finding]:
-    """Return the addition of a provider; if Placement has the provider, the differences."""
+    """Yield the addition of a provider; if Placement has the provider, the differences."""
     state = snapshot.find(name) if snapshot is not None else None
     if snapshot is not None and state is not None and state.inventories:
         yield from _find_differences(snapshot, state, provider)
@@ -184,7 +184,7 @@ def _count_devices_by_instance(
 def _find_differences(
     snapshot: Snapshot, state: ProviderState, provider: _NewProvider
 ) -> Iterator[Finding]:
-    """Return the differences between a provider that Placement has and the rows of its devices."""
+    """Yield the differences between a provider that Placement has and the rows of its devices."""
     path, name, total = provider.devices[0].path, provider.resource_class, len(provider.devices)
     if state.inventories.keys() != {name}:
         others = ', '.join(sorted(state.inventories))
@@ -204,7 +204,7 @@ def _find_differences(
 
 
 def _find_device_to_reserve(name: str, provider: _NewProvider) -> Iterator[Finding]:
-    """Return a finding if a one-time-use device is in use: Nova reserves it until it is cleaned."""
+    """Yield a finding if a one-time-use device is in use: Nova reserves it until it is cleaned."""
     # The service grants no allocation on reserved inventory: this comes after the allocations.
     device = provider.devices[0]
     if provider.is_one_time and device.instance_uuid:

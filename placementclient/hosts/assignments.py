@@ -51,7 +51,7 @@ def assign_mediated_devices(
     classes: Mapping[str, str] | None = None,
     default: str = VGPU,
 ) -> Results:
-    """Return an assignment of each server with a mediated device to its physical GPU.
+    """Yield an assignment of each server with a mediated device to its physical GPU.
 
     :param snapshot: to compare with what is allocated; without it nothing is compared
     :param classes: the resource class of each mdev type, as Nova's ``mdev_class`` says
@@ -72,7 +72,7 @@ def assign_mediated_devices(
 
 
 def assign_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Results:
-    """Return an assignment of each server to the NUMA cell that its memory is bound to.
+    """Yield an assignment of each server to the NUMA cell that its memory is bound to.
 
     :param snapshot: has the classes that a server holds; without it VCPU and MEMORY_MB are meant
     """
@@ -122,7 +122,7 @@ def _list_paths_by_server(hosts: Sequence[HostFacts]) -> dict[str, list[str]]:
 def _list_servers_by_host(
     hosts: Sequence[HostFacts], snapshot: Snapshot | None
 ) -> Iterator[tuple[HostFacts, Sequence[Domain], _Allocated]]:
-    """Return each host with its servers and allocations, without servers of several hosts."""
+    """Yield each host with its servers and allocations, without servers of several hosts."""
     several = {uuid for uuid, paths in _list_paths_by_server(hosts).items() if len(paths) > 1}
     for facts in hosts:
         allocated = _list_allocations(snapshot, facts.hostname)

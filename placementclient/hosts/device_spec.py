@@ -105,7 +105,7 @@ def parse_entries(text: str, path: str) -> list[DeviceSpec]:
 
 
 def _find_options(text: str, path: str) -> Iterator[tuple[str, int]]:
-    """Return the values of the option, which may be repeated, each with its line."""
+    """Yield the values of the option, which may be repeated, each with its line."""
     text = text.lstrip('\ufeff')
     first_line = text.lstrip().partition('\n')[0]
     if first_line[:1] in ('{', '[') and not re.match(r'\[\w+\]\s*$', first_line):
@@ -117,7 +117,7 @@ def _find_options(text: str, path: str) -> Iterator[tuple[str, int]]:
 
 
 def _split_json_values(text: str, path: str) -> Iterator[tuple[str, int]]:
-    """Return the JSON values of a text, one after another, each with its line."""
+    """Yield the JSON values of a text, one after another, each with its line."""
     decoder, end, line = json.JSONDecoder(), 0, 1
     while content := _CONTENT.search(text, end):
         begin = content.start()

@@ -33,7 +33,7 @@ def assign_pinned_servers(
     migrations: Sequence[ServerMigration] = (),
     images: Images = _UNKNOWN_IMAGES,
 ) -> Results:
-    """Return assignments to PCPU for servers with dedicated CPUs, and for their migrations.
+    """Yield assignments to PCPU for servers with dedicated CPUs, and for their migrations.
 
     The rows of servers with shared CPUs leave VCPU as it is.
 

@@ -207,7 +207,7 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
         return replace(self, before=replace(self.before, **owner), after=replace(after, **owner))
 
     def gains(self) -> Iterator[tuple[str, str, int]]:
-        """Return how much more it has afterwards of each class of each provider."""
+        """Yield how much more it has afterwards of each class of each provider."""
         for uuid in self.provider_uuids:
             before = self.before.allocations.get(uuid, {})
             after = self.after.allocations.get(uuid, {})
@@ -216,14 +216,14 @@ class ConsumerChange(msgspec.Struct, frozen=True, gc=False):
 
 
 def find_changed_providers(before: Snapshot, after: Snapshot) -> Iterator[str]:
-    """Return the UUIDs of the providers that change, those before first."""
+    """Yield the UUIDs of the providers that change, those before first."""
     for uuid in {**before.providers, **after.providers}:
         if ProviderChange(before.providers.get(uuid), after.providers.get(uuid)).is_changed:
             yield uuid
 
 
 def find_changed_consumers(before: Snapshot, after: Snapshot) -> Iterator[ConsumerChange]:
-    """Return the consumers whose allocations or owners change, by UUID."""
+    """Yield the consumers whose allocations or owners change, by UUID."""
     for uuid in sorted({*before.consumers, *after.consumers}):
         change = _make_consumer_change(before.consumers.get(uuid), after.consumers.get(uuid))
         if change.moves or not change.keeps_owner:

@@ -180,7 +180,7 @@ class Snapshot:
         return self._children.get(provider_uuid, ())
 
     def tree(self, root_uuid: str) -> Iterator[ProviderState]:
-        """Return a provider and all below it, parents before their children."""
+        """Yield a provider and all below it, parents before their children."""
         pending = [self.providers[root_uuid]]
         while pending:
             state = pending.pop()
@@ -188,7 +188,7 @@ class Snapshot:
             pending.extend(reversed(self.children(state.uuid)))
 
     def ancestors(self, provider_uuid: str) -> Iterator[str]:
-        """Return the UUIDs of the providers above one, the nearest first."""
+        """Yield the UUIDs of the providers above one, the nearest first."""
         while parent := self.providers[provider_uuid].provider.parent_provider_uuid:
             yield parent
             provider_uuid = parent

@@ -34,7 +34,7 @@ def find_values(text: str, path: str, names: Sequence[tuple[str, str]]) -> list[
 
 
 def parse_options(text: str, path: str) -> Iterator[ConfigOption]:
-    """Return the options of a file in order, the names of sections but DEFAULT in small letters.
+    """Yield the options of a file in order, the names of sections but DEFAULT in small letters.
 
     :raises errors.BadFile: for a line that is neither an option nor a section, and for an option
         before the first section

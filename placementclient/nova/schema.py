@@ -72,7 +72,7 @@ class RecordPlace(NamedTuple):
 
 
 def decode_records(document: object, path: str, kind: type[R]) -> Iterator[tuple[RecordPlace, R]]:
-    """Return the records of a list, or of the object that the API puts around it.
+    """Yield the records of a list, or of the object that the API puts around it.
 
     :raises errors.BadFile: if it is something else, one page of several, or has a record twice
     """
@@ -84,7 +84,7 @@ def decode_records(document: object, path: str, kind: type[R]) -> Iterator[tuple
 
 
 def locate_records(document: object, path: str, kind: type[ListRecord]) -> Iterator[RecordPlace]:
-    """Return the records of a list, or of the object that the API puts around it, as they are."""
+    """Yield the records of a list, or of the object that the API puts around it, as they are."""
     records, key = document, kind.key
     source = f'. "{kind.source}" makes one' if kind.source else ''
     if isinstance(document, Mapping):

@@ -164,7 +164,7 @@ class Scheduling:
     def build_accepted_requests(
         self, flavors: Iterable[Flavor]
     ) -> Iterator[tuple[Flavor, CandidateRequest]]:
-        """Return the request of each flavor that Nova does not refuse."""
+        """Yield the request of each flavor that Nova does not refuse."""
         for flavor in flavors:
             try:
                 yield flavor, self.build_request(flavor, is_owned=False).first

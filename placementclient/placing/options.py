@@ -113,7 +113,7 @@ class OptionSearch(PartSearch):
         return next(self.find_all(), None)
 
     def find_all(self) -> Iterator[HostOption]:
-        """Return all options, without duplicates."""
+        """Yield all options, without duplicates."""
         if not self._request.is_lax:
             yield from map(self._make_option, self.find_places())
             return

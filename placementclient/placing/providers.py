@@ -49,7 +49,7 @@ class HostProvider(NamedTuple):
 
 
 def lineage(bins: Sequence[HostProvider], number: int) -> Iterator[int]:
-    """Return the numbers of a provider of a host and of all providers above it."""
+    """Yield the numbers of a provider of a host and of all providers above it."""
     above: int | None = number
     while above is not None:
         yield above

@@ -66,7 +66,7 @@ def find_warnings(
     tree: Change,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> Iterator[Notice]:
-    """Return the warnings about trees that change together, by kind."""
+    """Yield the warnings about trees that change together, by kind."""
     yield from _warn_of_totals(target_state)
     yield from _warn_of_lost_capacity(target_state)
     yield from _warn_of_overcommitment(target_state)

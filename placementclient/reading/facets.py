@@ -100,7 +100,7 @@ def read_states(
 
 
 def join_consumers(holdings: Mapping[str, Iterable[Holding]]) -> Iterator[Consumer]:
-    """Return the consumers of some providers, with their allocations there.
+    """Yield the consumers of some providers, with their allocations there.
 
     A consumer has no generation where the providers say different ones: it changed meanwhile.
     """

@@ -170,7 +170,7 @@ class ScopeReader:
     def _find_consumers(
         self, change: Change, whole: Snapshot, listed: Iterable[str]
     ) -> Iterator[Consumer]:
-        """Return the consumers on the listed providers, and read the others of the change."""
+        """Yield the consumers on the listed providers, and read the others of the change."""
         users = {user.uuid: user for uuid in listed for user in whole.consumers_on(uuid)}
         yield from users.values()
         if elsewhere := {*change.before.consumers, *change.after.consumers} - users.keys():

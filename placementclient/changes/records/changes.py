@@ -42,7 +42,7 @@ class ChangeRecord(msgspec.Struct, frozen=True):
 
 
 def find_plan_faults(plan: Plan) -> Iterator[str]:
-    """Return the reasons why a plan is invalid.
+    """Yield the reasons why a plan is invalid.
 
     A provider must change in only one tree, and values must be such as Placement takes.
     """

@@ -116,7 +116,7 @@ def _make_header(plan: Plan) -> PlanHeader[SpecRecord]:
 
 
 def _encode_lines(plan: Plan) -> Iterator[bytes]:
-    """Return the lines before the digest."""
+    """Yield the lines before the digest."""
     # Not sorted: earlier moves of the specification are preferred.
     yield open_object(msgspec.json.encode(_make_header(plan)), 'trees', b'[')
     yield from separate_lines(encode_json(changes.encode_change(tree)) for tree in plan.changes)

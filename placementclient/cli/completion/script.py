@@ -70,7 +70,7 @@ def _kind_of_value(action: argparse.Action, command: str) -> str:
 
 
 def lines(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
-    """Return the script; the program itself has the name ``''``."""
+    """Yield the script; the program itself has the name ``''``."""
     if shell == 'zsh':
         yield '#compdef placement'
     yield f'# Completion of placement; made by `placement complete {shell}`.'

@@ -202,7 +202,7 @@ def read_and_audit(
 def _name_aggregates(
     command: base.PlacementCommand, cloud: Cloud, findings: Sequence[Finding]
 ) -> Iterator[Finding]:
-    """Return findings; those about aggregates also with their names, if a list or Nova has them."""
+    """Yield findings; those about aggregates also with their names, if a list or Nova has them."""
     places = Places(command, cloud.answers.scheduling.sources.aggregates)
     for finding in findings:
         aggregate, aggregates = (finding.facts.get(key) for key in ('aggregate', 'aggregates'))

@@ -52,7 +52,7 @@ class SpecCheck:
         }
 
     def check_names(self) -> Iterator[errors.BadFile]:
-        """Return names of classes, traits, sources and parents that nothing has."""
+        """Yield names of classes, traits, sources and parents that nothing has."""
         for kind, is_needed, name, keys in _list_names(self._spec):
             yield from self._check_name(kind, is_needed and not self._only, name, keys)
         if self._spec.trees is None or not self._only:
@@ -95,7 +95,7 @@ class SpecCheck:
     def _check_name(
         self, kind: str, is_needed: bool, name: str, keys: Keys
     ) -> Iterator[errors.BadFile]:
-        """Return the fault of a name that no provider has; newer services may have more names."""
+        """Yield the fault of a name that no provider has; newer services may have more names."""
         if name in self._names[kind]:
             return
         reason = f'no provider has the {kind} {name}'
@@ -109,7 +109,7 @@ class SpecCheck:
         yield self._spec.error(reason + suggestion(name, self._names[kind]), *keys)
 
     def _check_additions(self) -> Iterator[errors.BadFile]:
-        """Return the faults of additions without a parent, or to a provider of another entry."""
+        """Yield the faults of additions without a parent, or to a provider of another entry."""
         entries = {entry.name for entry in self._spec.providers}
         preceding, find = set(entries), self._snapshot.find
         for index, addition in enumerate(self._spec.additions):
@@ -132,7 +132,7 @@ class SpecCheck:
         )
 
     def _check_roots(self) -> Iterator[errors.BadFile]:
-        """Return the names, patterns and UUIDs of no root."""
+        """Yield the names, patterns and UUIDs of no root."""
         selection = self._spec.trees or TreeSelection()
         by_name = {provider.name: provider for provider in self._providers}
         by_uuid = {provider.uuid: provider for provider in self._providers}
@@ -164,7 +164,7 @@ class SpecCheck:
                 yield self._spec.error(reason, 'trees', 'uuid', index)
 
     def _check_contents(self) -> Iterator[errors.BadFile]:
-        """Return the traits and classes of no root, except names that are always faults."""
+        """Yield the traits and classes of no root, except names that are always faults."""
         selection, roots = self._spec.trees or TreeSelection(), self._snapshot.roots()
         traits = set(chain.from_iterable(root.traits for root in roots))
         classes = set(chain.from_iterable(root.inventories for root in roots))
@@ -179,7 +179,7 @@ class SpecCheck:
 
 
 def _list_names(spec: Spec) -> Iterator[tuple[str, bool, str, Keys]]:
-    """Return each class and trait that a specification names, its kind, whether a provider must
+    """Yield each class and trait that a specification names, its kind, whether a provider must
     have it already, and the way to it.
     """
     selection = spec.trees or TreeSelection()
