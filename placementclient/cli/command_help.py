@@ -5,6 +5,7 @@ import argparse
 import functools
 import itertools
 import pkgutil
+import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -18,12 +19,13 @@ SUGGESTIONS, ALIKE = 3, 0.75
 #: The option that a word probably means where a command has no such option, but that one.
 _SYNONYMS = {'trait': 'required', 'with-trait': 'required'}
 
-#: The command that takes arguments which one of OpenStack's older commands does not.
+#: The command that takes arguments which another does not; {} stands for the first of them.
 _OTHER_FORMS = {
     'inventory set': 'placement resource provider inventory class set PROVIDER CLASS --total N',
     'inventory delete': 'placement resource provider inventory delete PROVIDER --resource-class '
     'CLASS',
     'aggregate set': 'placement resource provider aggregate set PROVIDER --aggregate AGGREGATE',
+    'resource provider list': 'placement resource provider show {}',
 }
 
 
@@ -80,13 +82,17 @@ def suggest_options(message: str, parsers: Iterable[argparse.ArgumentParser]) ->
     """Return suggestions for a mistyped option, to follow an error of argparse."""
     if not message.startswith('unrecognized arguments: '):
         return ''
+    parsers = list(parsers)
     options = _list_documented_options(parsers)
     typed = [word.partition('=')[0] for word in message.split() if word.startswith('--')]
     words = [word.lstrip('-') for word in typed]
+    for word in _list_argument_names(parsers):
+        if word in words:
+            return f'. Type the {word} without --{word}'
     near = closest(words, options) or [
         _SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options
     ]
-    form = _suggest_form(message, parsers)
+    form = _suggest_form(message, parsers, options)
     return form or (f'. {did_you_mean(f"--{option}" for option in near)}' if near else '')
 
 
@@ -96,14 +102,24 @@ def _list_documented_options(parsers: Iterable[argparse.ArgumentParser]) -> list
     return [option.lstrip('-') for action in shown for option in action.option_strings]
 
 
-def _suggest_form(message: str, parsers: Iterable[argparse.ArgumentParser]) -> str:
+def _list_argument_names(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:
+    """Return the names of all arguments that have no dashes."""
+    found = (a for parser in parsers for a in actions(parser) if not a.option_strings)
+    return [str(action.metavar or action.dest).strip('<>') for action in found]
+
+
+def _suggest_form(
+    message: str, parsers: Iterable[argparse.ArgumentParser], options: Sequence[str]
+) -> str:
     """Return the form of a command that takes the argument which is one too many."""
     argument = message.removeprefix('unrecognized arguments: ')
     commands = [str(parser.prog) for parser in parsers]
     if argument.startswith('-'):
         return ''
+    if 'resource' in options and all('=' in word for word in argument.split()):
+        return f'. Type: {" ".join(f"--resource {word}" for word in argument.split())}'
     forms = (form for end, form in _OTHER_FORMS.items() for c in commands if c.endswith(end))
-    form = next(forms, '')
+    form = next(forms, '').format(shlex.quote(argument.split()[0]))
     return f'. Type: {form}' if form else ''
 
 

@@ -15,7 +15,7 @@ from placementclient.basis import errors
 from placementclient.client import endpoints
 from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.commands.framework import base, option
-from placementclient.commands.framework.filter_options import parse_whole_number
+from placementclient.commands.framework.filter_options import check_sign, parse_whole_number
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import is_uuid, normalize_uuids_in
@@ -256,6 +256,7 @@ def _parse_allocations(client: Client, arguments: Iterable[str]) -> dict[str, di
                 raise errors.BadArgument(
                     f'Conflict detected for resource provider {uuid} resource class {name}'
                 )
+            check_sign(name, amount)
             resources[name] = parse_whole_number(amount, name)
     if not allocations:
         raise errors.BadArgument('At least one resource allocation must be specified')

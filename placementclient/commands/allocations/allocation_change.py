@@ -141,6 +141,9 @@ class ResizeAllocation(ChangeCommand):
 
     def execute(self) -> columns.Output:
         self._amounts = filter_options.parse_resources(self.args.resource)
+        for name, amount in self._amounts.items():
+            if amount < 0:
+                raise errors.BadArgument(f'{name}={amount}: an amount is at least 1')
         if self.args.provider is not None:
             self._provider = api.resource_provider.find(self.client, self.args.provider)
         return _edit_consumer(
@@ -183,7 +186,7 @@ class ResizeAllocation(ChangeCommand):
             raise errors.PlacementError(
                 f'Consumer {consumer.uuid} holds {name} on {listed}: choose one with --provider'
             )
-        if amount < 1:
+        if not amount:
             raise errors.PlacementError(
                 f'{name}={amount} would free the class: '
                 f'use {command} unset {consumer.uuid} --resource-class {name}'

@@ -153,6 +153,7 @@ def parse_resources(arguments: Iterable[str]) -> dict[str, int]:
             raise errors.BadArgument(
                 'Arguments to --resource must be of form <resource_class>=<value>'
             )
+        check_sign(name, amount)
         try:
             amounts[name] = int(amount)
         except ValueError:
@@ -162,6 +163,16 @@ def parse_resources(arguments: Iterable[str]) -> dict[str, int]:
         if amounts[name] > _LARGEST:
             raise errors.BadArgument(f'{argument}: no service takes more than {_LARGEST}')
     return amounts
+
+
+def check_sign(what: str, text: str) -> None:
+    """Refuse an amount that looks like a difference: ``+2``.
+
+    :param what: the resource class, or its field
+    :raises errors.BadArgument: if the text begins with ``+``
+    """
+    if text.lstrip().startswith('+'):
+        raise errors.BadArgument(f'{what}={text}: give the new amount, not a difference')
 
 
 def parse_whole_number(text: str | int, what: str) -> int:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inventories: of one class or all, of one resource provider or many."""
 
+import argparse
 import math
 from collections.abc import Callable, Iterable, Mapping
 
@@ -32,11 +33,27 @@ def parse_ratio(text: str) -> float:
     """Return an allocation ratio.
 
     :raises ValueError: if it is not a finite number, on which Placement would fail
+    :raises argparse.ArgumentTypeError: if it is not above 0, with which nothing fits
     """
     ratio = float(text)
     if not math.isfinite(ratio):
         raise ValueError(text)
+    if ratio <= 0:
+        raise argparse.ArgumentTypeError(f'{text}: an allocation ratio is above 0')
     return ratio
+
+
+def parse_amount(text: str) -> int:
+    """Return a whole number.
+
+    :raises argparse.ArgumentTypeError: if it is none, or looks like a difference: ``+2``
+    """
+    if text.lstrip().startswith('+'):
+        raise argparse.ArgumentTypeError(f'{text}: give the new amount, not a difference')
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'invalid int value: {text!r}') from None
 
 
 _UNITS = 'in units of the class'
@@ -52,7 +69,7 @@ _FIELD_OPTIONS = tuple(
     Option(
         # osc-placement has underscores here.
         *dict.fromkeys((f'--{field}', f'--{field.replace("_", "-")}')),
-        type=parse_ratio if field == 'allocation_ratio' else int,
+        type=parse_ratio if field == 'allocation_ratio' else parse_amount,
         required=field == 'total',
         help=help,
     )
@@ -336,10 +353,13 @@ def _parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]
 
 def _parse_value(name: str, field: str, text: str) -> int | float:
     """Return the value of an inventory's field."""
+    filter_options.check_sign(name if field == 'total' else f'{name}:{field}', text)
     if field != 'allocation_ratio':
         return filter_options.parse_whole_number(text, f'{name}:{field}')
     try:
         return parse_ratio(text)
+    except argparse.ArgumentTypeError as reason:
+        raise errors.BadArgument(f'{name}:{field}={reason}') from None
     except ValueError:
         raise errors.BadArgument(f'{name}:{field}: {text!r} is not a number') from None
 

@@ -179,3 +179,57 @@ def test_the_beginning_of_a_uuid_of_a_snapshot_is_answered_too(placement, tmp_pa
     file = save(tmp_path, 'cloud.json', live)
     result = placement(f'resource provider tree show hos --snapshot {file}')
     assert 'Did you mean "host' in result.stderr
+
+
+@pytest.mark.parametrize(
+    ('command', 'where'),
+    [
+        (f'allocation resize {CONSUMER} --resource VCPU=+2', 'VCPU=+2'),
+        (f'allocation set {CONSUMER} --allocation rp={RP},VCPU=+2', 'VCPU=+2'),
+        ('inventory set compute1 --amend --resource VCPU=+2', 'VCPU=+2'),
+        ('inventory set --all --amend --resource VCPU:reserved=+2 --dry-run', 'VCPU:reserved=+2'),
+        ('inventory class set compute1 VCPU --total +2', 'argument --total: +2'),
+        ('list --resource VCPU=+2', 'VCPU=+2'),
+    ],
+)
+def test_an_amount_with_a_plus_is_no_difference(placement, command, where):
+    owner = ' --project-id p --user-id u' if 'rp=' in command else ''
+    result = placement(f'resource provider {command}{owner}', version='1.28')
+    assert result.status in {1, 2}
+    assert f'{where}: give the new amount, not a difference' in result.stderr
+
+
+@pytest.mark.parametrize('ratio', ['0', '0.0', '-1'])
+@pytest.mark.parametrize(
+    'command',
+    [
+        'inventory set compute1 --amend --resource VCPU:allocation_ratio={}',
+        'inventory set compute1 --amend --resource VCPU:allocation_ratio={} --dry-run',
+        'inventory set --all --amend --resource VCPU:allocation_ratio={} --plan plan.json',
+        'inventory class set compute1 VCPU --total 4 --allocation_ratio={}',
+    ],
+)
+def test_a_ratio_is_above_zero(placement, command, ratio):
+    result = placement(f'resource provider {command.format(ratio)}')
+    assert result.status in {1, 2}
+    assert f'{ratio}: an allocation ratio is above 0' in result.stderr
+
+
+def test_resize_asks_for_an_amount_of_at_least_one(placement):
+    result = placement(f'resource provider allocation resize {CONSUMER} --resource VCPU=-2')
+    assert (result.status, result.stderr) == (1, 'VCPU=-2: an amount is at least 1\n')
+
+
+@pytest.mark.parametrize(
+    ('command', 'answer'),
+    [
+        ('trait add compute1 --trait X', '--trait. Type the trait without --trait\n'),
+        ('show --provider compute1', '. Type the provider without --provider\n'),
+        ('inventory set compute1 --amend VCPU=64', '. Type: --resource VCPU=64\n'),
+        ('list VCPU=4', '. Type: --resource VCPU=4\n'),
+        ('list compute1', '. Type: placement resource provider show compute1\n'),
+    ],
+)
+def test_a_word_in_the_wrong_place_is_answered_with_the_right_one(placement, command, answer):
+    result = placement(f'resource provider {command}')
+    assert (result.status, answer in result.stderr) == (2, True), result.stderr

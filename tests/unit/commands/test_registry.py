@@ -16,7 +16,7 @@ from placementclient.cli.plugin import parse_number
 from placementclient.client import endpoints
 from placementclient.commands.framework import base
 from placementclient.commands.framework import option as framework_option
-from placementclient.commands.providers.inventory import parse_ratio
+from placementclient.commands.providers.inventory import parse_amount, parse_ratio
 from tests.unit.commands.arguments import ARGUMENTS
 from tests.unit.test_prose import faults
 
@@ -24,7 +24,7 @@ POINTS = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMAN
 #: How a third person's verb, or what is none, begins where an imperative should stand.
 NOT_IMPERATIVE = re.compile(r'(\w+[^s]s|The|An?|This|It|To|\w+ing)\b')
 #: The types of options that take a number, and the units that their help texts have.
-NUMBERS = (int, float, parse_ratio, parse_number, framework_option._parse_workers)
+NUMBERS = (int, float, parse_amount, parse_ratio, parse_number, framework_option._parse_workers)
 UNIT = re.compile(
     r'seconds|days|percent|number|units of the class|ratio|generation|so many|candidates'
 )
