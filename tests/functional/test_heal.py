@@ -337,7 +337,7 @@ def test_heal_gives_a_server_the_bandwidth_of_its_ports(placement, client, tmp_p
     second = placement(*heal)
 
     assert (first.status, second.status) == (0, 0), first.stderr + second.stderr
-    assert 'Neutron has not noted who serves it' in first.stderr
+    assert 'Neutron does not record which provider serves it' in first.stderr
     assert 'Neutron' not in second.stderr
     assert allocation.show(client, LOST).value.allocations == {
         uuid_of('compute0'): {'VCPU': 2, 'MEMORY_MB': 2048},
