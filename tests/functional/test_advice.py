@@ -161,11 +161,10 @@ def last_command(reason):
     return shlex.split(f'resource provider{reason.rpartition("resource provider")[2]}')
 
 
-def advised(message, start='"resource provider'):
+def advised(message):
     """Return the words of the command that a message names in quotes, without its places."""
-    command = message.partition(start)[2].partition('"')[0]
-    words = shlex.split(f'{start.strip(chr(34))}{command}')
-    return [PLACES.get(word, word) for word in words]
+    command = message.partition('"placement ')[2].partition('"')[0]
+    return [PLACES.get(word, word) for word in shlex.split(command)]
 
 
 @pytest.mark.parametrize(
