@@ -20,6 +20,8 @@ LABELS = {
     'look': 'Look yourself: ',
     'example': 'Example: ',
 }
+#: All paragraphs: that of the template of the evidence, with clauses between bars, is not shown.
+_PARAGRAPHS = LABELS | {'evidence': 'Evidence: '}
 COLUMNS = ('id', 'severity', 'needs', *LABELS)
 _LITERAL = re.compile('``(.+?)``')
 
@@ -31,14 +33,17 @@ def read_texts() -> str:
 
 
 def find_texts(check_id: str) -> Mapping[str, str]:
-    """Return the texts about a check by :data:`LABELS`, with literals in double backquotes."""
+    """Return the texts about a check by :data:`LABELS`, and the template of its evidence.
+
+    Literals are in double backquotes.
+    """
     section = read_texts().partition(f'[{check_id}]\n')[2].partition('\n[')[0]
     summary, *others = (' '.join(paragraph.split()) for paragraph in section.split('\n\n'))
-    result = dict.fromkeys(LABELS, '') | {'summary': summary}
+    result = dict.fromkeys(_PARAGRAPHS, '') | {'summary': summary}
     for text in others:
-        fields = (field for field, label in LABELS.items() if label and text.startswith(label))
+        fields = (field for field, label in _PARAGRAPHS.items() if label and text.startswith(label))
         field = next(fields, 'details')
-        result[field] = f'{result[field]} {text.removeprefix(LABELS[field])}'.strip()
+        result[field] = f'{result[field]} {text.removeprefix(_PARAGRAPHS[field])}'.strip()
     return result
 
 

@@ -51,9 +51,21 @@ def show_difference(resource_class: str, amount: int) -> Facts:
 def format_evidence(facts: Mapping[str, object]) -> str:
     """Return facts as text: ``no type, used 9`` for ``{'type': None, 'used': 9}``."""
     return ', '.join(
-        f'no {key}' if value is None or value in ([], {}) else f'{key} {_format_inner(value)}'
+        f'no {key}' if is_empty(value) else f'{key} {_format_inner(value)}'
         for key, value in facts.items()
     )
+
+
+def is_empty(value: object) -> bool:
+    """Return True if a value is null, an empty text, or a list or mapping without items."""
+    return value is None or value in ('', [], {})
+
+
+def format_fact(value: object) -> str:
+    """Return a value for a sentence: ``VCPU 4 on host1`` for ``{'host1': {'VCPU': 4}}``."""
+    if isinstance(value, Mapping) and all(isinstance(item, Mapping) for item in value.values()):
+        return ' and '.join(f'{format_value(item)} on {name}' for name, item in value.items())
+    return format_value(value)
 
 
 def format_figures(by_class: Mapping[str, Mapping[str, int]]) -> str:

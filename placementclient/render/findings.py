@@ -2,7 +2,8 @@
 """The table of the findings of an audit."""
 
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from placementclient.basis.wording import counted, listed
 from placementclient.insight.audit.checks import Audit
@@ -11,7 +12,8 @@ from placementclient.model.findings import Finding, Severity
 from placementclient.placing.providers import is_sharing
 from placementclient.render.audit_checks import find_texts
 from placementclient.render.columns import Output
-from placementclient.render.facts import Facts, format_evidence
+from placementclient.render.evidence import describe_evidence
+from placementclient.render.facts import Facts
 from placementclient.render.repairs import Invocation, choose_next_step
 
 #: The columns of a finding; ``--fix`` adds one.
@@ -20,12 +22,6 @@ _COLUMNS = ('id', 'severity', 'subject', 'evidence', 'command', 'reason')
 LEFT = 'left to you'
 #: About a host of which the lists know nobody.
 _FOREIGN = ', so it is a host of another Nova, of another cell, or a removed one'
-#: The evidence in words, of checks whose facts say too little by themselves.
-_WORDS: dict[str, Callable[[Mapping[str, object]], str]] = {
-    'consumer-untyped': lambda facts: (
-        f'no type, although {facts["typed"]} of {facts["of"]} consumers have one'
-    )
-}
 _SEVERITIES = [severity.value for severity in Severity]
 #: The texts before the cells of these columns in a paragraph.
 _LABELS = {'evidence': '', 'reason': 'No automatic fix: ', 'command': 'Run: ', 'fix': 'Fix: '}
@@ -121,7 +117,7 @@ def list_findings(
             f.kind,
             f.severity.value,
             f.subject,
-            Facts(f.facts, _WORDS.get(f.kind, format_evidence)),
+            Facts(f.facts, partial(describe_evidence, f.kind)),
             *choose_next_step(f, invocation),
         )
         for f in findings

@@ -2,6 +2,7 @@
 """The audit of a real Placement in which there is one fault of each kind."""
 
 import json
+import re
 import shlex
 from collections import Counter
 from uuid import uuid4
@@ -20,6 +21,8 @@ from placementclient.embedded import Direct
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.consumers import Consumer
 from placementclient.nova import service
+from placementclient.render.evidence import describe_evidence, list_clauses
+from placementclient.render.facts import format_evidence
 from tests.functional import clouds, planted_services
 from tests.functional.audited import SAFE, build, by_id, subjects
 from tests.functional.clouds import content, disturbed, uuid_of
@@ -76,6 +79,15 @@ def test_audit_finds_each_planted_error_once_and_nothing_else(large, placement):
     for row in json.loads(result.stdout):
         assert bool(row['command']) != bool(row['reason']), row
         assert '<' not in row['command']
+
+
+def test_each_planted_error_is_told_as_a_sentence_with_all_of_its_facts(large, placement):
+    for row in json.loads(large.audit(placement, *large.files).stdout):
+        clauses = ' '.join(list_clauses(row['id']))
+        assert {key for key in row['evidence'] if not re.search(rf'{{{key}[:}}]', clauses)} == set()
+        sentence = describe_evidence(row['id'], row['evidence'])
+        assert sentence != format_evidence(row['evidence'])
+        assert '{' not in sentence
 
 
 def test_class_list_counts_burned_devices(large, placement):

@@ -16,7 +16,7 @@ from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.plans import Change, PlannedRow, ProviderChange
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.render.facts import format_evidence
+from placementclient.render.evidence import describe_evidence
 from placementclient.render.repairs import choose_next_step
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Fills, Report
@@ -159,7 +159,7 @@ class Records:
             self._number_text(finding.severity.value),
             self._number_text(finding.kind),
             printable(finding.subject),
-            printable(format_evidence(finding.facts)),
+            printable(describe_evidence(finding.kind, finding.facts)),
             *map(printable, choose_next_step(finding, self._report.invocation)),
         ]
 

@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The evidence of a finding, and a finding as a paragraph."""
 
+import re
+from pathlib import Path
+
+import pytest
+
+from placementclient.insight import audit
+from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.findings import Finding, Severity
+from placementclient.model.inventories import Inventory
 from placementclient.render import findings
 from placementclient.render.audit_checks import find_texts
+from placementclient.render.evidence import describe_evidence, list_clauses
 from placementclient.render.facts import Facts, format_evidence
 from placementclient.render.repairs import Invocation
 
@@ -46,3 +55,40 @@ def test_evidence_of_a_consumer_without_a_type_is_a_sentence():
     _, [row] = findings.list_findings([finding], Invocation('placement'))
     assert row[3].human_readable() == 'no type, although 9 of 10 consumers have one'
     assert row[3].machine_readable() == facts
+
+
+@pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
+def test_a_template_names_facts_that_the_checks_make(check):
+    """A misspelt key would drop its clause each time."""
+    source = ''.join(p.read_text() for p in Path(audit.__file__).parent.glob('*.py'))
+    clauses = list_clauses(check.id)
+    keys = {key for clause in clauses for key in re.findall(r'\{(\w+)[:}]', clause)}
+    assert keys
+    unknown = {key for key in keys if f"'{key}'" not in source and f'{key}=' not in source}
+    assert unknown <= {*Inventory.__struct_fields__}
+
+
+def test_a_clause_without_all_of_its_facts_is_left_out():
+    facts = {'resource_class': 'VCPU', 'used': 9, 'capacity': 8}
+    short = 'uses 9 VCPU of a capacity of 8'
+    assert describe_evidence('over-capacity', facts) == short
+    reserved = facts | {'total': 10, 'reserved': 2}
+    whole = f'{short}, as 2 of the total of 10 are reserved'
+    assert describe_evidence('over-capacity', reserved) == whole
+
+
+def test_facts_that_no_clause_has_follow_the_sentence():
+    facts = {'provider': 'host', 'other': 1, 'names': []}
+    sentence = 'its only member is host, other 1, no names'
+    assert describe_evidence('aggregate-of-one', facts) == sentence
+    assert describe_evidence('unsettled', {'used': 1}) == 'used 1'
+
+
+def test_amounts_of_several_providers_are_words():
+    facts = {'type': None, 'holds': {'a': {'VCPU': 2, 'MEMORY_MB': 4096}, 'b': {'VGPU': 1}}}
+    sentence = 'holds VCPU 2, MEMORY_MB 4096 on a and VGPU 1 on b, its type is not set'
+    assert describe_evidence('orphan', facts) == sentence
+
+
+def test_braces_in_a_name_are_no_place():
+    assert describe_evidence('aggregate-of-one', {'provider': '{x}'}) == 'its only member is {x}'
