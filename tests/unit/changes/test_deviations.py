@@ -64,6 +64,17 @@ def test_figures_show_whether_a_change_without_new_inventories_is_made(host, gpu
     assert phases.has_happened(tree, live) is has_happened
 
 
+@pytest.mark.parametrize(('total', 'is_damage'), [(4, True), (5, False)])
+def test_another_total_is_damage_only_where_it_is_that_before_the_change(total, is_damage):
+    before, after, live = (
+        cloud([provider('host', VGPU=left), provider('gpu', 'host', VGPU=moved)])
+        for left, moved in ((4, 1), (2, 3), (total, 3))
+    )
+    tree = Change({'host': 'host'}, before, after, is_atomic=True)
+    [deviation] = find_deviations(tree, live)
+    assert (deviation.kind, deviation.is_error) == ('inventory', is_damage)
+
+
 @pytest.mark.parametrize(
     ('trait', 'kinds'),
     [
