@@ -15,8 +15,8 @@ def main() -> int:
 
     :return: an :class:`placementclient.basis.errors.ExitStatus`
     """
-    _open_what_is_closed()
-    _buffer_what_is_printed()
+    _open_closed_streams()
+    _buffer_stdout()
     if sys.argv[1:3] == ['complete', '--values']:
         # A key press waits for it: nothing else is loaded.
         from placementclient.cli.completion import values
@@ -26,6 +26,7 @@ def main() -> int:
         warnings.simplefilter('ignore')
 
     try:
+        from placementclient.basis import errors
         from placementclient.cli import shell
     except KeyboardInterrupt:
         from placementclient.basis.errors import ExitStatus
@@ -37,18 +38,21 @@ def main() -> int:
         if not sys.stdout.closed:
             sys.stdout.flush()
     except BrokenPipeError:
+        _discard_stdout()
         status = shell.BROKEN_PIPE
     except OSError as failure:
+        _discard_stdout()
         print(f'Cannot write to stdout: {failure.strerror or failure}', file=sys.stderr)
-        status = 1
-    else:
-        return status
-    # Else Python writes the rest again at its end, and prints the error.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        status = errors.ExitStatus.ERROR
     return status
 
 
-def _open_what_is_closed() -> None:
+def _discard_stdout() -> None:
+    """Send what is not written yet to nowhere; Python would write it at its end, and fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _open_closed_streams() -> None:
     """Open closed streams: else the next file that is opened gets the number of a closed one."""
     # A closed stream reads as empty, and writes to it are lost.
     for descriptor, (name, mode) in enumerate(STREAMS.items()):
@@ -60,7 +64,7 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, os.fdopen(descriptor, mode))
 
 
-def _buffer_what_is_printed() -> None:
+def _buffer_stdout() -> None:
     """Write in large pieces in spite of ``PYTHONUNBUFFERED``, which images of containers set."""
     # Each piece of a document is a system call else, ten million of them for that of a large cloud.
     stream = sys.stdout

@@ -84,25 +84,25 @@ def lines_of(text: str) -> list[str]:
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 tree``, ``2 trees``."""
+    """Return a number with its noun: ``1 tree``, ``2 trees``."""
     return f'{number} {noun}' if number == 1 else f'{number} {noun}s'
 
 
 def first(sentences: Sequence[object], most: int = 3) -> str:
-    """``a; b; c; and 2 more``: the first of many sentences."""
+    """Return the first of many sentences: ``a; b; c; and 2 more``."""
     shown = '; '.join(map(str, sentences[:most]))
     return f'{shown}; and {len(sentences) - most} more' if len(sentences) > most else shown
 
 
 def unsteady(names: Sequence[str]) -> str:
-    """Say that trees were changed by others each time that they were read."""
+    """Return the warning that others changed trees each time that they were read."""
     return (
         f'Perhaps inconsistent, because others changed the tree at each reading: {listed(names, 3)}'
     )
 
 
 def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
-    """``a, b, c and 2 more``: the first of many names."""
+    """Return the first of many names: ``a, b, c and 2 more``."""
     shown, left = ', '.join(names[:most]), len(names) - most
     if left < 1:
         return shown
@@ -110,7 +110,7 @@ def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
 
 
 def tally(states: Iterable[tuple[str, str]]) -> str:
-    """``298 applied, 2 left alone: gpu007, gpu013``: the count of each state, with some names."""
+    """Return the count of each state: ``298 applied, 2 left alone: gpu007, gpu013``."""
     names: dict[str, list[str]] = {}
     for name, state in states:
         names.setdefault(state, []).append(name)
@@ -124,18 +124,26 @@ def tally(states: Iterable[tuple[str, str]]) -> str:
 
 
 def grouped(sentences: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """``gpu01 and 9 others: …`` for sentences that differ in nothing but the name of their tree."""
+    """Yield one sentence for those that differ in nothing but the name of their tree.
+
+    Of ten trees it begins with ``gpu01 and 9 others:``.
+
+    :param sentences: each with the name of its tree before it
+    """
     groups: dict[str, list[tuple[str, str]]] = {}
     for tree, sentence in sentences:
-        pattern, *parts = sentence.split(tree)
-        for part in parts:
-            # Within a longer word it is not the name.
-            is_word = pattern[-1:].isalnum() or pattern.endswith('_')
-            pattern += (tree if is_word else '\0') + part
-        groups.setdefault(pattern, []).append((tree, sentence))
+        groups.setdefault(_mask_name(sentence, tree), []).append((tree, sentence))
     for group in groups.values():
         tree, sentence = group[0]
         others = len({name for name, _ in group}) - 1
-        if others:
-            tree += f' and {counted(others, "other")}'
-        yield f'{tree}: {sentence}'
+        trees = f'{tree} and {counted(others, "other")}' if others else tree
+        yield f'{trees}: {sentence}'
+
+
+def _mask_name(sentence: str, name: str) -> str:
+    """Return a sentence with NUL in place of a name, where it is not the end of a longer word."""
+    masked, *parts = sentence.split(name)
+    for part in parts:
+        is_within_word = masked[-1:].isalnum() or masked.endswith('_')
+        masked += (name if is_within_word else '\0') + part
+    return masked

@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient.basis import errors
 from placementclient.basis.wording import suggestion
@@ -36,11 +36,22 @@ HINT = (
 )
 
 
+class ServiceSelection(NamedTuple):
+    """The selection of the service that a cloud of ``clouds.yaml`` has.
+
+    :param settings: the settings of the plugin, by name
+    """
+
+    interface: str | None
+    region_name: str | None
+    settings: dict[str, str | None]
+
+
 class TypedOptions:
     """Authentication with keystoneauth's options and environment variables."""
 
-    #: The selection of the service, where the command line does not have it.
-    selection: Mapping[str, object] = {}
+    #: The selection of the service by a cloud of ``clouds.yaml``; none here.
+    selection: ServiceSelection | None = None
 
     def __init__(self, argv: list[str]) -> None:
         from keystoneauth1 import exceptions, loading
@@ -115,11 +126,11 @@ class NamedCloud:
                 hint = suggestion(values.cloud or '', names) or f'. {_list_clouds(names)}'
             raise errors.PlacementError(f'{str(unusable).rstrip(".")}{hint}') from None
         #: The selection of the service.
-        self.selection = {
-            'interface': region.config.get('interface'),
-            'region_name': region.region_name,
-            'settings': {name: region.config.get(name) for name in plugin.SETTINGS},
-        }
+        self.selection = ServiceSelection(
+            region.config.get('interface'),
+            region.region_name,
+            {name: region.config.get(name) for name in plugin.SETTINGS},
+        )
         return session
 
 

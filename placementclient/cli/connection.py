@@ -53,7 +53,10 @@ class Connection:
         """Return an authenticated ``keystoneauth1.session.Session``."""
         if self._session is None:
             self._session = self._authentication.connect()
-            vars(self).update(self._authentication.selection)
+            if selection := self._authentication.selection:
+                self.interface = selection.interface
+                self.region_name = selection.region_name
+                self.settings = selection.settings
             self._session.session.hooks['response'].append(self._record_timing)
             _read_environment_once(self._session)
             # A cloud may have a timeout; this is the default for requests to Keystone.
@@ -87,14 +90,14 @@ class Connection:
         return self._clients[self._version]
 
     def use(self, version: str) -> None:
-        """Prepare for the next command, at a microversion; keep the facts about the service."""
+        """Prepare for the next command, at a microversion; keep the versions of the service."""
         self._version = version
         self.timings.clear()
         if version in self._clients:
             self._clients[version] = self._clients[version].renewed()
 
     def is_settled(self, version: str) -> bool:
-        """Return whether a command at a microversion needs no facts that others need too."""
+        """Return whether the client of a microversion has negotiated it with the service."""
         return version in self._clients and self._clients[version].is_settled
 
     def beside(self, version: str) -> Connection:

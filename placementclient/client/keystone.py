@@ -40,17 +40,17 @@ def _translate_failure(failure: Exception, session: Session | None) -> Placement
     from placementclient.client import decoding, unreachable
 
     if isinstance(failure, exceptions.ConnectionError):
-        return unreachable.error(failure)
+        return unreachable.make_error(failure)
     if isinstance(failure, exceptions.HttpServerError | exceptions.RequestTimeout):
         # Only Keystone's refusals are raised: the service's own answers raise nothing.
-        return errors.Unreachable(f'No token: {unreachable.sentence(failure)}')
+        return errors.Unreachable(f'No token: {unreachable.describe_failure(failure)}')
     if isinstance(failure, exceptions.CatalogException):
         return errors.NoEndpoint(
             f'{failure} With auth type none give --os-endpoint, with Keystone look at '
             '"openstack catalog show placement"'
         )
     if isinstance(failure, exceptions.HttpError):
-        sentence = f'{_describe_refusal(session)}: {unreachable.sentence(failure)}'
+        sentence = f'{_describe_refusal(session)}: {unreachable.describe_failure(failure)}'
         if isinstance(failure, exceptions.NotFound) and 'token' in str(failure):
             # Keystone's answer to a token that it does not know is no 401.
             sentence = f'Keystone does not accept the token: {decoding.REMEDY}'
@@ -59,8 +59,8 @@ def _translate_failure(failure: Exception, session: Session | None) -> Placement
         # What answers is no Keystone.
         return errors.AuthenticationFailed(_explain_unreadable(session, failure))
     if isinstance(failure, exceptions.ClientException):
-        refusal = errors.AuthenticationFailed(unreachable.sentence(failure))
-        refusal.url = unreachable.url(failure)
+        refusal = errors.AuthenticationFailed(unreachable.describe_failure(failure))
+        refusal.url = unreachable.find_url(failure)
         return refusal
     if isinstance(failure, LookupError | TypeError | AttributeError | ValueError):
         # keystoneauth takes the token as it comes, and URLs as they are.

@@ -20,24 +20,24 @@ _UNSENT = urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTime
 _UNUSABLE = exceptions.InvalidSchema | exceptions.InvalidURL | exceptions.MissingSchema
 
 
-def error(failure: Exception) -> errors.NoAnswer:
+def make_error(failure: Exception) -> errors.NoAnswer:
     """Return the error for a failed connection, over which keystoneauth has raised one."""
-    cause = _cause(failure)
-    if any(isinstance(reason, _UNSENT) for reason in _chain(failure)):
+    cause = _find_cause(failure)
+    if any(isinstance(reason, _UNSENT) for reason in _list_causes(failure)):
         kind: type[errors.NoAnswer] = errors.NoConnection
     elif isinstance(cause, _UNUSABLE):
         kind = errors.NotSent
     else:
         # A retry does not make a certificate valid.
         kind = errors.NoAnswer if isinstance(cause, exceptions.SSLError) else errors.Unreachable
-    unanswered = kind(sentence(failure))
-    unanswered.url = url(failure)
+    unanswered = kind(describe_failure(failure))
+    unanswered.url = find_url(failure)
     return unanswered
 
 
-def sentence(failure: Exception) -> str:
+def describe_failure(failure: Exception) -> str:
     """Return a sentence about a failed connection; of other failures, the text."""
-    cause = _cause(failure)
+    cause = _find_cause(failure)
     if isinstance(cause, _UNUSABLE):
         return (
             f'{without_credentials(str(cause))}: the URL of a service begins with https:// or '
@@ -51,7 +51,7 @@ def sentence(failure: Exception) -> str:
         return f'The answer from {where} is damaged or not complete'
     if isinstance(cause, exceptions.Timeout):
         return f'No answer from {where} in time'
-    reason = _reason(_chain(cause)[-1])
+    reason = _read_reason(_list_causes(cause)[-1])
     if isinstance(cause, exceptions.SSLError):
         return f'No secure connection to {where}: {reason}'
     if isinstance(cause, exceptions.ProxyError):
@@ -59,15 +59,15 @@ def sentence(failure: Exception) -> str:
     return f'No answer from {where}: {reason}'
 
 
-def url(failure: Exception) -> str | None:
+def find_url(failure: Exception) -> str | None:
     """Return the URL of the request that failed to connect."""
-    cause = _cause(failure)
+    cause = _find_cause(failure)
     return str(cause.request.url) if cause and cause.request else None
 
 
-def source(url: str, argv: Iterable[str], variables: Mapping[str, str]) -> str:
+def find_url_source(service_url: str, argv: Iterable[str], variables: Mapping[str, str]) -> str:
     """Return the option, the variable or the file with the URL of a service."""
-    origin = '://'.join(urllib.parse.urlsplit(url)[:2])
+    origin = '://'.join(urllib.parse.urlsplit(service_url)[:2])
     words = list(argv)
     for option, value in itertools.pairwise([*words, '']):
         name, equals, text = option.partition('=')
@@ -81,13 +81,13 @@ def source(url: str, argv: Iterable[str], variables: Mapping[str, str]) -> str:
     return f'{file} or the service catalog' if is_named else 'the service catalog'
 
 
-def _cause(failure: Exception) -> exceptions.RequestException | None:
+def _find_cause(failure: Exception) -> exceptions.RequestException | None:
     """Return the exception of requests that keystoneauth has raised another one over."""
-    causes = (one for one in _chain(failure) if isinstance(one, exceptions.RequestException))
+    causes = (one for one in _list_causes(failure) if isinstance(one, exceptions.RequestException))
     return next(causes, None)
 
 
-def _chain(failure: BaseException) -> list[BaseException]:
+def _list_causes(failure: BaseException) -> list[BaseException]:
     """Return an exception and its causes, down to the first, which may be a NewConnectionError."""
     chain = [failure]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
@@ -98,7 +98,7 @@ def _chain(failure: BaseException) -> list[BaseException]:
     return chain
 
 
-def _reason(first: BaseException) -> str:
+def _read_reason(first: BaseException) -> str:
     """Return the reason as the operating system gives it."""
     if isinstance(first, ssl.SSLCertVerificationError):
         return first.verify_message

@@ -19,6 +19,8 @@ from placementclient.placing.topology import Topology
 
 #: A time before all others: whoever changed then has not changed since anything.
 NEVER = ''
+#: A time as :func:`normalize_time` writes it: one that is later is also greater as text.
+Moment = str
 #: The classes that servers of Nova hold, beside the custom ones of flavors and nodes.
 _CLASSES = {'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU', 'MEM_ENCRYPTION_CONTEXT'}
 _CLASS_PREFIXES = ('NET_', 'PCI_', 'CUSTOM_PCI_')
@@ -57,10 +59,11 @@ _STAYED = 'no migration shows that it has left'
 class Records(NamedTuple):
     """The records of Nova, and the word of the operator.
 
-    :param migrations: ``None`` if they are not known, as ``hypervisors``
-    :param gone: the UUIDs of consumers that are gone by the word of the operator, as ``ignored``
-        those that have nothing to do with Nova
-    :param nodes: those of Ironic, which name their servers
+    :param migrations: the migrations of servers; ``None`` if they are not known
+    :param hypervisors: the compute nodes; ``None`` if they are not known
+    :param gone: the UUIDs of consumers that are gone by the word of the operator
+    :param ignored: the UUIDs of consumers that are not servers of Nova, by the same word
+    :param nodes: the nodes of Ironic, which name their servers
     """
 
     migrations: Sequence[ServerMigration] | None = None
@@ -147,14 +150,17 @@ class Evidence:
         consumer: Consumer,
         holding: Consumer | None,
         server: Server | None,
-        changed: Callable[[str], str | None],
+        find_change_time: Callable[[str], Moment | None],
     ) -> Verdict:
         """Return the allocations of a consumer that may be freed, and why the others may not.
 
         :param holding: the consumer of its server: itself, unless it is a migration
         :param server: the latest record of its server, also of a deleted one
-        :param changed: returns when Placement has changed a consumer last, as of :func:`moment`
+        :param find_change_time: returns when Placement has changed a consumer last
         """
+        # The first that applies decides. A migration in progress needs its allocations, whatever
+        # the operator says. Then that word comes before records, and --ignore-consumer
+        # before --gone: in doubt, nothing is freed. Only a settled record tells the right host.
         uuid, everything = consumer.uuid, tuple(consumer.allocations)
         migration = self._by_uuid.get(uuid)
         if migration is not None and not migration.is_over:
@@ -169,14 +175,14 @@ class Evidence:
             return Verdict(reason=_NODE) if uuid in self._on_nodes else Verdict(everything)
         if reason := self.find_movement(server):
             return Verdict(reason=reason, is_under_way=True)
-        if reason := self._explain_unsettled(server, changed(server.uuid)):
+        if reason := self._explain_unsettled(server, find_change_time(server.uuid)):
             return Verdict(reason=reason)
         if server.is_offloaded:
             return Verdict(everything)
-        return self._judge_other_hosts(consumer, holding, server, changed(uuid))
+        return self._judge_other_hosts(consumer, holding, server, find_change_time(uuid))
 
     def _judge_other_hosts(
-        self, consumer: Consumer, holding: Consumer | None, server: Server, changed: str | None
+        self, consumer: Consumer, holding: Consumer | None, server: Server, changed: Moment | None
     ) -> Verdict:
         """Judge the allocations beside the host that Nova names, of a server that does not move."""
         own = self.find_own_host(server)
@@ -191,7 +197,12 @@ class Evidence:
         return self._compare_amounts(consumer, holding, server, own, changed)
 
     def _compare_amounts(
-        self, consumer: Consumer, holding: Consumer, server: Server, own: str, changed: str | None
+        self,
+        consumer: Consumer,
+        holding: Consumer,
+        server: Server,
+        own: str,
+        changed: Moment | None,
     ) -> Verdict:
         """Judge each allocation beside the host of a server by the amounts that the host lacks."""
         freed, unproved, held = list[str](), list[str](), dict[str, Resources]()
@@ -216,7 +227,7 @@ class Evidence:
                 return migration.progress
         return server.under_way
 
-    def _explain_unsettled(self, server: Server, changed: str | None) -> str:
+    def _explain_unsettled(self, server: Server, changed: Moment | None) -> str:
         """Return the reason why the record of a server does not decide; empty if it does."""
         if server.is_settled is None and not self._is_presumed:
             return _NO_TASKS
@@ -293,7 +304,7 @@ class Evidence:
         return {source: target} if migration.has_returned else {target: source}
 
     def _has_left(
-        self, server_uuid: str, own: str, provider_uuid: str, changed: str | None
+        self, server_uuid: str, own: str, provider_uuid: str, changed: Moment | None
     ) -> bool:
         """Return True if the newest migration ended on the own host and began on a provider's."""
         newest = self._find_newest_migration(server_uuid)

@@ -46,7 +46,7 @@ class Syntax:
 
 
 def syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
-    """The syntax that a parser accepts."""
+    """Return the options and arguments that a parser accepts."""
     options, arguments, endless = {}, [], False
     for action in command_help.actions(parser):
         if action.help == argparse.SUPPRESS:
@@ -61,6 +61,7 @@ def syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
 
 
 def _kind_of_value(action: argparse.Action, command: str) -> str:
+    """Return the kind of a value, such as ``traits``, or ``words`` with its choices."""
     if action.choices:
         return ' '.join(['words', *map(str, action.choices)])
     if action.metavar == '<name>' and not command.endswith(' create'):
@@ -83,6 +84,15 @@ def lines(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
 
 
 def _make_tables(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, Rows]]:
+    """Yield the tables that ``_placement_candidates`` in ``engine.sh`` looks up, each by its name.
+
+    * ``next``, the words after a part of a command: ``'trait'`` has ``'create delete list show'``.
+    * ``options``, the options of a command: ``'trait list'`` has ``'--name --associated'``.
+    * ``option``, the kind of the value of an option, looked up by ``_placement_follows``:
+      ``'trait list --name'`` has ``'anything'``.
+    * ``argument``, the kind of an argument by its number, ``*`` for all others: ``'trait show 1'``
+      has ``'traits'``.
+    """
     following: dict[str, set[str]] = {}
     kinds: dict[str, list[str]] = {}
     arguments: list[tuple[Sequence[str], str]] = []
@@ -103,6 +113,7 @@ def _make_tables(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, Rows]]:
 
 
 def _format_for_sh(name: str, rows: Rows) -> Iterator[str]:
+    """Yield the lines of a function of bash and zsh that sets ``reply`` to the entry of ``$1``."""
     yield f'_placement_{name}() {{'
     yield '    case "$1" in'
     for patterns, value in rows:

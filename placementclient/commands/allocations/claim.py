@@ -58,26 +58,41 @@ class ClaimAllocation(base.Lister):
         pending = iter(candidates)
         try:
             claimed = self._claim_candidate(pending)
-            # They were read before.
+        except Unclaimed:
+            held = self._find_held_claim(request)
+            if held is None:
+                raise
+            claimed = held
+            summaries |= self._summarize_full_providers(claimed, summaries)
+        else:
+            # The summaries were read before the claim.
             for uuid, resources in claimed.allocations.items():
                 summaries[uuid] = summaries[uuid].with_used(resources)
-        except Unclaimed:
-            consumer = api.allocation.show(self.client, self.args.consumer).value
-            if not self._is_claimed(consumer, request):
-                raise
-            self.log.warning(f'Consumer {consumer.uuid} holds that already: nothing was done')
-            claimed = Candidate(consumer.allocations)
-            # Full providers are in no candidate.
-            for uuid in claimed.allocations.keys() - summaries.keys():
-                provider = api.resource_provider.show(self.client, uuid).value
-                place = provider.parent_provider_uuid, provider.root_provider_uuid
-                summaries[uuid] = ProviderSummary({}, (), *place)
         # An alternate on the same host is of no use if the host fails.
         alternates = _find_alternates(claimed, pending, summaries)
         shown = [claimed, *itertools.islice(alternates, max(self.args.alternates, 0))]
         uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
         names = api.resource_provider.names(self.client, uuids)
         return columns.list_claimed(shown, summaries, names, self.client.microversion)
+
+    def _find_held_claim(self, request: CandidateRequest) -> Candidate | None:
+        """Return the allocations of the consumer if they are an earlier claim of the same."""
+        consumer = api.allocation.show(self.client, self.args.consumer).value
+        if not self._is_claimed(consumer, request):
+            return None
+        self.log.warning(f'Consumer {consumer.uuid} holds that already: nothing was done')
+        return Candidate(consumer.allocations)
+
+    def _summarize_full_providers(
+        self, claimed: Candidate, summaries: Mapping[str, ProviderSummary]
+    ) -> dict[str, ProviderSummary]:
+        """Return the places of claimed providers that are in no candidate, as they are full."""
+        full = {}
+        for uuid in claimed.allocations.keys() - summaries.keys():
+            provider = api.resource_provider.show(self.client, uuid).value
+            place = provider.parent_provider_uuid, provider.root_provider_uuid
+            full[uuid] = ProviderSummary({}, (), *place)
+        return full
 
     def _claim_candidate(self, candidates: Iterator[Candidate]) -> Candidate:
         """Allocate the first candidate that Placement grants, and return it."""
@@ -101,7 +116,7 @@ class ClaimAllocation(base.Lister):
         raise unclaimed
 
     def _write_candidate(self, candidate: Candidate) -> None:
-        """Allocate a candidate."""
+        """Allocate a candidate; after a lost answer, a claim that is there counts as granted."""
         is_sent = False
 
         def attempt() -> None:

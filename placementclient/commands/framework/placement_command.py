@@ -313,7 +313,8 @@ class PlacementCommand(command.Command):
         if isinstance(failure, errors.NotSent | errors.AuthenticationFailed) and failure.url:
             from placementclient.client import unreachable
 
-            return f'. The URL is from {unreachable.source(failure.url, sys.argv, os.environ)}'
+            origin = unreachable.find_url_source(failure.url, sys.argv, os.environ)
+            return f'. The URL is from {origin}'
         unknown = errors.BadRequest | errors.NotFound | NoSuchProvider
         if self.used_client is None or not isinstance(failure, unknown):
             # Errors without the service, such as those of a snapshot, have their own suggestions.

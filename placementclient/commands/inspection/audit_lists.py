@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from placementclient.model.findings import Finding
     from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
+    from placementclient.nova import schema, service
     from placementclient.nova.ratios import ConfiguredRatio
 
 
@@ -58,7 +59,8 @@ _NAMES = tuple(option.dest for option in LISTS)
 ALWAYS = ('servers', 'migrations')
 
 
-class ServiceLists(NamedTuple):
+@dataclass(slots=True)
+class ServiceLists:
     """The lists of Nova and other services for an audit, each by the name of its option.
 
     :param records: the records of each list
@@ -68,11 +70,11 @@ class ServiceLists(NamedTuple):
     :param absent: the names of the lists whose service is not in the catalog
     """
 
-    records: dict[str, Any]
-    failures: dict[str, str]
-    faults: list[str]
-    refused: set[str]
-    absent: set[str]
+    records: dict[str, Any] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    refused: set[str] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)
 
 
 class OperatorFacts(NamedTuple):
@@ -90,17 +92,11 @@ class OperatorFacts(NamedTuple):
     ratios: Mapping[str, Mapping[str, ConfiguredRatio]] = MappingProxyType({})
 
 
-def _has_live_servers(command: base.PlacementCommand, lists: ServiceLists) -> bool:
-    """Return whether the list of servers is from Nova, not from a file."""
-    places = service_lists.list_places(command.args.servers)
-    return NOVA in places or ('servers' in lists.records and not places)
-
-
 class _ListReader:
     """Reads lists. After a timeout it asks a service no more, after an error without retries."""
 
     def __init__(self, command: base.PlacementCommand) -> None:
-        self.lists = ServiceLists({}, {}, [], set(), set())
+        self.lists = ServiceLists()
         self._command = command
         self._silent: dict[str, errors.PlacementError] = {}
         self._failing = set[str]()
@@ -122,22 +118,45 @@ class _ListReader:
         except service.NoService as absence:
             if getattr(self._command.args, name):
                 raise
-            is_missing = isinstance(absence, service.NoCatalog)
-            self.lists.failures[name] = _NO_CATALOG if is_missing else str(absence)
-            self._silent[source.service] = absence
-            self.lists.absent.update([] if is_missing else [name])
-        except (service.NoCompute, schema.BadList) as failure:
-            if is_file:
-                self.lists.faults.append(f'{failure}. The checks that need it are left out')
-            else:
-                self.lists.failures[name] = str(failure)
-            if not isinstance(failure, schema.MissingField):
-                self.lists.refused.add(name)
-            if isinstance(failure, service.ServiceFailure):
-                self._failing.add(source.service)
-            if not isinstance(failure, service.ServiceRefusal | schema.BadList):
-                # A silent service would cost the timeout for each of its lists.
-                self._silent[source.service] = failure
+            self._note_absence(name, source.service, absence)
+        except schema.BadList as fault:
+            self._note_fault(name, fault, is_file=is_file)
+        except service.NoCompute as failure:
+            self._note_failure(name, source.service, failure)
+
+    def _note_absence(self, name: str, asked: str, absence: service.NoService) -> None:
+        """Note that the catalog, which may be missing itself, lacks the service of a list."""
+        from placementclient.nova.service import NoCatalog
+
+        self._silent[asked] = absence
+        if isinstance(absence, NoCatalog):
+            self.lists.failures[name] = _NO_CATALOG
+        else:
+            self.lists.failures[name] = str(absence)
+            self.lists.absent.add(name)
+
+    def _note_fault(self, name: str, fault: schema.BadList, *, is_file: bool) -> None:
+        """Note that a list is not what was expected; one without a field is not refused."""
+        from placementclient.nova.schema import MissingField
+
+        if is_file:
+            self.lists.faults.append(f'{fault}. The checks that need it are left out')
+        else:
+            self.lists.failures[name] = str(fault)
+        if not isinstance(fault, MissingField):
+            self.lists.refused.add(name)
+
+    def _note_failure(self, name: str, asked: str, failure: service.NoCompute) -> None:
+        """Note that a service has not given a list; a silent one is asked no more."""
+        from placementclient.nova.service import ServiceFailure, ServiceRefusal
+
+        self.lists.failures[name] = str(failure)
+        self.lists.refused.add(name)
+        if isinstance(failure, ServiceFailure):
+            self._failing.add(asked)
+        if not isinstance(failure, ServiceRefusal):
+            # It would cost the timeout for each of its lists.
+            self._silent[asked] = failure
 
     def _get_client(self, name: str) -> Client:
         """Return a client for a service, without retries if another list of it has failed."""
@@ -253,6 +272,12 @@ def _read_cloud(
         is_nova_asked=facts.is_nova_asked or _has_live_servers(command, lists),
     )
     return Cloud(assumption.snapshot, answers, unsettled), lists
+
+
+def _has_live_servers(command: base.PlacementCommand, lists: ServiceLists) -> bool:
+    """Return whether the list of servers is from Nova, not from a file."""
+    places = service_lists.list_places(command.args.servers)
+    return NOVA in places or ('servers' in lists.records and not places)
 
 
 def _read_images(command: base.PlacementCommand, lists: ServiceLists, snapshot: Snapshot) -> None:

@@ -25,7 +25,7 @@ from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.files import system
 
-#: The exit statuses from good to bad; any other, such as that of a signal, is worse.
+#: The exit statuses from good to bad; :func:`_rank_status` ranks others, as of signals, last.
 STATUSES_BY_RANK: tuple[int, ...] = (
     ExitStatus.DONE,
     ExitStatus.DIFFERS,
@@ -48,6 +48,21 @@ _PROGRAMS = ('openstack', 'placement')
 _CONTROL = re.compile('[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]')
 #: The end of a command: nothing follows, or a comment.
 _END = re.compile(r'[ \t]*(?:#|$)')
+
+
+class CommandLine(NamedTuple):
+    """A line of a batch.
+
+    :ivar line: its number, from 1 on
+    :ivar text: the line as it was typed
+    :ivar words: the words of the command
+    :ivar refusal: the error of a line that cannot be run; else empty
+    """
+
+    line: int
+    text: str
+    words: Sequence[str]
+    refusal: str
 
 
 class Batch(base.PlacementCommand):
@@ -113,8 +128,8 @@ class Batch(base.PlacementCommand):
 
     def _print_output(self, command: CommandLine, output: CommandOutput) -> None:
         """Print a line with the number, the exit status and the command, then its output."""
-        text = excerpt(command.text, _MOST_CHARACTERS)
-        head = f'# line {command.line}, exit status {output.status}: {text}\n'
+        shown = excerpt(command.text, _MOST_CHARACTERS)
+        head = f'# line {command.line}, exit status {output.status}: {shown}\n'
         for stream, text in (
             (self.app.stdout, head + _escape_heads(output.stdout)),
             (self.app.stderr, _escape_heads(output.stderr)),
@@ -184,21 +199,6 @@ def _close_stdin() -> Iterator[None]:
             yield
         finally:
             sys.stdin = stdin
-
-
-class CommandLine(NamedTuple):
-    """A line of a batch.
-
-    :ivar line: its number, from 1 on
-    :ivar text: the line as it was typed
-    :ivar words: the words of the command
-    :ivar refusal: the error of a line that cannot be run; else empty
-    """
-
-    line: int
-    text: str
-    words: Sequence[str]
-    refusal: str
 
 
 def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:

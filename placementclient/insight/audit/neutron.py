@@ -11,40 +11,38 @@ from placementclient.model.findings import Finding
 from placementclient.model.network import NetworkAgent, Port
 from placementclient.model.servers import is_same_host
 
-_SYNC = (
+_ADVICE_RESTART_AGENT = (
     'Neutron writes these providers itself: see in the log of neutron-server why it has not, and '
     'restart the agent, which makes Neutron try again'
 )
-_LEFT = (
+_ADVICE_DELETE_PROVIDER = (
     'Neutron deletes no provider. When no server has allocations on it, delete it, children first: '
     'placement resource provider delete PROVIDER'
 )
-_BANDWIDTH = 'NET_BW_'
-_REBIND = (
+_BANDWIDTH_PREFIX = 'NET_BW_'
+_ADVICE_REATTACH_PORT = (
     'Nova and Neutron allocate when a port is attached: openstack server remove port, then '
     'openstack server add port, or a cold migration'
 )
 #: OVN's driver names all providers for the former, also those of gateways.
 _OVN, _OVN_GATEWAY = 'OVN Controller agent', 'OVN Controller Gateway agent'
 #: The name of a segment's provider, before the segment's ID.
-_NAME = 'Neutron segment id '
+_SEGMENT_PREFIX = 'Neutron segment id '
 _IPV4 = 'IPV4_ADDRESS'
-_WRITTEN = (
+_ADVICE_READ_LOG = (
     'Neutron writes it when a subnet of the segment changes, but only if its section [placement] '
     'and its section [nova] work: see the log of neutron-server'
 )
-_GONE = 'if the network is gone, delete it: placement resource provider delete PROVIDER'
+_ADVICE_DELETE_SEGMENT = (
+    'if the network is gone, delete it: placement resource provider delete PROVIDER'
+)
 
 
 def find_bandwidth_differences(cloud: Cloud) -> Iterator[Finding]:
     """Yield the devices whose bandwidth differs from the configuration of Neutron's agent."""
     agents = cloud.answers.agents or ()
-    is_silent = all(agent.bandwidths is None and agent.is_synced is not False for agent in agents)
-    if (
-        agents
-        and is_silent
-        and any(NEUTRON.fullmatch(state.name) for state in cloud.list_providers())
-    ):
+    has_providers = any(NEUTRON.fullmatch(state.name) for state in cloud.list_providers())
+    if agents and has_providers and not any(map(_reports_resources, agents)):
         raise MissingFields(
             'no agent reports bandwidths, as those of OVN never do: nothing can be compared'
         )
@@ -54,8 +52,15 @@ def find_bandwidth_differences(cloud: Cloud) -> Iterator[Finding]:
                 root.uuid for root in cloud.snapshot.roots() if _is_on_host(agent, root.name)
             )
             subject = f'{agent.host}:{agent.type}'
-            yield make_finding(subject, {'resources_synced': False}, roots, None, _SYNC)
+            yield make_finding(
+                subject, {'resources_synced': False}, roots, None, _ADVICE_RESTART_AGENT
+            )
         yield from _compare_devices(cloud, agent)
+
+
+def _reports_resources(agent: NetworkAgent) -> bool:
+    """Return True if an agent reports bandwidths, or that Neutron has not written its providers."""
+    return agent.bandwidths is not None or agent.is_synced is False
 
 
 def _compare_devices(cloud: Cloud, agent: NetworkAgent) -> Iterator[Finding]:
@@ -66,11 +71,13 @@ def _compare_devices(cloud: Cloud, agent: NetworkAgent) -> Iterator[Finding]:
         totals = {
             resource_class: inventory.total
             for resource_class, inventory in (state.inventories if state else {}).items()
-            if resource_class.startswith(_BANDWIDTH)
+            if resource_class.startswith(_BANDWIDTH_PREFIX)
         }
         if totals != amounts:
             facts = {'configured': dict(amounts), 'inventory': totals}
-            yield make_finding(name, facts, (host.uuid,) if host else (), None, _SYNC)
+            yield make_finding(
+                name, facts, (host.uuid,) if host else (), None, _ADVICE_RESTART_AGENT
+            )
 
 
 def find_providers_without_agent(cloud: Cloud) -> Iterator[Finding]:
@@ -94,7 +101,7 @@ def find_providers_without_agent(cloud: Cloud) -> Iterator[Finding]:
             continue
         consumers = [consumer.uuid for consumer in cloud.snapshot.consumers_on(state.uuid)]
         facts = {'named_for': hypervisor, 'host': root.name, 'consumers': consumers}
-        yield cloud.make_finding(state, facts, None, _LEFT)
+        yield cloud.make_finding(state, facts, None, _ADVICE_DELETE_PROVIDER)
 
 
 def _is_on_host(agent: NetworkAgent, hypervisor: str) -> bool:
@@ -117,7 +124,9 @@ def find_missing_port_resources(cloud: Cloud) -> Iterator[Finding]:
             if uuid in cloud.migrating:
                 passed_over = passed_over or 'a migration is not over'
             facts = {'ports': [port.uuid for port in ports], **facts}
-            yield make_finding(uuid, facts, cloud.find_roots(consumer), None, _REBIND, passed_over)
+            yield make_finding(
+                uuid, facts, cloud.find_roots(consumer), None, _ADVICE_REATTACH_PORT, passed_over
+            )
 
 
 def _find_missing_resources(ports: list[Port], consumer: Consumer) -> dict[str, object]:
@@ -146,18 +155,20 @@ def _find_missing_resources(ports: list[Port], consumer: Consumer) -> dict[str, 
 def find_address_differences(cloud: Cloud) -> Iterator[Finding]:
     """Yield the segments of routed networks whose providers have other addresses or no host."""
     segments = cloud.answers.subnets or {}
-    hosts = [state for state in cloud.snapshot.roots() if not state.name.startswith(_NAME)]
+    hosts = [
+        state for state in cloud.snapshot.roots() if not state.name.startswith(_SEGMENT_PREFIX)
+    ]
     for uuid, addresses in sorted(segments.items()):
         facts = {'addresses': addresses, 'inventory': 0, 'hosts_in_aggregate': 0}
         state = cloud.snapshot.providers.get(uuid)
         if state is None:
-            yield make_finding(f'{_NAME}{uuid}', facts, (), None, _WRITTEN)
+            yield make_finding(f'{_SEGMENT_PREFIX}{uuid}', facts, (), None, _ADVICE_READ_LOG)
             continue
         members = sum(not host.aggregates.isdisjoint(state.aggregates) for host in hosts)
         total = state.inventories[_IPV4].total if _IPV4 in state.inventories else 0
         if total != addresses or not members:
             facts |= {'inventory': total, 'hosts_in_aggregate': members}
-            yield make_finding(state.name, facts, (uuid,), None, _WRITTEN)
+            yield make_finding(state.name, facts, (uuid,), None, _ADVICE_READ_LOG)
     for state in cloud.snapshot.roots():
-        if state.name.startswith(_NAME) and state.uuid not in segments:
-            yield cloud.make_finding(state, {'addresses': 0}, None, _GONE)
+        if state.name.startswith(_SEGMENT_PREFIX) and state.uuid not in segments:
+            yield cloud.make_finding(state, {'addresses': 0}, None, _ADVICE_DELETE_SEGMENT)

@@ -13,7 +13,7 @@ Possible = Callable[[frozenset[T]], bool]
 
 
 def minimize_conflict(requirements: Sequence[T], possible: Possible[T]) -> frozenset[T]:
-    """Return a smallest part of conflicting requirements that conflicts by itself."""
+    """Return a minimal part of conflicting requirements that conflicts by itself."""
     conflict = frozenset(requirements)
     for requirement in requirements:
         if not possible(conflict - {requirement}):

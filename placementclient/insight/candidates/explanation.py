@@ -239,7 +239,7 @@ class _RequestDiagnosis:
         return hosts or trees
 
     def _find_lacking(self, root: str, short: frozenset[Requirement]) -> frozenset[Requirement]:
-        """Return a smallest set of requirements to give up so that a tree has candidates."""
+        """Return a minimal set of requirements to give up so that a tree has candidates."""
         rest = [need for need in reversed(self._needs) if need not in short]
         search = ConflictSearch(rest, partial(self._matcher.is_possible_in, root))
         return short | next(search.find_corrections(), frozenset(rest))
