@@ -73,7 +73,7 @@ class RestoreProducer(StateProducer):
         self._missing, self._is_allocations = missing or bool(trees), is_allocations
         self._servers = servers
         #: All providers of the service, by UUID.
-        self._listed: Mapping[str, Provider] = {}
+        self._existing: Mapping[str, Provider] = {}
 
     def read(self) -> Snapshot:
         """Read the existing trees of the snapshot, and its consumers that are on other trees now.
@@ -82,7 +82,9 @@ class RestoreProducer(StateProducer):
         """
         self._listed = {item.uuid: item for item in resource_provider.list(self.client)}
         if self._is_allocations:
-            self._use_present_providers()
+            uuids = _find_present_uuids(self._snapshot, self._listed)
+            self._snapshot = _replace_uuids(self._snapshot, uuids)
+            self._roots = [uuids.get(uuid, uuid) for uuid in self._roots]
         part = self._snapshot.select_trees(self._roots)
         if self._is_allocations:
             trees = {self._listed[u].root_uuid for u in part.providers.keys() & self._listed.keys()}
@@ -115,12 +117,14 @@ class RestoreProducer(StateProducer):
     ) -> Snapshot:
         """Return the existing state with the missing providers.
 
-        :param chosen: the consumers to restore
+        :param chosen: the consumers that are unchanged or can be restored
+        :raises Unrestorable: if the restore would change a provider or a consumer
         """
         desired = Snapshot(part.providers.values(), chosen)
-        # A consumer that has kept what it holds elsewhere is merged by itself.
-        kept = {c.uuid for c in chosen if not self._has_allocations(part, c, live)}
-        consumers = (c for c in live.consumers.values() if c.uuid not in kept)
+        # Those to restore that are there already, on other trees, are no obstacle: decide() gives
+        # them their allocations.
+        to_restore = {c.uuid for c in chosen if not self._has_allocations(part, c, live)}
+        consumers = (c for c in live.consumers.values() if c.uuid not in to_restore)
         live = Snapshot(live.providers.values(), consumers)
         merged = merge(_NOTHING, desired, live, diff(_NOTHING, desired))
         altered = [*_find_additions(part, live)]
@@ -195,18 +199,6 @@ class RestoreProducer(StateProducer):
         state, item = self._snapshot.providers.get(provider_uuid), self._listed.get(provider_uuid)
         return item.name if item else state.name if state else provider_uuid
 
-    def _use_present_providers(self) -> None:
-        """Give the providers of the snapshot the UUIDs of the existing ones with their names."""
-        snapshot = self._snapshot
-        present = {item.name: uuid for uuid, item in self._listed.items()}
-        uuids = {
-            uuid: present.get(state.name, uuid)
-            for uuid, state in snapshot.providers.items()
-            if uuid not in self._listed and present.get(state.name) not in snapshot.providers
-        }
-        self._snapshot = _replace_uuids(snapshot, uuids)
-        self._roots = [uuids.get(uuid, uuid) for uuid in self._roots]
-
 
 def _drop_types(snapshot: Snapshot, roots: Collection[str]) -> tuple[Snapshot, int]:
     """Return a snapshot as a service before 1.38 stores it, and how many consumers lose a type."""
@@ -233,6 +225,19 @@ def _restore_consumer(consumer: Consumer, live: Snapshot) -> Consumer:
     """Return a consumer with its allocations of the snapshot and its present owner."""
     current = live.consumers.get(consumer.uuid)
     return replace(current, allocations=consumer.allocations) if current else consumer
+
+
+def _find_present_uuids(snapshot: Snapshot, existing: Mapping[str, Provider]) -> dict[str, str]:
+    """Return the UUIDs of existing providers by those that their names have in a snapshot.
+
+    :param existing: all providers of the service, by UUID
+    """
+    present = {item.name: uuid for uuid, item in existing.items()}
+    return {
+        uuid: present.get(state.name, uuid)
+        for uuid, state in snapshot.providers.items()
+        if uuid not in existing and present.get(state.name) not in snapshot.providers
+    }
 
 
 def _replace_uuids(snapshot: Snapshot, uuids: Mapping[str, str]) -> Snapshot:

@@ -39,6 +39,7 @@ def list_results(results: Iterable[TreeResult], notes: Iterable[Finding] = ()) -
         made += [(*_make_cells(row), 'done', '') for row in result.rows]
         reason = str(result.error or '')
         failed += [(*_make_cells(row), 'not known', reason) for row in result.unknown]
+        # A tree has a row of its own if it failed, or ended in a state that its rows do not show.
         is_told = result.unknown or (result.rows and result.error is None)
         if not is_told and (result.error or not result.is_undone):
             name, state = result.root_provider_name, result.state.value
@@ -97,10 +98,17 @@ def _format_row(
     name: str, change: str, before: str, after: str, state: str = '', reason: str = ''
 ) -> str:
     """Return one row of the table of a change as text."""
-    outcome = '' if state in _EXPECTED else f'{state}: {reason}' if reason else state
+    outcome = ''
+    if state not in _EXPECTED:
+        outcome = f'{state}: {reason}' if reason else state
     if not change:
         return f'{name}: {outcome}'
-    sign = _SIGNS.get(change) or ('~' if before and after else '-' if before else '+')
+    if change in _SIGNS:
+        sign = _SIGNS[change]
+    elif before and after:
+        sign = '~'
+    else:
+        sign = '-' if before else '+'
     part = '' if change in _SIGNS else change
     values = ' → '.join(filter(None, (before, after)))
     return ' '.join(filter(None, (sign, name, part, values, outcome and f'({outcome})')))

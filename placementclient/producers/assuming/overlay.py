@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The assumptions: each changes a snapshot, and refuses what does not suit it."""
+"""The assumptions: each changes a snapshot, and refuses what does not suit it.
+
+Each public function is one assumption. It changes its argument ``cloud`` in place; ``at`` is the
+place of the assumption in its file, for errors and notes.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,18 +19,19 @@ from placementclient.changes.simulation import simulate
 from placementclient.changes.tree_merge import merge_change
 from placementclient.files.cursors import Cursor
 from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.numbers import KindNumber
 from placementclient.insight.drain.packing import Packing
-from placementclient.insight.drain.problem import build_problem
+from placementclient.insight.drain.problem import Problem, build_problem
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
-from placementclient.model.consumers import Consumer, sum_gains, sum_parts
+from placementclient.model.consumers import Allocations, Consumer, sum_gains, sum_parts
 from placementclient.model.nova import INSTANCE
 from placementclient.model.plans import Change, Plan
 from placementclient.model.providers import LONGEST_NAME, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.server_request import FALLBACK, NovaRequest
-from placementclient.placing.requests import parse_request
+from placementclient.placing.requests import Request, parse_request
 from placementclient.producers.assuming import AssumedCloud
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
 
@@ -164,19 +169,11 @@ def add_servers(
     request = parse_request(nova.first)
     number = drain.number_request(request)
     problem = build_problem(drain, {number: ()}, ())
-    packing = Packing(problem)
     servers: dict[str, Consumer] = {}
-    hosts = deque(
-        host for host in problem.host_numbers if problem.find_fit(number, problem.hosts[host].shape)
-    )
-    while hosts and len(servers) < count:
-        target = hosts.popleft()
-        if option := packing.find_option(number, target):
-            packing.place(number, target, option)
-            uuid = str(uuid5(_NAMESPACE, f'server {len(cloud.placed) + len(servers)}'))
-            allocations = problem.hosts[target].build_allocations(request, option)
-            servers[uuid] = Consumer(uuid, allocations, OWNER, OWNER, type=INSTANCE)
-            hosts.append(target)
+    placed = _place_servers(problem, number, request, count)
+    for index, allocations in enumerate(placed, len(cloud.placed)):
+        uuid = str(uuid5(_NAMESPACE, f'server {index}'))
+        servers[uuid] = Consumer(uuid, allocations, OWNER, OWNER, type=INSTANCE)
     states = dict(cloud.snapshot.providers)
     gains = sum_gains(({}, consumer.allocations) for consumer in servers.values())
     for uuid, gain in gains.items():
@@ -187,6 +184,27 @@ def add_servers(
         _add_notes(cloud, at, [f'{missing} of {counted(count, "server")} of {kind} do not fit'])
         if nova.second is not None:
             _add_notes(cloud, at, [f'Not counted: hosts without PCPU. {FALLBACK}'])
+
+
+def _place_servers(
+    problem: Problem, number: KindNumber, request: Request, count: int
+) -> Iterator[Allocations]:
+    """Yield the allocations of each server that has room, at most of ``count`` servers.
+
+    :param number: of the request in the problem
+    """
+    packing = Packing(problem)
+    hosts = deque(
+        host for host in problem.host_numbers if problem.find_fit(number, problem.hosts[host].shape)
+    )
+    left = count
+    while hosts and left > 0:
+        target = hosts.popleft()
+        if option := packing.find_option(number, target):
+            packing.place(number, target, option)
+            yield problem.hosts[target].build_allocations(request, option)
+            left -= 1
+            hosts.append(target)
 
 
 def apply_plan(cloud: AssumedCloud, at: Cursor, plan: Plan) -> None:
