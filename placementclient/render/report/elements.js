@@ -29,7 +29,7 @@ const drawing = (tag, attributes) => {
 
 const sized = (resource, value) => {
   let unit = records.units[resource];
-  if (!unit) return number(value);
+  if (!unit || !value) return number(value);
   for (const larger of records.ladder.slice(records.ladder.indexOf(unit) + 1)) {
     if (value < 1024) break;
     [value, unit] = [value / 1024, larger];
