@@ -9,6 +9,8 @@ _NAMED = ('left alone', 'done in part', 'not known', 'failed', 'differs')
 
 #: The program in the commands of the package that texts name.
 _OWN_COMMAND = re.compile(r'\bplacement(?= (?:resource|allocation candidate|trait) )')
+#: What people say for a resource class whose name is not like it.
+_SYNONYMS = {'RAM': 'MEMORY_MB'}
 #: The beginning of a UUID, from the length on at which it is no word.
 _PART_OF_UUID = re.compile('[0-9a-fA-F-]{4,35}')
 
@@ -26,14 +28,26 @@ def closest(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
     candidates, near = list(words), dict[str, None]()
     for word in unknown:
         # Letters that are transposed are likelier than others.
-        matches = get_close_matches(word, candidates, 5) or _continued(word, candidates)
+        matches = (
+            _find_same(word, candidates)
+            or get_close_matches(word, candidates, 5)
+            or _continued(word, candidates)
+        )
         near |= dict.fromkeys(sorted(matches, key=lambda m: sorted(m) != sorted(word))[:1])
     return list(near)
 
 
+def _find_same(word: str, candidates: Iterable[str]) -> list[str]:
+    """Return the words that differ from a word in case only, or the class that people call so."""
+    meant = {word.upper(), _SYNONYMS.get(word.upper())}
+    return sorted(name for name in candidates if name.upper() in meant)
+
+
 def _continued(word: str, candidates: Iterable[str]) -> list[str]:
     """Return the words that begin with the first part of a name: ``MEMORY_MB`` for ``MEM``."""
-    return sorted(name for name in candidates if len(word) > 2 and name.startswith(word))
+    return sorted(
+        name for name in candidates if len(word) > 2 and name.startswith((word, word.upper()))
+    )
 
 
 def uuids_suggestion(beginning: str, names: Mapping[str, str]) -> str:

@@ -14,6 +14,8 @@ from placementclient.model.providers import is_uuid, normalize_uuid
 from placementclient.nova import records, service
 
 _NAME = re.compile(r'\b[A-Z][A-Z0-9_]\w*')
+#: A name as people type it.
+_WORD = re.compile(r'\b[A-Za-z]\w{2,}')
 #: Names that an operator can create.
 _CUSTOM = re.compile('CUSTOM_[A-Z0-9_]+')
 
@@ -46,10 +48,15 @@ def suggest_name(client: Client, refusal: PlacementError) -> str:
             return beginning or wording.suggestion(refusal.name, set(providers.values()))
         if isinstance(refusal, errors.BadRequest | errors.NotFound):
             if custom := _UNPREFIXED.search(refusal.sentence):
-                return f'. Did you mean "CUSTOM_{custom[1].upper()}"?'
+                name = custom[1].upper().removeprefix('CUSTOM_')
+                return f'. Did you mean "CUSTOM_{name}"?'
             for beginning, listed, command in _UNKNOWN_NAMES:
                 match = re.search(beginning, refusal.sentence)
-                if match and (names := _NAME.findall(refusal.sentence, match.end())):
+                names = match and (
+                    _NAME.findall(refusal.sentence, match.end())
+                    or _WORD.findall(refusal.sentence, match.end())
+                )
+                if names:
                     existing = set(listed(client))
                     unknown = [name for name in names if name not in existing]
                     return suggest_remedy(unknown, existing, command)
@@ -75,7 +82,7 @@ def suggest_remedy(unknown: Sequence[str], existing: Collection[str], command: s
 
 def _suggest_longer_name(unknown: Sequence[str], existing: Collection[str]) -> str:
     """Return the names that have an unknown name as a word: ``CUSTOM_GPU`` for ``GPU``."""
-    longer = (n for name in unknown for n in existing if name and f'_{name}_' in f'{n}_')
+    longer = (n for name in unknown for n in existing if name and f'_{name.upper()}_' in f'{n}_')
     ranked = sorted(longer, key=lambda name: (not name.startswith('CUSTOM_'), len(name), name))
     own = 'Names of your own begin with CUSTOM_'
     return f'. {wording.did_you_mean(ranked[:3])} {own}' if ranked else f'. {own}'

@@ -13,6 +13,7 @@ from placementclient import api
 from placementclient.api import attempts
 from placementclient.basis import errors
 from placementclient.client import endpoints
+from placementclient.client.errors import NotFound
 from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.filter_options import check_sign, parse_whole_number
@@ -35,6 +36,7 @@ OWNER = (
     Option('--consumer-type', required_since='1.38', help='Such as INSTANCE; default: its type'),
 )
 
+_NO_WHOLE_UUID = '{} is not a whole UUID, and consumers have no names'
 _BODY = Option('--file', required=True, help='The file; - for standard input')
 
 
@@ -67,7 +69,7 @@ class ShowAllocation(base.Lister):
     def execute(self) -> columns.Output:
         shown = api.allocation.show(self.client, self.args.consumer)
         if not (shown.value.allocations or is_uuid(self.args.consumer)):
-            self.log_hint(f'{self.args.consumer} is not a whole UUID, and consumers have no names')
+            self.log_hint(_NO_WHOLE_UUID.format(self.args.consumer))
         return _make_allocation_table(self, shown)
 
 
@@ -172,11 +174,16 @@ class DeleteAllocation(base.PlacementCommand):
 
     def execute(self) -> None:
         consumer = self.client, self.args.consumer
-        attempts.confirmed(
-            self.client,
-            lambda: api.allocation.delete(*consumer),
-            lambda: not api.allocation.show(*consumer).value.allocations,
-        )
+        try:
+            attempts.confirmed(
+                self.client,
+                lambda: api.allocation.delete(*consumer),
+                lambda: not api.allocation.show(*consumer).value.allocations,
+            )
+        except NotFound:
+            if not is_uuid(self.args.consumer):
+                self.log_hint(_NO_WHOLE_UUID.format(self.args.consumer))
+            raise
 
 
 class ReplaceAllocation(base.PlacementCommand):

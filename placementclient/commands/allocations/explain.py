@@ -162,7 +162,7 @@ class ExplainCandidate(DocumentCommand):
 
     def _explain_live(self) -> _Answer:
         """Explain the request by the answers of Placement."""
-        from placementclient.producers import inquiry
+        from placementclient.producers import inquiry, names
         from placementclient.render import explanations
 
         self.client.require('allocation candidate explain', _NESTED)
@@ -171,11 +171,13 @@ class ExplainCandidate(DocumentCommand):
         unknown = inquiry.NOTHING
         try:
             explanation = self._ask_placement(question.first, unknown)
-        except errors.BadRequest:
+        except errors.BadRequest as refusal:
             unknown = inquiry.find_unknown_names(self.client, question.first)
             if unknown == inquiry.NOTHING:
                 raise
             self.warn(explanations.describe_unknown_names(*unknown, is_nova=self._is_server))
+            if not self._is_server and (hint := names.suggest_name(self.client, refusal)):
+                self.log.warning(hint.removeprefix('. '))
             explanation = self._ask_placement(question.first, unknown)
         fallback = None
         is_complete = explanation.is_met or unknown != inquiry.NOTHING

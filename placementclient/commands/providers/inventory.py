@@ -314,6 +314,7 @@ class ReplaceInventories(ChangeCommand):
             present = _list_fields(current.value)
             desired = fields
             if self.args.amend:
+                self._check_totals(present, fields)
                 amended = {name: {**present.get(name, {}), **fields[name]} for name in fields}
                 desired = present | amended
             if self.args.dry_run:
@@ -330,6 +331,17 @@ class ReplaceInventories(ChangeCommand):
             return _list_fields(api.inventory.set_all(self.client, uuid, desired, generation).value)
 
         return attempts.retried(self.client, attempt, self.args.generation)
+
+    def _check_totals(self, present: Mapping[str, Fields], fields: Mapping[str, Fields]) -> None:
+        """Refuse to amend the inventory of a class that one provider lacks, without its total."""
+        if self.args.aggregate:
+            return
+        for name in fields.keys() - present:
+            if 'total' not in fields[name]:
+                near = suggestion(name, present)
+                raise errors.BadArgument(
+                    f'{self.args.provider} has no inventory of {name}{near or ": give its total"}'
+                )
 
 
 def _parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:

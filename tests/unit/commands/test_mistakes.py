@@ -10,6 +10,19 @@ from tests.unit.commands.clouds import save, small
 from tests.unit.dialogue import CONSUMER, RP, Exchange, fault, get, post, provider, put
 
 PROVIDERS = {'resource_providers': [provider(RP, 'compute1')]}
+INVENTORIES = {
+    'resource_provider_generation': 1,
+    'inventories': {
+        'MEMORY_MB': {
+            'total': 64,
+            'reserved': 0,
+            'min_unit': 1,
+            'max_unit': 64,
+            'step_size': 1,
+            'allocation_ratio': 1.0,
+        }
+    },
+}
 CLASSES = {'resource_classes': [{'name': name} for name in ('VCPU', 'MEMORY_MB')]}
 
 
@@ -233,3 +246,48 @@ def test_resize_asks_for_an_amount_of_at_least_one(placement):
 def test_a_word_in_the_wrong_place_is_answered_with_the_right_one(placement, command, answer):
     result = placement(f'resource provider {command}')
     assert (result.status, answer in result.stderr) == (2, True), result.stderr
+
+
+@pytest.mark.parametrize('dry_run', ['', ' --dry-run'])
+def test_amend_suggests_a_class_that_the_provider_has(placement, service, dry_run):
+    service.answer(
+        get('/resource_providers?name=compute1', PROVIDERS),
+        get(f'/resource_providers/{RP}/inventories', INVENTORIES),
+    )
+    edit = 'inventory set compute1 --amend --resource MEM:allocation_ratio=1.2'
+    result = placement(f'resource provider {edit}{dry_run}')
+    sentence = 'compute1 has no inventory of MEM. Did you mean "MEMORY_MB"?\n'
+    assert (result.status, result.stderr) == (1, sentence)
+
+
+@pytest.mark.parametrize(
+    ('typed', 'meant'),
+    [('compute_node', 'COMPUTE_NODE'), ('mem', 'MEMORY_MB'), ('RAM', 'MEMORY_MB')],
+)
+def test_a_name_in_lower_case_and_a_common_word_are_answered_with_the_name(typed, meant):
+    existing = ['COMPUTE_NODE', 'MEMORY_MB', 'VCPU', 'CUSTOM_RAW']
+    assert names.suggest_remedy([typed], existing, '') == f'. Did you mean "{meant}"?'
+
+
+def test_a_trait_in_lower_case_is_answered_with_the_trait(placement, service):
+    sentence = 'Invalid trait(s) in "required" parameter: No such trait(s): compute_node.'
+    service.answer(
+        Exchange('GET /resource_providers?required=compute_node', fault(400, sentence)),
+        get('/traits', {'traits': ['COMPUTE_NODE']}),
+    )
+    refused = placement('resource provider list --required compute_node', version='1.39')
+    assert 'Did you mean "COMPUTE_NODE"?' in refused.stderr
+
+
+def test_a_custom_class_in_lower_case_is_answered_with_the_class(placement, service):
+    sentence = "JSON does not validate: 'CUSTOM_gold' does not match '^CUSTOM_[A-Z0-9_]+$'"
+    service.answer(Exchange('POST /resource_classes', fault(400, sentence)))
+    refused = placement('resource class create CUSTOM_gold', version='1.2')
+    assert 'Did you mean "CUSTOM_GOLD"?' in refused.stderr
+
+
+def test_a_part_of_a_consumer_that_is_deleted_is_no_consumer(placement, service):
+    refusal = fault(404, f"No allocations for consumer '{CONSUMER[:8]}'")
+    service.answer(Exchange(f'DELETE /allocations/{CONSUMER[:8]}', refusal))
+    result = placement(f'resource provider allocation delete {CONSUMER[:8]}')
+    assert f'{CONSUMER[:8]} is not a whole UUID, and consumers have no names' in result.stderr
