@@ -85,7 +85,7 @@ class BatchRunner:
     def read(self, words: Sequence[str]) -> CommandOutput:
         """Run a read-only command, in any thread."""
         shell = copy.copy(self._shell)
-        shell.client_manager = self._program.client_manager.beside(
+        shell.client_manager = self._program.client_manager.copy_for(
             shell.options.os_placement_api_version
         )
         return self._capture_output(lambda: shell.run_subcommand(list(words)))

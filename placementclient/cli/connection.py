@@ -100,7 +100,7 @@ class Connection:
         """Return whether the client of a microversion has negotiated it with the service."""
         return version in self._clients and self._clients[version].is_settled
 
-    def beside(self, version: str) -> Connection:
+    def copy_for(self, version: str) -> Connection:
         """Return this connection for a command that runs beside others, at a microversion."""
         other = copy.copy(self)
         other._clients = self._clients.copy()

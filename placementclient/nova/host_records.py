@@ -41,8 +41,8 @@ def decode_hypervisors(document: object, path: str) -> list[Hypervisor]:
     result = []
     for place, hypervisor in decode_records(document, path, Hypervisor):
         # OpenStack's SDK calls it by its name, as lists of anything do.
-        if place.lacking('hypervisor_hostname') and place.lacking('hypervisor_type'):
-            raise place.error(f'has no hypervisor_hostname. "{Hypervisor.source}" has it')
+        if place.list_missing('hypervisor_hostname') and place.list_missing('hypervisor_type'):
+            raise place.make_error(f'has no hypervisor_hostname. "{Hypervisor.source}" has it')
         result.append(hypervisor)
     return result
 
@@ -56,9 +56,9 @@ def decode_nodes(document: object, path: str) -> list[BaremetalNode]:
     """Return the nodes of Ironic: ``GET /v1/nodes/detail``, from bare metal API 1.21 on."""
     result = []
     for place, node in decode_records(document, path, BaremetalNode):
-        maintenance = place.value('maintenance', 'is_maintenance')
-        if maintenance is None or place.lacking('power_state', 'resource_class'):
-            raise place.error(
+        maintenance = place.find_value('maintenance', 'is_maintenance')
+        if maintenance is None or place.list_missing('power_state', 'resource_class'):
+            raise place.make_error(
                 'has no resource class or no power state: list nodes with --long, or GET '
                 '/v1/nodes/detail'
             )
@@ -89,7 +89,7 @@ def decode_agents(document: object, path: str) -> list[NetworkAgent]:
     result = []
     for place, agent in decode_records(document, path, NetworkAgent):
         if agent.configuration is None:
-            raise place.error('has no configurations: GET /v2.0/agents has them')
+            raise place.make_error('has no configurations: GET /v2.0/agents has them')
         result.append(agent)
     return result
 
@@ -126,7 +126,7 @@ def _count_addresses(place: RecordPlace, pool: AddressPool) -> int:
     try:
         first, last = map(ipaddress.IPv4Address, (pool.start, pool.end))
     except ValueError:
-        raise place.error(f'{pool.start} to {pool.end} are no IPv4 addresses') from None
+        raise place.make_error(f'{pool.start} to {pool.end} are no IPv4 addresses') from None
     return int(last) - int(first) + 1
 
 
@@ -135,7 +135,7 @@ def decode_segments(document: object, path: str) -> dict[str, list[list[str]]]:
     result: dict[str, list[list[str]]] = {}
     for place, subnet in _decode_subnets(document, path):
         if subnet.id is None or subnet.network_id is None:
-            raise place.error("has no 'id' or no 'network_id'")
+            raise place.make_error("has no 'id' or no 'network_id'")
         segment = [list(subnet.aggregates)] if subnet.segment_id else []
         result[subnet.id] = segment
         result.setdefault(subnet.network_id, []).extend(segment)

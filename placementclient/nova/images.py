@@ -74,7 +74,7 @@ def read_image(document: object, path: str, name: str = 'image') -> Image:
     """Return an image: the answer to ``GET /v2/images/{id}``."""
     if not isinstance(document, Mapping) or 'disk_format' not in document:
         reason = 'is no answer of GET /v2/images/ID: it has no disk_format'
-        raise RecordPlace(path, name, {}).error(reason)
+        raise RecordPlace(path, name, {}).make_error(reason)
     fields = {name: document[name] for name in _FIELDS & document.keys()}
     values = {name: value for name, value in document.items() if name not in _FIELDS}
     place = RecordPlace(path, name, fields)
@@ -85,7 +85,7 @@ def _locate_images(document: object, path: str, key: str) -> list[RecordPlace]:
     """Return the records of a list of images or volumes, with their positions."""
     records = document.get(key) if isinstance(document, Mapping) else document
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
-        raise RecordPlace(path, key, {}).error(f'not a list of {key}')
+        raise RecordPlace(path, key, {}).make_error(f'not a list of {key}')
     return [RecordPlace(path, f'{key}[{n}]', record) for n, record in enumerate(records)]
 
 

@@ -87,13 +87,15 @@ def decode_server_details(
         if server.is_deleted:
             continue
         # A missing field must not be taken for an empty one.
-        for name in place.lacking(*_DETAILS):
-            raise place.error(f'has no {name!r}: GET /servers/detail has it for an administrator')
+        for name in place.list_missing(*_DETAILS):
+            raise place.make_error(
+                f'has no {name!r}: GET /servers/detail has it for an administrator'
+            )
         if server.flavor is UNSET:
-            raise place.error('its flavor is not one of GET /servers/detail')
+            raise place.make_error('its flavor is not one of GET /servers/detail')
         for name, value in (('tenant_id', server.project_id), ('user_id', server.user_id)):
             if not value:
-                raise place.error(f'has no {name!r}')
+                raise place.make_error(f'has no {name!r}')
     return result
 
 
@@ -111,33 +113,33 @@ def _decode_servers(
         check_unique(place, server, seen)
         known = (server.host, server.node, server.task, server.flavor)
         if not server.state and all(value is UNSET for value in known):
-            raise place.error(f'says no more than its name. "{Server.source}" says more')
+            raise place.make_error(f'says no more than its name. "{Server.source}" says more')
         if server.status and not server.status.isupper():
-            raise place.error(f'{server.status!r} is no status of a server')
+            raise place.make_error(f'{server.status!r} is no status of a server')
         yield place, server
 
 
 def _find_embedded_flavor(place: RecordPlace, flavors: Mapping[str, Flavor]) -> object:
     """Return the flavor inside a server: ``None`` if it is one, but not known."""
-    flavor = place.value('flavor')
+    flavor = place.find_value('flavor')
     if flavor is None or isinstance(flavor, str):
         return UNSET  # the name that OpenStackClient prints
     if not isinstance(flavor, Mapping):
         return flavor
     inside = RecordPlace(place.path, f'{place.name}.flavor', flavor)
-    specs = inside.value('extra_specs')
+    specs = inside.find_value('extra_specs')
     if specs or (specs is not None and not is_sdk_record(flavor)):
         return convert_record(inside, Flavor)
     # Else it is of compute API 2.46 or below, or the policy of the cloud hides them.
-    return flavors.get(str(inside.value('id')))
+    return flavors.get(str(inside.find_value('id')))
 
 
 def _find_image_id(place: RecordPlace) -> object:
     """Return the image in the record of a server: ``None`` if it boots from a volume."""
-    image = place.value('image')
+    image = place.find_value('image')
     if not image:
         # The API has '' for a server that was booted from a volume.
-        return UNSET if place.lacking('image') else None
+        return UNSET if place.list_missing('image') else None
     if not isinstance(image, Mapping):
         return UNSET if isinstance(image, str) else image
     if is_sdk_record(image):
@@ -156,7 +158,9 @@ def read_scheduled_server(
     [server] = decode_server_details(document, path, {})
     [raw] = document
     if not server.flavor:
-        raise RecordPlace(path, 'server', raw).error('its flavor with extra specs is not known')
+        raise RecordPlace(path, 'server', raw).make_error(
+            'its flavor with extra specs is not known'
+        )
     image, unknown = images(server).find(server)
     hints = raw.get('scheduler_hints') or raw.get('OS-SCH-HNT:scheduler_hints')
     return ServerRequest(
@@ -176,10 +180,10 @@ def decode_server_groups(document: object, path: str) -> list[ServerGroup]:
     for place, record in decode_records(document, path, _ServerGroupRecord):
         policy = next(filter(None, (record.policy, *record.policies)), None)
         if policy is None:
-            raise place.error("has no 'policy'")
+            raise place.make_error("has no 'policy'")
         most = record.rules.get('max_server_per_host', 1)
         if not isinstance(most, int) or most < 1:
-            raise place.error(f'max_server_per_host is {most!r}, not a number from 1 on')
+            raise place.make_error(f'max_server_per_host is {most!r}, not a number from 1 on')
         members = tuple(member.lower() for member in record.members)
         groups.append(ServerGroup(record.id, policy, members, most, record.name))
     return groups
@@ -210,7 +214,7 @@ def decode_quotas(document: object, path: str) -> dict[str, dict[str, int]]:
     result = {}
     for place, quota in decode_records(document, path, Quota):
         if quota.cores is quota.ram is UNSET:
-            raise place.error(f'has no cores and no ram. "{Quota.source}" has them')
+            raise place.make_error(f'has no cores and no ram. "{Quota.source}" has them')
         result[quota.id] = quota.limits
     return result
 
@@ -221,7 +225,7 @@ def decode_flavors(document: object, path: str) -> list[Flavor]:
     for place, flavor in result:
         # OpenStack's SDK has {} for those that it was not told.
         is_silent = is_sdk_record(place.fields) and not any(f.extra_specs for _, f in result)
-        if is_silent or place.value('extra_specs', 'properties') is None:
+        if is_silent or place.find_value('extra_specs', 'properties') is None:
             raise _explain_missing_specs(place, flavor.name)
     return [flavor for _, flavor in result]
 
@@ -240,10 +244,10 @@ def _explain_missing_specs(place: RecordPlace, name: str) -> BadList:
     """Return the error for a flavor without extra specs."""
     # Without them it would be counted on hosts that it never gets.
     if place.path == COMPUTE_SERVICE:
-        return place.error(
+        return place.make_error(
             f'Nova hides the extra specs of flavor {name!r} from your roles: its policy '
             'os_compute_api:os-flavor-extra-specs:index says who sees them'
         )
-    return place.error(
+    return place.make_error(
         f'flavor {name!r} has no extra specs: list flavors with --long, or at compute API 2.61'
     )

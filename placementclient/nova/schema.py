@@ -53,16 +53,16 @@ class RecordPlace(NamedTuple):
     name: str
     fields: Mapping[str, Any]
 
-    def error(self, reason: str) -> BadList:
+    def make_error(self, reason: str) -> BadList:
         """Return the exception for a fault of this record."""
         return BadList(self.path, f'{self.name}: {reason}')
 
-    def lacking(self, *names: str) -> list[str]:
+    def list_missing(self, *names: str) -> list[str]:
         """Return those of some fields that the record does not have, not even empty."""
         present = {_normalize_name(str(name)) for name in self.fields}
         return [name for name in names if _normalize_name(name) not in present]
 
-    def value(self, *names: str) -> Any:
+    def find_value(self, *names: str) -> Any:
         """Return the value of a field with any of these names, ``None`` if there is none."""
         wanted = {_normalize_name(name) for name in names}
         values = (
@@ -101,7 +101,7 @@ def locate_records(document: object, path: str, kind: type[ListRecord]) -> Itera
     for index, fields in enumerate(records):
         place = RecordPlace(path, f'{key}[{index}]', _drop_sdk_defaults(fields))
         if kind.marks and not _is_record_of(place, kind):
-            raise place.error(f'not of a list of {key}{source}')
+            raise place.make_error(f'not of a list of {key}{source}')
         yield place
 
 
@@ -126,7 +126,7 @@ def _is_record_of(place: RecordPlace, kind: type[ListRecord]) -> bool:
     own, _ = _map_field_names(kind)
     present = {_normalize_name(str(name)) for name in place.fields}
     has_mark = not present.isdisjoint(map(_normalize_name, kind.marks))
-    is_partial = any(place.value(name) == value for name, value in kind.partial.items())
+    is_partial = any(place.find_value(name) == value for name, value in kind.partial.items())
     return has_mark or is_partial or present <= own.keys() | set(map(_normalize_name, kind.others))
 
 
@@ -158,7 +158,7 @@ def check_unique(place: RecordPlace, record: ListRecord, seen: dict[tuple[str, s
         if (value := values[name]) is not None:
             value = value if name == 'name' else str(value).lower()
             if (first := seen.setdefault((name, value), place.name)) != place.name:
-                raise place.error(f'{value} appears twice, first as {first}')
+                raise place.make_error(f'{value} appears twice, first as {first}')
 
 
 def convert_record(place: RecordPlace, kind: type[R], **values: object) -> R:
@@ -172,10 +172,10 @@ def convert_record(place: RecordPlace, kind: type[R], **values: object) -> R:
     try:
         return msgspec.convert(fields, kind, strict=False)
     except RecursionError:
-        raise place.error('nested too deeply') from None
+        raise place.make_error('nested too deeply') from None
     except UnicodeError:
         # Half of a pair, as YAML takes an escape of JSON.
-        raise place.error('not UTF-8 text') from None
+        raise place.make_error('not UTF-8 text') from None
     except msgspec.ValidationError as reason:
         raise BadList(place.path, located(str(reason), place.name)) from None
 
@@ -193,7 +193,7 @@ def _rename_fields(place: RecordPlace, kind: type[ListRecord]) -> dict[str, obje
                 fields.setdefault(name, None)
             continue
         if fields.get(name) not in (value, None):
-            raise place.error(f'has two values of {name}, one of them as {spelled!r}')
+            raise place.make_error(f'has two values of {name}, one of them as {spelled!r}')
         fields[name] = value
     for name in kind.lower:
         if isinstance(value := fields.get(name), str):

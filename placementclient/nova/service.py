@@ -225,7 +225,7 @@ def read_server_record(client: Client, uuid: str) -> Server | None:
         # Nova shows no deleted server by its UUID: whatever this one is, it is not gone.
         found = alive.get(uuid.lower())
         if found is None or found.is_deleted:
-            raise NoCompute(_other(_NOVA))
+            raise NoCompute(_describe_other_service(_NOVA))
         return found
     deleted = listed.get(uuid.lower())
     return deleted if deleted and deleted.is_deleted else None
@@ -309,7 +309,7 @@ def _read_pages(
             # No more of the link than its query: no other service is sent the token.
             page = f'{urlsplit(path).path}?{urlsplit(following).query}'
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise ServiceRefusal(_other(service)) from None
+            raise ServiceRefusal(_describe_other_service(service)) from None
         if listed == last:
             raise _make_endless_error(key, 'does not end: a page comes again')
         last = listed
@@ -368,9 +368,9 @@ def _read_page(
     try:
         return strict_json.decoded(response.content)
     except strict_json.InvalidJSON as fault:
-        raise ServiceRefusal(f'{_other(service)}: {fault}') from None
+        raise ServiceRefusal(f'{_describe_other_service(service)}: {fault}') from None
 
 
-def _other(service: _CatalogService) -> str:
+def _describe_other_service(service: _CatalogService) -> str:
     """Return the sentence for an answer of another service."""
     return f'{service.name} cannot be asked: another service answers'
