@@ -24,14 +24,14 @@ NEVER = {
 NETWORK = {'keystoneauth1', 'requests', 'urllib3', 'ssl', 'socket'}
 #: No commands, but their bases and their options.
 BASES = {
-    'base', 'change_command', 'document_command', 'filter_options', 'option', 'parser',
-    'placement_command', 'progress', 'provider_edits', 'selection_options', 'signals',
+    'base', 'change_command', 'document_command', 'filter_options', 'log_filters', 'option',
+    'parser', 'placement_command', 'progress', 'provider_edits', 'selection_options', 'signals',
     'table_width',
 }  # fmt: skip
 #: The modules of commands that ``resource provider list`` needs.
 LISTING = {
-    'base', 'filter_options', 'option', 'parser', 'placement_command', 'resource_provider',
-    'signals',
+    'base', 'filter_options', 'log_filters', 'option', 'parser', 'placement_command',
+    'resource_provider', 'signals',
 }  # fmt: skip
 #: What only an error needs.
 FAILING = {'placementclient.client.unreachable', 'placementclient.render.failures'}
