@@ -8,7 +8,7 @@ from placementclient.nova import configuration
 
 _CLASSES = {'cpu': 'VCPU', 'ram': 'MEMORY_MB', 'disk': 'DISK_GB'}
 #: The options for ratios and their classes; the last option of a class that has a value counts.
-_OPTIONS = {
+OPTIONS = {
     f'{prefix}{word}_allocation_ratio': resource_class
     for prefix in ('initial_', '')
     for word, resource_class in _CLASSES.items()
@@ -42,11 +42,11 @@ def parse_ratios(text: str, path: str) -> dict[str, ConfiguredRatio]:
     stated = {
         option.name: _parse_ratio(option, path)
         for option in configuration.parse_options(text, path)
-        if option.section == 'DEFAULT' and option.name in _OPTIONS
+        if option.section == 'DEFAULT' and option.name in OPTIONS
     }
     return {
         resource_class: ConfiguredRatio(name, stated[name])
-        for name, resource_class in _OPTIONS.items()
+        for name, resource_class in OPTIONS.items()
         if stated.get(name)
     }
 

@@ -65,6 +65,8 @@ def format_fact(value: object) -> str:
     """Return a value for a sentence: ``VCPU 4 on host1`` for ``{'host1': {'VCPU': 4}}``."""
     if isinstance(value, Mapping) and all(isinstance(item, Mapping) for item in value.values()):
         return ' and '.join(f'{format_value(item)} on {name}' for name, item in value.items())
+    if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
+        return '; '.join(map(format_value, value))
     return format_value(value)
 
 

@@ -10,6 +10,7 @@ from placementclient.insight import audit
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
+from placementclient.nova import ratios
 from placementclient.render import findings
 from placementclient.render.audit_checks import find_texts
 from placementclient.render.evidence import describe_evidence, list_clauses
@@ -65,7 +66,7 @@ def test_a_template_names_facts_that_the_checks_make(check):
     keys = {key for clause in clauses for key in re.findall(r'\{(\w+)[:}]', clause)}
     assert keys
     unknown = {key for key in keys if f"'{key}'" not in source and f'{key}=' not in source}
-    assert unknown <= {*Inventory.__struct_fields__}
+    assert unknown <= {*Inventory.__struct_fields__, *ratios.OPTIONS}
 
 
 def test_a_clause_without_all_of_its_facts_is_left_out():
@@ -88,6 +89,18 @@ def test_amounts_of_several_providers_are_words():
     facts = {'type': None, 'holds': {'a': {'VCPU': 2, 'MEMORY_MB': 4096}, 'b': {'VGPU': 1}}}
     sentence = 'holds VCPU 2, MEMORY_MB 4096 on a and VGPU 1 on b, its type is not set'
     assert describe_evidence('orphan', facts) == sentence
+
+
+def test_migrations_are_told_without_brackets():
+    facts = {'holds': {'a': {'VCPU': 2}}, 'migrations': [{'type': 'resize', 'status': 'done'}]}
+    sentence = 'holds VCPU 2 on a, its migrations: type resize, status done'
+    assert describe_evidence('orphan', facts) == sentence
+
+
+def test_a_ratio_of_nova_conf_is_told_as_such():
+    facts = {'resource_class': 'VCPU', 'allocation_ratio': 16.0, 'cpu_allocation_ratio': 8.0}
+    sentence = 'the allocation ratio of VCPU is 16.0, nova.conf has cpu_allocation_ratio 8.0'
+    assert describe_evidence('ratio-differs', facts) == sentence
 
 
 def test_braces_in_a_name_are_no_place():
