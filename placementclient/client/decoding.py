@@ -76,15 +76,18 @@ def decode_response(
     """
     status, headers, content = response.status_code, response.headers, response.content
     if status >= 400:
-        raise make_refusal(status, response.reason, _decode_refusal(content), headers)
+        refusal = make_refusal(status, response.reason, _decode_refusal(content), headers)
+        if isinstance(refusal, errors.ForeignAnswer):
+            refusal.url = response.url
+        raise refusal
     if not content and not any(name in headers for name in SIGNATURES):
         raise errors.Unreachable(f'{request} was answered with HTTP {status} and nothing else')
     if status >= 300 or (endpoint.silent and status != 204):
-        raise _make_invalid_answer(request, status, '')
+        raise _make_invalid_answer(request, response, '')
     try:
         return Answer(strict_json.decoded(content or b'null', kind), headers)
     except strict_json.InvalidJSON as fault:
-        raise _make_invalid_answer(request, status, f': {fault}') from None
+        raise _make_invalid_answer(request, response, f': {fault}') from None
 
 
 def _decode_refusal(content: bytes) -> object:
@@ -95,11 +98,15 @@ def _decode_refusal(content: bytes) -> object:
         return None
 
 
-def _make_invalid_answer(request: str, status: int, reason: str) -> errors.InvalidAnswer:
-    return errors.InvalidAnswer(
-        f'{request} was answered with HTTP {status}{reason}: '
+def _make_invalid_answer(
+    request: str, response: requests.Response, reason: str
+) -> errors.InvalidAnswer:
+    error = errors.InvalidAnswer(
+        f'{request} was answered with HTTP {response.status_code}{reason}: '
         'the service that answers is not Placement'
     )
+    error.url = response.url
+    return error
 
 
 def make_refusal(

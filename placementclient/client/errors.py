@@ -35,7 +35,7 @@ class NoAnswer(PlacementError):
 
     #: Whether it would have changed something, so that it may have.
     may_be_done = False
-    #: The URL of the request, where no connection was made.
+    #: The URL of the request, where no connection was made, or where no Placement answers.
     url: str | None = None
 
     def __str__(self) -> str:

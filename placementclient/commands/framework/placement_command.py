@@ -310,11 +310,16 @@ class PlacementCommand(command.Command):
 
     def _suggest_names(self, failure: PlacementError) -> str:
         """Return a hint after an error: the origin of a wrong URL, or names that exist."""
-        if isinstance(failure, errors.NotSent | errors.AuthenticationFailed) and failure.url:
+        foreign = errors.ForeignAnswer | errors.InvalidAnswer
+        if isinstance(failure, errors.NotSent | errors.AuthenticationFailed | foreign) and (
+            failure.url
+        ):
             from placementclient.client import unreachable
 
             origin = unreachable.find_url_source(failure.url, sys.argv, os.environ)
-            return f'. The URL is from {origin}'
+            # The other messages name it themselves.
+            named = f' {failure.url.partition("?")[0]}' if isinstance(failure, foreign) else ''
+            return f'. The URL{named} is from {origin}'
         unknown = errors.BadRequest | errors.NotFound | NoSuchProvider
         if self.used_client is None or not isinstance(failure, unknown):
             # Errors without the service, such as those of a snapshot, have their own suggestions.

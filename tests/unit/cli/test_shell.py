@@ -17,7 +17,8 @@ LIST = 'resource class list'
 CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
 FOREIGN = 'the answer is not from Placement'
 INVALID = (
-    'GET /resource_classes was answered with HTTP {}: the service that answers is not Placement'
+    'GET /resource_classes was answered with HTTP {}: the service that answers is not Placement. '
+    f'The URL {URL}/resource_classes is from the service catalog'
 )
 
 #: What a proxy, a wrong URL or a broken service may answer, and the line that is printed.
@@ -27,6 +28,11 @@ HOSTILE = {
         f'Bad Gateway: {FOREIGN} (HTTP 502)',
     ),
     'a page of a portal': (Reply(200, '<html>Welcome</html>'), INVALID.format('200: no JSON')),
+    'a page of a web server': (
+        Reply(404, '<html>None</html>', reason='File not found'),
+        f'File not found: {FOREIGN} (HTTP 404). '
+        f'The URL {URL}/resource_classes is from the service catalog',
+    ),
     'other JSON': (
         Reply(200, {'name': 'keystone'}),
         INVALID.format('200: object missing required field resource_classes'),
