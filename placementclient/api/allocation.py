@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from placementclient.api.reads import guarded
+from placementclient.api.reads import make_read
 from placementclient.basis.errors import Differs
 from placementclient.basis.strict_json import Integer
 from placementclient.client import endpoints
@@ -60,7 +60,7 @@ def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[H
         Holding(uuid, record.resources, record.consumer_generation)
         for uuid, record in answer.body.allocations.items()
     ]
-    return guarded(answer, holdings)
+    return make_read(answer, holdings)
 
 
 def show(
@@ -115,7 +115,7 @@ def set(
     client.send(
         endpoints.SET_ALLOCATIONS,
         consumer=consumer.uuid,
-        body=body_of(consumer, version) | ({'mappings': mappings} if mappings else {}),
+        body=make_body(consumer, version) | ({'mappings': mappings} if mappings else {}),
         version=version,
     )
 
@@ -151,9 +151,9 @@ def replace(
     client.send(endpoints.REPLACE_ALLOCATIONS, body=body, version=version)
 
 
-def body_of(consumer: Consumer, version: Microversion) -> dict[str, object]:
+def make_body(consumer: Consumer, version: Microversion) -> dict[str, object]:
     """Return a consumer as a microversion has it in the body of a request."""
-    body: dict[str, object] = {'allocations': _allocations(consumer.allocations, version)}
+    body: dict[str, object] = {'allocations': _encode_allocations(consumer.allocations, version)}
     if version >= _OWNED:
         body |= {'project_id': consumer.project_id, 'user_id': consumer.user_id}
     if version >= GUARDS_CONSUMERS:
@@ -163,7 +163,7 @@ def body_of(consumer: Consumer, version: Microversion) -> dict[str, object]:
     return body
 
 
-def _allocations(allocations: Allocations, version: Microversion) -> object:
+def _encode_allocations(allocations: Allocations, version: Microversion) -> object:
     if version >= _AS_MAPPING:
         return {uuid: {'resources': dict(resources)} for uuid, resources in allocations.items()}
     return [

@@ -58,19 +58,19 @@ def list(
 
     :param request: see :class:`CandidateRequest` for the microversions of its parts
     """
-    parameters = query.of_candidates(request)
+    parameters = query.make_candidates_parameters(request)
     body: _CandidateList = client.send(
         endpoints.LIST_CANDIDATES, answer=_CandidateList, query=parameters
     ).body
     candidates = [
-        Candidate(_allocations(record.allocations), record.mappings)
+        Candidate(_decode_allocations(record.allocations), record.mappings)
         for record in body.allocation_requests
     ]
-    summaries = {uuid: _summary(record) for uuid, record in body.provider_summaries.items()}
+    summaries = {uuid: _decode_summary(record) for uuid, record in body.provider_summaries.items()}
     return candidates, summaries
 
 
-def _allocations(
+def _decode_allocations(
     records: dict[str, _ResourcesRecord] | builtins.list[_ListedResources],
 ) -> Allocations:
     if isinstance(records, dict):
@@ -78,7 +78,7 @@ def _allocations(
     return {record.resource_provider.uuid: record.resources for record in records}
 
 
-def _summary(record: _SummaryAnswer) -> ProviderSummary:
+def _decode_summary(record: _SummaryAnswer) -> ProviderSummary:
     return ProviderSummary(
         {name: (item.used, item.capacity) for name, item in record.resources.items()},
         record.traits,

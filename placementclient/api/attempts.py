@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from placementclient.basis.errors import PlacementError
 from placementclient.client import errors
-from placementclient.client.retries import requested_pause
+from placementclient.client.retries import read_pause
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -26,7 +26,7 @@ DEADLINE = 60.0
 LONGEST_PAUSE = 2.0
 
 
-def retried(
+def retry_conflicts(
     client: Client,
     attempt: Callable[[], T],
     generation: object = None,
@@ -61,13 +61,13 @@ def retried(
             if max_retries == 0:
                 raise
             lost, max_retries = failure, max_retries - 1
-            pause = max(pause, requested_pause(failure))
+            pause = max(pause, read_pause(failure))
         # With jitter, so that two writers that met do not meet again.
         time.sleep(pause)
     raise AssertionError('unreachable')
 
 
-def confirmed(
+def confirm_write(
     client: Client, write: Callable[[], T], is_done: Callable[[], bool], generation: object = None
 ) -> T | None:
     """Send a write that must not be sent twice; if its answer is lost, read before a retry.
@@ -87,7 +87,7 @@ def confirmed(
             is_lost = True
             raise
 
-    return retried(client, attempt, generation)
+    return retry_conflicts(client, attempt, generation)
 
 
 def is_gone_or_empty(read: Callable[[], Read[T]]) -> bool:
@@ -98,7 +98,7 @@ def is_gone_or_empty(read: Callable[[], Read[T]]) -> bool:
         return True
 
 
-def edited(
+def edit_object(
     client: Client,
     read: Callable[[], Read[T]],
     change: Callable[[T], T],
@@ -129,4 +129,4 @@ def edited(
         is_sent = True
         return write(desired, current.generation)
 
-    return retried(client, attempt, generation)
+    return retry_conflicts(client, attempt, generation)

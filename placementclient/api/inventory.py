@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from placementclient.api.reads import guarded
+from placementclient.api.reads import make_read
 from placementclient.basis.strict_json import Integer
 from placementclient.client import endpoints
 from placementclient.client.endpoints import Endpoint
@@ -26,7 +26,7 @@ class _InventoryAnswer(Inventory, frozen=True, kw_only=True):
 def list(client: Client, provider_uuid: str) -> Read[Inventories]:
     """Return all inventories of a provider, by resource class."""
     answer = client.send(endpoints.LIST_INVENTORIES, provider=provider_uuid, answer=_AllInventories)
-    return guarded(answer, answer.body.inventories)
+    return make_read(answer, answer.body.inventories)
 
 
 def create(
@@ -63,7 +63,7 @@ def set_all(
     answer = client.send(
         endpoints.SET_INVENTORIES, provider=provider_uuid, answer=_AllInventories, body=body
     )
-    return guarded(answer, answer.body.inventories)
+    return make_read(answer, answer.body.inventories)
 
 
 def delete_all(client: Client, provider_uuid: str) -> None:
@@ -110,4 +110,4 @@ def _send(
     )
     fields = msgspec.structs.asdict(answer.body)
     del fields['resource_provider_generation']
-    return guarded(answer, Inventory(**fields))
+    return make_read(answer, Inventory(**fields))

@@ -8,48 +8,50 @@ from placementclient.client import endpoints
 from placementclient.model.requests import CandidateRequest, Filter
 
 
-def of_filter(group: Filter, suffix: str = '') -> dict[str, str | list[str] | None]:
+def make_filter_parameters(group: Filter, suffix: str = '') -> dict[str, str | list[str] | None]:
     """Return the query parameters of the group with a suffix, from 1.33 also with letters."""
     return {
         f'resources{suffix}': ','.join(f'{name}:{n}' for name, n in group.resources.items())
         or None,
-        f'required{suffix}': _traits(group.required, group.forbidden),
+        f'required{suffix}': _join_traits(group.required, group.forbidden),
         f'member_of{suffix}': [
-            *(_any_of(aggregates) for aggregates in group.member_of),
-            *(f'!{_any_of(aggregates)}' for aggregates in group.forbidden_member_of),
+            *(_format_any_of(aggregates) for aggregates in group.member_of),
+            *(f'!{_format_any_of(aggregates)}' for aggregates in group.forbidden_member_of),
         ],
         f'in_tree{suffix}': group.in_tree,
     }
 
 
-def of_candidates(request: CandidateRequest) -> dict[str, str | int | list[str] | None]:
+def make_candidates_parameters(
+    request: CandidateRequest,
+) -> dict[str, str | int | list[str] | None]:
     """Return the query parameters of ``GET /allocation_candidates``."""
-    query: dict[str, str | int | list[str] | None] = {**of_filter(request.common)}
+    query: dict[str, str | int | list[str] | None] = {**make_filter_parameters(request.common)}
     for suffix, group in request.groups.items():
-        query |= of_filter(group, suffix)
+        query |= make_filter_parameters(group, suffix)
     return query | {
         'group_policy': request.group_policy,
         'same_subtree': [','.join(suffixes) for suffixes in request.same_subtree],
-        'root_required': _joined(request.root_required, request.root_forbidden),
+        'root_required': _join_parts(request.root_required, request.root_forbidden),
         'limit': request.limit,
     }
 
 
-def of_scheduler(request: CandidateRequest) -> str:
+def format_scheduler_request(request: CandidateRequest) -> str:
     """Return the path and query of the request that Nova's scheduler (34.0) sends."""
     pairs: list[tuple[str, str | int]] = []
     if request.limit is not None:
         pairs.append(('limit', request.limit))
     if request.group_policy is not None:
         pairs.append(('group_policy', request.group_policy))
-    if roots := _joined(sorted(request.root_required), sorted(request.root_forbidden)):
+    if roots := _join_parts(sorted(request.root_required), sorted(request.root_forbidden)):
         pairs.append(('root_required', roots))
     pairs += [('same_subtree', ','.join(sorted(names))) for names in request.same_subtree]
     for suffix, group in {'': request.common, **request.groups}.items():
         if group != Filter():
             amounts = sorted(f'{name}:{amount}' for name, amount in group.resources.items())
             pairs.append((f'resources{suffix}', ','.join(amounts)))
-        if traits := _joined(sorted(group.required), sorted(group.forbidden)):
+        if traits := _join_parts(sorted(group.required), sorted(group.forbidden)):
             pairs.append((f'required{suffix}', traits))
         pairs += [(f'member_of{suffix}', f'in:{names}') for names in group.member_of]
         if group.in_tree is not None:
@@ -59,15 +61,18 @@ def of_scheduler(request: CandidateRequest) -> str:
     return f'{endpoints.LIST_CANDIDATES.template}?{urlencode(sorted(pairs))}'
 
 
-def _traits(required: Sequence[str], forbidden: Sequence[str]) -> list[str]:
+def _join_traits(required: Sequence[str], forbidden: Sequence[str]) -> list[str]:
     """Join the traits to few parameters: below 1.39 the parameter may not be repeated."""
-    every = _joined([trait for trait in required if ',' not in trait], forbidden)
-    return [*([every] if every else []), *(_any_of(traits) for traits in required if ',' in traits)]
+    every = _join_parts([trait for trait in required if ',' not in trait], forbidden)
+    return [
+        *([every] if every else []),
+        *(_format_any_of(traits) for traits in required if ',' in traits),
+    ]
 
 
-def _joined(required: Sequence[str], forbidden: Sequence[str]) -> str | None:
+def _join_parts(required: Sequence[str], forbidden: Sequence[str]) -> str | None:
     return ','.join([*required, *(f'!{trait}' for trait in forbidden)]) or None
 
 
-def _any_of(names: str) -> str:
+def _format_any_of(names: str) -> str:
     return f'in:{names}' if ',' in names else names

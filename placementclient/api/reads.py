@@ -9,6 +9,6 @@ from placementclient.model.freshness import Read
 T = TypeVar('T')
 
 
-def guarded(answer: Answer, value: T) -> Read[T]:
+def make_read(answer: Answer, value: T) -> Read[T]:
     """Return a value from an answer about a provider, with the generation in the answer."""
     return Read(value, answer.body.resource_provider_generation, answer.last_modified)

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 
-from placementclient.api.attempts import retried
+from placementclient.api.attempts import retry_conflicts
 from placementclient.client import errors
 from placementclient.client.endpoints import RESHAPE
 from placementclient.client.http import Client
@@ -26,7 +26,7 @@ def submit(
     client.send(RESHAPE, body=body, version=version)
 
 
-def allowed(client: Client) -> bool:
+def is_allowed(client: Client) -> bool:
     """Return whether the policy lets this user reshape; nothing is changed.
 
     The service looks at the policy before it looks at the body, so that an empty one is answered
@@ -35,7 +35,7 @@ def allowed(client: Client) -> bool:
     try:
         # The answer that is expected is no error of the run.
         probe = client.renewed()
-        retried(probe, lambda: probe.send(RESHAPE, body={}, version=RESHAPE.since))
+        retry_conflicts(probe, lambda: probe.send(RESHAPE, body={}, version=RESHAPE.since))
     except errors.Forbidden:
         return False
     except errors.BadRequest:
@@ -50,7 +50,7 @@ def check_allowed(client: Client) -> None:
     :raises errors.Forbidden: if the policy does not allow it
     """
     client.require('a reshape', RESHAPE.since)
-    if not allowed(client):
+    if not is_allowed(client):
         raise errors.Forbidden(
             403, f'The policy does not let you reshape: you need the role {RESHAPE.roles!r}'
         )

@@ -36,14 +36,14 @@ def list(
     :param matching: ``resources`` from 1.4, ``member_of`` from 1.3, ``in_tree`` from 1.14,
         ``required`` from 1.18, ``forbidden`` from 1.22, ``forbidden_member_of`` from 1.32
     """
-    parameters = {'name': name, 'uuid': uuid, **query.of_filter(matching)}
+    parameters = {'name': name, 'uuid': uuid, **query.make_filter_parameters(matching)}
     body: _ProviderList = client.send(
         endpoints.LIST_PROVIDERS, answer=_ProviderList, query=parameters
     ).body
     return body.resource_providers
 
 
-def with_name(client: Client, name: str) -> Provider | None:
+def find_by_name(client: Client, name: str) -> Provider | None:
     """Return the provider of this name, or ``None``."""
     # The service takes an empty name for none, and lists all providers.
     for provider in list(client, name=name):
@@ -53,9 +53,9 @@ def with_name(client: Client, name: str) -> Provider | None:
     return None
 
 
-def named(client: Client, name: str) -> Provider:
+def show_by_name(client: Client, name: str) -> Provider:
     """Return the provider of this name, or raise :class:`NoSuchProvider`."""
-    if (provider := with_name(client, name)) is None:
+    if (provider := find_by_name(client, name)) is None:
         raise NoSuchProvider(f'No resource provider has the name {name!r}', name)
     return provider
 
@@ -64,10 +64,10 @@ def find(client: Client, name_or_uuid: str) -> str:
     """Return the UUID of a provider; a UUID is only turned into small letters."""
     if is_uuid(name_or_uuid):
         return normalize_uuid(name_or_uuid)
-    return named(client, name_or_uuid).uuid
+    return show_by_name(client, name_or_uuid).uuid
 
 
-def some(client: Client, provider_uuids: Iterable[str]) -> dict[str, Provider]:
+def read_some(client: Client, provider_uuids: Iterable[str]) -> dict[str, Provider]:
     """Return providers by UUID; those that do not exist are missing.
 
     A few providers take one request each; more of them take the list of all providers.
@@ -82,9 +82,9 @@ def some(client: Client, provider_uuids: Iterable[str]) -> dict[str, Provider]:
     return providers
 
 
-def names(client: Client, provider_uuids: Iterable[str]) -> dict[str, str]:
+def read_names(client: Client, provider_uuids: Iterable[str]) -> dict[str, str]:
     """Return the names of providers by UUID, as :func:`some` finds them."""
-    return {uuid: provider.name for uuid, provider in some(client, provider_uuids).items()}
+    return {uuid: provider.name for uuid, provider in read_some(client, provider_uuids).items()}
 
 
 def create(
@@ -96,7 +96,7 @@ def create(
     :param parent_provider_uuid: from 1.14
     :raises errors.DuplicateName: if a provider has the name
     """
-    body = _present(name=name, uuid=uuid, parent_provider_uuid=parent_provider_uuid)
+    body = _drop_missing(name=name, uuid=uuid, parent_provider_uuid=parent_provider_uuid)
     answer = client.send(endpoints.CREATE_PROVIDER, answer=Provider | None, body=body)
     made: Provider | None = answer.body
     if made:
@@ -113,7 +113,7 @@ def show(client: Client, provider_uuid: str) -> Read[Provider]:
     return Read(answer.body, answer.body.generation, answer.last_modified)
 
 
-def generation(client: Client, provider_uuid: str) -> int:
+def read_generation(client: Client, provider_uuid: str) -> int:
     """Return the current generation of a provider."""
     return show(client, provider_uuid).value.generation
 
@@ -132,7 +132,9 @@ def set(
     :param parent_provider_uuid: from 1.14 for a root, from 1.37 for any; ``None`` leaves it
     :param orphan: make it a root; from 1.37
     """
-    body: dict[str, str | None] = _present(name=name, parent_provider_uuid=parent_provider_uuid)
+    body: dict[str, str | None] = _drop_missing(
+        name=name, parent_provider_uuid=parent_provider_uuid
+    )
     if orphan:
         body['parent_provider_uuid'] = None
     provider: Provider = client.send(
@@ -150,5 +152,5 @@ def delete(client: Client, provider_uuid: str) -> None:
     client.send(endpoints.DELETE_PROVIDER, provider=provider_uuid)
 
 
-def _present(**fields: str | None) -> dict[str, str | None]:
+def _drop_missing(**fields: str | None) -> dict[str, str | None]:
     return {name: value for name, value in fields.items() if value is not None}

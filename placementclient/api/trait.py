@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from placementclient.api.reads import guarded
+from placementclient.api.reads import make_read
 from placementclient.basis.strict_json import Integer
 from placementclient.client import endpoints
 from placementclient.client.http import Client
@@ -56,7 +56,7 @@ def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[s
     answer = client.send(
         endpoints.LIST_PROVIDER_TRAITS, provider=provider_uuid, answer=_ProviderTraits
     )
-    return guarded(answer, answer.body.traits)
+    return make_read(answer, answer.body.traits)
 
 
 def set_on_provider(
@@ -67,7 +67,7 @@ def set_on_provider(
     answer = client.send(
         endpoints.SET_PROVIDER_TRAITS, provider=provider_uuid, answer=_ProviderTraits, body=body
     )
-    return guarded(answer, answer.body.traits)
+    return make_read(answer, answer.body.traits)
 
 
 def delete_from_provider(client: Client, provider_uuid: str) -> None:

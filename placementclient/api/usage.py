@@ -3,7 +3,7 @@
 
 import msgspec
 
-from placementclient.api.reads import guarded
+from placementclient.api.reads import make_read
 from placementclient.basis.strict_json import Integer
 from placementclient.client import endpoints, errors
 from placementclient.client.http import Client
@@ -23,15 +23,15 @@ class _Usages(msgspec.Struct):
     usages: dict[str, Integer | dict[str, Integer]]
 
 
-def of_provider(client: Client, provider_uuid: str) -> Read[Resources]:
+def show_provider(client: Client, provider_uuid: str) -> Read[Resources]:
     """Return the usage of a provider by class."""
     answer = client.send(
         endpoints.SHOW_PROVIDER_USAGES, provider=provider_uuid, answer=_ProviderUsages
     )
-    return guarded(answer, answer.body.usages)
+    return make_read(answer, answer.body.usages)
 
 
-def of_project(
+def show_project(
     client: Client,
     project_id: str,
     *,

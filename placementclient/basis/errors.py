@@ -6,7 +6,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-from placementclient.basis.printable import excerpt
+from placementclient.basis.printable import cut_text
 
 #: How many characters of a reason are shown.
 _LONGEST = 600
@@ -61,7 +61,7 @@ class BadFile(PlacementError):
         self, path: str, reason: str, line: int | None = None, column: int | None = None
     ) -> None:
         # It may quote the file.
-        reason = excerpt(reason, _LONGEST) or 'cannot be read'
+        reason = cut_text(reason, _LONGEST) or 'cannot be read'
         self.path, self.reason, self.line, self.column = path, reason, line, column
         where = ''.join(f':{number}' for number in (line, column) if number)
         super().__init__(f'{path or "(no name)"}{where}: {reason}')

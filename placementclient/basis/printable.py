@@ -37,7 +37,7 @@ _PLAIN_SIGNS = str.maketrans(
 _ERRORS = 'placementclient'
 
 
-def printable(text: str) -> str:
+def escape_text(text: str) -> str:
     r"""Return a text with its control characters escaped, such as ``\x1b``."""
     # A shortcut for nearly all texts.
     if text.isprintable():
@@ -45,25 +45,25 @@ def printable(text: str) -> str:
     return re.sub(_STEERING, lambda match: match[0].encode('unicode_escape').decode(), text)
 
 
-def unbroken(line: str) -> str:
+def escape_line(line: str) -> str:
     r"""Return a text as one line, with line breaks as ``\n``."""
     return line.replace('\n', r'\n')
 
 
-def excerpt(text: str, most: int) -> str:
+def cut_text(text: str, most: int) -> str:
     """Return a text as one printable line, cut after a number of characters."""
-    return unbroken(printable(text if len(text) <= most else f'{text[:most]}…'))
+    return escape_line(escape_text(text if len(text) <= most else f'{text[:most]}…'))
 
 
 def print_any_text(*streams: Any) -> None:
     """Let streams print plain signs where their encoding lacks one: no text is an error."""
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != 'utf-8':
-            codecs.register_error(_ERRORS, _plain_signs)
+            codecs.register_error(_ERRORS, _replace_signs)
             stream.reconfigure(errors=_ERRORS)
 
 
-def _plain_signs(error: UnicodeError) -> tuple[str | bytes, int]:
+def _replace_signs(error: UnicodeError) -> tuple[str | bytes, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end].translate(_PLAIN_SIGNS)
@@ -96,29 +96,29 @@ class PrintableFormatter:
             return
         text = io.StringIO(newline='\n')
         yield text
-        stdout.write(printable(text.getvalue()))
+        stdout.write(escape_text(text.getvalue()))
 
 
-def shown(value: Any) -> Any:
+def format_cell(value: Any) -> Any:
     """Return a cell for people: printable, on one line."""
     if isinstance(value, str):
         # One that is right-aligned stays so.
-        return value if value.isprintable() else unbroken(printable(value))
+        return value if value.isprintable() else escape_line(escape_text(value))
     # Other values are printed as Python writes them, or as numbers.
-    return shown(value.human_readable()) if hasattr(value, 'human_readable') else value
+    return format_cell(value.human_readable()) if hasattr(value, 'human_readable') else value
 
 
 class RightAligned(str):
     """A number as text, aligned to the right in a table."""
 
 
-def number(value: Any) -> Any:
+def take_number(value: Any) -> Any:
     """Return the plain number of a cell that has an amount with a unit."""
     data = value.machine_readable() if hasattr(value, 'machine_readable') else None
     return data if isinstance(data, int | float) else value
 
 
-def flat(value: Any) -> Any:
+def flatten_cell(value: Any) -> Any:
     """Return a cell for programs that read lines: lists and mappings are JSON."""
     if not hasattr(value, 'machine_readable'):
         return value
@@ -126,7 +126,7 @@ def flat(value: Any) -> Any:
     return json.dumps(data) if isinstance(data, Mapping | list | tuple) else data
 
 
-def spreadsheet_cell(value: Any) -> Any:
+def escape_cell(value: Any) -> Any:
     """Return a cell of CSV: as :func:`flat`, with formulas escaped."""
-    cell = flat(value)
+    cell = flatten_cell(value)
     return f"'{cell}" if isinstance(cell, str) and re.match(FORMULA, cell) else cell

@@ -17,7 +17,7 @@ class InvalidJSON(ValueError):
     """A text is not JSON, or has the wrong type."""
 
 
-def decoded(content: bytes, kind: Any = Any) -> Any:
+def decode_json(content: bytes, kind: Any = Any) -> Any:
     """Decode JSON into a value of a type, or raise :class:`InvalidJSON` with the place."""
     try:
         value = msgspec.json.decode(content, type=kind)
@@ -25,7 +25,7 @@ def decoded(content: bytes, kind: Any = Any) -> Any:
     except RecursionError:
         raise InvalidJSON('nested too deeply') from None
     except msgspec.ValidationError as fault:
-        raise InvalidJSON(located(str(fault))) from None
+        raise InvalidJSON(locate_message(str(fault))) from None
     except (msgspec.DecodeError, UnicodeError):
         raise InvalidJSON('no JSON') from None
     return value
@@ -44,7 +44,7 @@ def _check_pairs(pairs: list[tuple[str, Any]]) -> None:
         raise InvalidJSON(f'the key {twice[:80]!r} appears twice')
 
 
-def located(reason: str, name: str = '') -> str:
+def locate_message(reason: str, name: str = '') -> str:
     """Return msgspec's message after the position: ``trees[3].amount: expected int, got str``."""
     match = _PLACE.fullmatch(reason)
     sentence, place = (match['reason'], match['place']) if match else (reason, '')

@@ -17,11 +17,11 @@ _PART_OF_UUID = re.compile('[0-9a-fA-F-]{4,35}')
 
 def suggestion(unknown: str | Iterable[str], words: Iterable[str]) -> str:
     """Return ``. Did you mean …?`` for one or several mistyped words, or nothing."""
-    near = closest([unknown] if isinstance(unknown, str) else unknown, words)
-    return f'. {did_you_mean(near)}' if near else ''
+    near = find_closest([unknown] if isinstance(unknown, str) else unknown, words)
+    return f'. {format_suggestion(near)}' if near else ''
 
 
-def closest(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
+def find_closest(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
     """Return the probably intended word for each unknown one, where there is one."""
     from difflib import get_close_matches  # loaded where something is wrong only
 
@@ -31,7 +31,7 @@ def closest(unknown: Iterable[str], words: Iterable[str]) -> list[str]:
         matches = (
             _find_same(word, candidates)
             or get_close_matches(word, candidates, 5)
-            or _continued(word, candidates)
+            or _find_continued(word, candidates)
         )
         near |= dict.fromkeys(sorted(matches, key=lambda m: sorted(m) != sorted(word))[:1])
     return list(near)
@@ -43,14 +43,14 @@ def _find_same(word: str, candidates: Iterable[str]) -> list[str]:
     return sorted(name for name in candidates if name.upper() in meant)
 
 
-def _continued(word: str, candidates: Iterable[str]) -> list[str]:
+def _find_continued(word: str, candidates: Iterable[str]) -> list[str]:
     """Return the words that begin with the first part of a name: ``MEMORY_MB`` for ``MEM``."""
     return sorted(
         name for name in candidates if len(word) > 2 and name.startswith((word, word.upper()))
     )
 
 
-def uuids_suggestion(beginning: str, names: Mapping[str, str]) -> str:
+def suggest_uuids(beginning: str, names: Mapping[str, str]) -> str:
     """Return a sentence with the UUIDs that begin so, and their names; empty if there are none.
 
     :param names: the name of each UUID
@@ -61,13 +61,13 @@ def uuids_suggestion(beginning: str, names: Mapping[str, str]) -> str:
     return f'. UUIDs that begin with it: {listed(matches, 3)}' if matches else ''
 
 
-def did_you_mean(words: Iterable[str]) -> str:
+def format_suggestion(words: Iterable[str]) -> str:
     """Return ``Did you mean "a" or "b"?``, or nothing without words."""
     quoted = ' or '.join(f'"{word}"' for word in words)
     return quoted and f'Did you mean {quoted}?'
 
 
-def installing(extra: str) -> str:
+def format_install_command(extra: str) -> str:
     """Return the command that installs an extra, to follow a colon."""
     return (
         f'pip install "python-placementclient[{extra}]", or in a checkout pip install ".[{extra}]"'
@@ -79,12 +79,12 @@ def naming_program(text: str, program: str) -> str:
     return text if program == 'placement' else _OWN_COMMAND.sub(program, text)
 
 
-def without_credentials(text: str) -> str:
+def strip_credentials(text: str) -> str:
     """Return a text with ``***`` instead of user and password in its URLs."""
     return re.sub(r'(?<=://)[^/?#\s]*@', '***@', text)
 
 
-def with_names(text: str, names: Mapping[str, str]) -> str:
+def insert_names(text: str, names: Mapping[str, str]) -> str:
     """Return a text with names beside UUIDs that have none yet."""
     for uuid, name in names.items():
         # A name may have anything in it.
@@ -92,7 +92,7 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
-def lines_of(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Return the lines of a program's output: :meth:`str.splitlines` would split names too."""
     return text.replace('\r\n', '\n').removesuffix('\n').split('\n')
 
@@ -108,7 +108,7 @@ def first(sentences: Sequence[object], most: int = 3) -> str:
     return f'{shown}; and {len(sentences) - most} more' if len(sentences) > most else shown
 
 
-def unsteady(names: Sequence[str]) -> str:
+def describe_unsteady(names: Sequence[str]) -> str:
     """Return the warning that others changed trees each time that they were read."""
     return (
         f'Perhaps inconsistent, because others changed the tree at each reading: {listed(names, 3)}'

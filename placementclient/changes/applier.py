@@ -42,8 +42,8 @@ class Applier:
 
     An operation is sent only if the state that it begins with was compared: by a generation, which
     goes from the read that the operations were decided on to the write, or by a read directly
-    before it. It retries nothing: :func:`placementclient.api.attempts.retried` reads and decides
-    again.
+    before it. It retries nothing:
+    :func:`placementclient.api.attempts.retry_conflicts` reads and decides again.
 
     :param live: the providers, as the operations were decided on
     :param names: the operations of this run that have made custom classes and traits
@@ -233,7 +233,9 @@ class Applier:
         consumers = [replace(a, generation=self._generation_of(before)) for before, a in pairs]
 
         def replace_all(consumers: Iterable[Consumer]) -> None:
-            body = {consumer.uuid: allocation.body_of(consumer, version) for consumer in consumers}
+            body = {
+                consumer.uuid: allocation.make_body(consumer, version) for consumer in consumers
+            }
             allocation.replace(self._client, body, version=version)
 
         try:
@@ -264,7 +266,7 @@ class Applier:
             for change in operation.inventories
         }
         consumers = [change.after for change in operation.consumers]
-        allocations = {item.uuid: allocation.body_of(item, version) for item in consumers}
+        allocations = {item.uuid: allocation.make_body(item, version) for item in consumers}
         body = {'inventories': inventories, 'allocations': allocations}
         reshaper.submit(self._client, body, version=version)
         self._outdated.update(inventories)

@@ -370,7 +370,9 @@ class Carrier(Inspector):
 
         try:
             with outcomes_unknown_without_answer():
-                return attempts.retried(self.client, attempted, conflicts=self._retried_errors)
+                return attempts.retry_conflicts(
+                    self.client, attempted, conflicts=self._retried_errors
+                )
         except VerificationFailed as reason:
             return make_result(tree, State.FAILED, reason)
         except (*REFUSALS, LeftAlone) as reason:

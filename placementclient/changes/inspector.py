@@ -143,7 +143,7 @@ class Inspector:
                     ScopeReader(self.client, [tree]), tree, backward=backward
                 )
 
-            return attempts.retried(self.client, attempt)
+            return attempts.retry_conflicts(self.client, attempt)
 
     def progress(self, tree: Change) -> Progress:
         """Return the progress of a tree as it was planned last."""
@@ -151,7 +151,9 @@ class Inspector:
 
     def _read_state(self, reader: ScopeReader, tree: Change, facets: ScopeFacets) -> Snapshot:
         begun = self.is_begun(tree)
-        return attempts.retried(self.client, lambda: reader.read(tree, facets, is_begun=begun))
+        return attempts.retry_conflicts(
+            self.client, lambda: reader.read(tree, facets, is_begun=begun)
+        )
 
     def _read_and_merge_once(
         self, reader: ScopeReader, tree: Change, *, backward: bool = False

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from placementclient.basis import errors
-from placementclient.basis.printable import printable
+from placementclient.basis.printable import escape_text
 from placementclient.cli import command_help
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class BatchRunner:
     def __init__(self, program: Shell, *, is_data: bool = False) -> None:
         shell = type(program)(existing=program.client_manager)
         self._program, self._shell = program, shell
-        actions = command_help.actions(shell.parser)
+        actions = command_help.list_actions(shell.parser)
         self._options = {_strip_value(text) for action in actions for text in action.option_strings}
         self._is_for_terminal = not is_data and program.stdout.isatty()
         self._stdout, self._stderr = _ThreadStream(sys.stdout), _ThreadStream(sys.stderr)
@@ -144,7 +144,7 @@ def _run_for_status(run: Callable[[], int]) -> int:
     try:
         return int(run())
     except errors.PlacementError as failure:
-        print(printable(str(failure)), file=sys.stderr)
+        print(escape_text(str(failure)), file=sys.stderr)
         return failure.exit_status
     except SystemExit as exit:
         return exit.code if isinstance(exit.code, int) else errors.ExitStatus.DONE

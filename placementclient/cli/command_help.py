@@ -9,7 +9,7 @@ import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from placementclient.basis.wording import closest, did_you_mean
+from placementclient.basis.wording import find_closest, format_suggestion
 
 #: How many words of a command's name make its subject.
 DEPTH = 3
@@ -29,22 +29,24 @@ _OTHER_FORMS = {
 }
 
 
-def subject(command: str) -> str:
+def find_subject(command: str) -> str:
     """Return ``'resource provider'`` of ``'resource provider list'``."""
     return ' '.join(command.split()[:-1][:DEPTH]) or 'this program'
 
 
-def lines(commands: Iterable[str], beginning: str = '', width: int = 100) -> Iterator[str]:
+def format_overview(
+    commands: Iterable[str], beginning: str = '', width: int = 100
+) -> Iterator[str]:
     """Yield the lines of ``--help`` about the commands that begin so, by subject."""
     chosen = [name for name in commands if f'{name} '.startswith(f'{beginning} '.lstrip())]
-    ordered = sorted(chosen, key=lambda name: (' ' not in name, subject(name), name))
-    for heading, group in itertools.groupby(ordered, subject):
+    ordered = sorted(chosen, key=lambda name: (' ' not in name, find_subject(name), name))
+    for heading, group in itertools.groupby(ordered, find_subject):
         yield f'\n{heading}:'
         names = list(group)
         longest = max(map(len, names))
         for name in names:
             yield from textwrap.wrap(
-                f'  {name:<{longest}}  {summaries()[name]}',
+                f'  {name:<{longest}}  {read_summaries()[name]}',
                 width,
                 subsequent_indent=' ' * (longest + 4),
                 break_on_hyphens=False,
@@ -52,7 +54,7 @@ def lines(commands: Iterable[str], beginning: str = '', width: int = 100) -> Ite
 
 
 @functools.cache
-def summaries() -> dict[str, str]:
+def read_summaries() -> dict[str, str]:
     """Return the first line of the help of each command, by its name.
 
     They stand in a file, as to load all commands would take twice as long as ``--help``.
@@ -62,15 +64,15 @@ def summaries() -> dict[str, str]:
     return {name: summary for name, _, summary in rows}
 
 
-def actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
+def list_actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
     """Return the options and arguments of a parser, in the order in which they were added."""
     collected: list[argparse.Action] = []
 
     class CollectingFormatter(argparse.HelpFormatter):
         def add_usage(
-            self, usage: str | None, actions: Iterable[argparse.Action], *_: object
+            self, usage: str | None, list_actions: Iterable[argparse.Action], *_: object
         ) -> None:
-            collected.extend(actions)
+            collected.extend(list_actions)
 
     formatter, parser.formatter_class = parser.formatter_class, CollectingFormatter
     parser.format_usage()
@@ -89,22 +91,24 @@ def suggest_options(message: str, parsers: Iterable[argparse.ArgumentParser]) ->
     for word in _list_argument_names(parsers):
         if word in words:
             return f'. Type the {word} without --{word}'
-    near = closest(words, options) or [
+    near = find_closest(words, options) or [
         _SYNONYMS[word] for word in words if _SYNONYMS.get(word) in options
     ]
     form = _suggest_form(message, parsers, options)
-    return form or (f'. {did_you_mean(f"--{option}" for option in near)}' if near else '')
+    return form or (f'. {format_suggestion(f"--{option}" for option in near)}' if near else '')
 
 
 def _list_documented_options(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:
     """Return the names of all options that the help shows, without their dashes."""
-    shown = [action for p in parsers for action in actions(p) if action.help != argparse.SUPPRESS]
+    shown = [
+        action for p in parsers for action in list_actions(p) if action.help != argparse.SUPPRESS
+    ]
     return [option.lstrip('-') for action in shown for option in action.option_strings]
 
 
 def _list_argument_names(parsers: Iterable[argparse.ArgumentParser]) -> list[str]:
     """Return the names of all arguments that have no dashes."""
-    found = (a for parser in parsers for a in actions(parser) if not a.option_strings)
+    found = (a for parser in parsers for a in list_actions(parser) if not a.option_strings)
     return [str(action.metavar or action.dest).strip('<>') for action in found]
 
 

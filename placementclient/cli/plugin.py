@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from placementclient import DISTRIBUTION
 from placementclient.basis import errors
-from placementclient.basis.wording import without_credentials
+from placementclient.basis.wording import strip_credentials
 from placementclient.cli import factories
 from placementclient.client import endpoints, microversion
 
@@ -175,7 +175,7 @@ def add_options(
 
 def _hide_secrets(record: logging.LogRecord) -> bool:
     """Remove credentials from a record; a filter of a logger, which keeps each record."""
-    message = without_credentials(record.getMessage())
+    message = strip_credentials(record.getMessage())
     record.msg, record.args = _DATABASE.sub(r'\1***', message), None
     return True
 

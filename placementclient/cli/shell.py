@@ -20,8 +20,8 @@ from cliff.command import Command
 
 from placementclient import DISTRIBUTION
 from placementclient.basis import errors
-from placementclient.basis.printable import excerpt, printable
-from placementclient.basis.wording import did_you_mean, without_credentials
+from placementclient.basis.printable import cut_text, escape_text
+from placementclient.basis.wording import format_suggestion, strip_credentials
 from placementclient.cli import command_help, connection, entry_points, plugin
 from placementclient.cli.entry_points import COMMANDS
 from placementclient.cli.help_formatter import HelpFormatter, line_width, wrap
@@ -49,7 +49,7 @@ class _LogFormatter(logging.Formatter):
         self._width = width
 
     def format(self, record: logging.LogRecord) -> str:
-        text = printable(without_credentials(super().format(record)))
+        text = escape_text(strip_credentials(super().format(record)))
         if self._width is None or record.levelno < logging.WARNING:
             return text
         return '\n'.join(_wrap_message(line, self._width) for line in text.splitlines())
@@ -181,7 +181,9 @@ class Shell(app.App):
             return errors.ExitStatus.DONE
         name = ' '.join(words)
         if helping and any(command.startswith(f'{name} ') for command, _ in self.command_manager):
-            for line in command_help.lines(self.command_manager.commands, name, line_width()):
+            for line in command_help.format_overview(
+                self.command_manager.commands, name, line_width()
+            ):
                 print(line, file=self.stdout)
             return errors.ExitStatus.DONE
         return self.run_subcommand([*words, '--help'] if helping else words)
@@ -198,12 +200,12 @@ class Shell(app.App):
         """Print an error with the commands of the group, or with similar commands."""
         words = [*itertools.takewhile(lambda word: not word.startswith('-'), argv)]
         commands, name = self.command_manager.commands, ' '.join(words) or argv[0]
-        words, name = words[:LONGEST_NAME], excerpt(name, _SHOWN)
-        group = list(command_help.lines(commands, name, line_width()))
+        words, name = words[:LONGEST_NAME], cut_text(name, _SHOWN)
+        group = list(command_help.format_overview(commands, name, line_width()))
         if group:
             print(f'{name!r} is a group of commands:', *group, sep='\n', file=self.stderr)
             return errors.ExitStatus.USAGE
-        near = did_you_mean(command_help.suggest_commands(words, commands))
+        near = format_suggestion(command_help.suggest_commands(words, commands))
         refusal = f'{name!r} is not a command' + (f'. {near}' if near else '.')
         if not words:
             refusal = f'unrecognized arguments: {name}'
@@ -214,7 +216,7 @@ class Shell(app.App):
     def _print_overview(self) -> None:
         from autopage.argparse import help_pager
 
-        commands = command_help.lines(self.command_manager.commands, width=line_width())
+        commands = command_help.format_overview(self.command_manager.commands, width=line_width())
         self.parser.description = '\n'.join([str(self.parser.description), *commands])
         with help_pager(self.stdout) as out:
             # argparse would ignore that the text cannot be written.
@@ -227,7 +229,7 @@ class Shell(app.App):
             timings = self.client_manager.timings
             while timings:  # a batch has printed those of its lines
                 method, url, seconds = timings.popleft()
-                print(f'{method} {without_credentials(url)} {seconds:.3f}', file=self.stderr)
+                print(f'{method} {strip_credentials(url)} {seconds:.3f}', file=self.stderr)
 
     @property
     def is_typed(self) -> bool:
@@ -245,5 +247,5 @@ def main(argv: list[str] | None = None, *, session: Session | None = None) -> in
     try:
         return Shell(argv, session).run(argv)
     except errors.PlacementError as failure:
-        print(printable(str(failure)), file=sys.stderr)
+        print(escape_text(str(failure)), file=sys.stderr)
         return failure.exit_status

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.basis import strict_json
-from placementclient.basis.printable import excerpt
+from placementclient.basis.printable import cut_text
 from placementclient.client import errors
 from placementclient.client.endpoints import Endpoint
 
@@ -85,7 +85,7 @@ def decode_response(
     if status >= 300 or (endpoint.silent and status != 204):
         raise _make_invalid_answer(request, response, '')
     try:
-        return Answer(strict_json.decoded(content or b'null', kind), headers)
+        return Answer(strict_json.decode_json(content or b'null', kind), headers)
     except strict_json.InvalidJSON as fault:
         raise _make_invalid_answer(request, response, f': {fault}') from None
 
@@ -93,7 +93,7 @@ def decode_response(
 def _decode_refusal(content: bytes) -> object:
     """Return the JSON document of a refusal; ``None`` if its body is no JSON."""
     try:
-        return strict_json.decoded(content)
+        return strict_json.decode_json(content)
     except strict_json.InvalidJSON:
         return None
 
@@ -152,7 +152,7 @@ def _read_sentence(fault: Mapping[str, object]) -> str:
     detail = str(fault.get('detail') or fault.get('title') or '')
     # The rest is the JSON schema that the request does not satisfy, over dozens of lines.
     detail = detail[:_LONGEST].partition('Failed validating')[0].strip()
-    return excerpt(' '.join(re.split(r'\n\s*\n', detail)[-1].split()), _LONGEST)
+    return cut_text(' '.join(re.split(r'\n\s*\n', detail)[-1].split()), _LONGEST)
 
 
 def _explain_unreadable(status: int, reason: str | None) -> str:

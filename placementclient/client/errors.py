@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Self
 
 from placementclient.basis.errors import PlacementError
-from placementclient.basis.wording import with_names
+from placementclient.basis.wording import insert_names
 
 #: The code of an error without a code of its own; it is not printed.
 UNDEFINED_CODE = 'placement.undefined_code'
@@ -85,7 +85,7 @@ class HTTPError(PlacementError):
 
     def with_names(self, names: Mapping[str, str]) -> Self:
         """Return this error with the names of providers, by UUID, beside their UUIDs."""
-        return self.with_sentence(with_names(self.sentence, names))
+        return self.with_sentence(insert_names(self.sentence, names))
 
     def with_sentence(self, sentence: str) -> Self:
         other = type(self)(self.status, sentence, self.code, self.request_id)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import msgspec
 
 from placementclient.basis.errors import BadArgument, PlacementError
-from placementclient.basis.printable import printable
+from placementclient.basis.printable import escape_text
 from placementclient.client import decoding, endpoints, errors, microversion, retries
 from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
@@ -285,7 +285,7 @@ class Client:
                 ) from None
 
         if endpoint.is_read:
-            return retries.repeated(once, self.max_retries, self._warn_once)
+            return retries.repeat_request(once, self.max_retries, self._warn_once)
         if self.session.auth is not None:
             # Authenticate first: after a later failure, the request may have reached the service.
             with translated(self.session):
@@ -305,7 +305,7 @@ class Client:
             self._record(SentChange(request, is_done=True))
             return answer
 
-        return retries.repeated(write, self.max_retries, self._warn_once, errors.NoConnection)
+        return retries.repeat_request(write, self.max_retries, self._warn_once, errors.NoConnection)
 
     @property
     def request_id(self) -> str:
@@ -330,7 +330,7 @@ class Client:
 
     def _warn_once(self, sentence: str) -> None:
         if not self._is_warned:
-            retries.LOG.warning(printable(sentence))
+            retries.LOG.warning(escape_text(sentence))
         self._is_warned = True
 
     def _send(

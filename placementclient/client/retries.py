@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 BACKOFF, JITTER, LONGEST_BACKOFF, LONGEST_PAUSE = 0.25, 0.25, 120.0, 30
 
 
-def repeated(
+def repeat_request(
     attempt: Callable[[], T],
     max_retries: int,
     warn: Callable[[str], None],
@@ -42,7 +42,7 @@ def repeated(
             if number == max_retries:
                 raise
             backoff = pauses[number] + random.uniform(0, JITTER) if number else 0  # noqa: S311
-            pause = max(backoff, requested_pause(lost))
+            pause = max(backoff, read_pause(lost))
             LOG.info('%s; trying again in %.1f s', lost, pause)
             if pause:
                 seconds = max(pause, sum(pauses[1:]))
@@ -51,7 +51,7 @@ def repeated(
             time.sleep(pause)
 
 
-def requested_pause(lost: errors.Transient) -> float:
+def read_pause(lost: errors.Transient) -> float:
     """Return the pause that the answer asks for, in seconds, up to a limit."""
     from urllib3 import exceptions
     from urllib3.util import Retry

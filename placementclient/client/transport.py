@@ -21,8 +21,8 @@ import requests
 from requests import adapters, utils
 from urllib3 import BaseHTTPResponse, PoolManager, connection, connectionpool, poolmanager
 
-from placementclient.basis.printable import excerpt
-from placementclient.basis.wording import without_credentials
+from placementclient.basis.printable import cut_text
+from placementclient.basis.wording import strip_credentials
 from placementclient.client import errors
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _redirect(request: requests.PreparedRequest, location: str) -> requests.Prep
     except ValueError:
         target, is_within = location, False
     if request.method != 'GET' or not is_within:
-        shown = excerpt(without_credentials(target), _LONGEST)
+        shown = cut_text(strip_credentials(target), _LONGEST)
         raise errors.InvalidAnswer(
             f'{_describe(request)} was redirected to {shown}, and was not sent there: correct the '
             'URL of the service in the catalog or in your settings'

@@ -10,8 +10,8 @@ import urllib3
 from requests import exceptions
 
 from placementclient.basis.errors import PlacementError
-from placementclient.basis.printable import excerpt
-from placementclient.basis.wording import without_credentials
+from placementclient.basis.printable import cut_text
+from placementclient.basis.wording import strip_credentials
 from placementclient.client import errors
 
 #: How many characters of a reason are shown: text that is no HTTP may be of any length.
@@ -40,11 +40,11 @@ def describe_failure(failure: Exception) -> str:
     cause = _find_cause(failure)
     if isinstance(cause, _UNUSABLE):
         return (
-            f'{without_credentials(str(cause))}: the URL of a service begins with https:// or '
+            f'{strip_credentials(str(cause))}: the URL of a service begins with https:// or '
             'http://, and a host follows'
         )
     if cause is None or cause.request is None:
-        return without_credentials(str(failure))
+        return strip_credentials(str(failure))
     parts = urllib.parse.urlsplit(str(cause.request.url))
     where = f'{parts.scheme}://{parts.netloc.rpartition("@")[2]}'
     if cause.response is not None:
@@ -105,4 +105,4 @@ def _read_reason(first: BaseException) -> str:
     if isinstance(first, ssl.SSLError) and first.reason:
         return first.reason.replace('_', ' ').lower()
     message = first.strerror if isinstance(first, OSError) else None
-    return excerpt((message or str(first)).strip(), _LONGEST)
+    return cut_text((message or str(first)).strip(), _LONGEST)

@@ -22,13 +22,13 @@ _OF_THE_FILE = (
 UNREADABLE = 'a database whose URL cannot be read'
 
 
-def shown(url: str | URL) -> str:
+def hide_password(url: str | URL) -> str:
     """Return a URL without its password and parameters, or :data:`UNREADABLE`."""
-    parsed = _parsed(url)
+    parsed = _parse(url)
     return parsed.set(query={}).render_as_string() if parsed else UNREADABLE
 
 
-def reason(failure: Exception, url: str) -> str:
+def describe_failure(failure: Exception, url: str) -> str:
     """Return the reason why a library cannot use the database of a URL, as a phrase."""
     if isinstance(failure, ModuleNotFoundError):
         return f'{failure}, the driver of this database'
@@ -38,7 +38,7 @@ def reason(failure: Exception, url: str) -> str:
         return 'it cannot be parsed'
     if isinstance(failure, OSError):
         return failure.strerror or type(failure).__name__
-    if isinstance(failure, exception.DBError | DBAPIError) and (parsed := _parsed(url)):
+    if isinstance(failure, exception.DBError | DBAPIError) and (parsed := _parse(url)):
         message = (str(failure).strip() or type(failure).__name__).splitlines()[0]
         secrets = itertools.chain([parsed.password], *parsed.normalized_query.values())
         if not any(secret and str(secret) in message for secret in secrets):
@@ -46,7 +46,7 @@ def reason(failure: Exception, url: str) -> str:
     return f'{type(failure).__name__}; the URL is dialect+driver://user:password@host/database'
 
 
-def _parsed(url: str | URL) -> URL | None:
+def _parse(url: str | URL) -> URL | None:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):

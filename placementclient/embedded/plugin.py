@@ -22,7 +22,7 @@ from keystoneauth1 import loading, plugin
 from requests.adapters import HTTPAdapter
 
 from placementclient.basis import errors
-from placementclient.basis.wording import installing
+from placementclient.basis.wording import format_install_command
 
 if TYPE_CHECKING:
     from keystoneauth1.session import Session
@@ -230,7 +230,7 @@ def _module() -> ModuleType:
         from placementclient.embedded import service  # loads the server's libraries
     except ImportError as error:
         raise errors.DirectError(
-            f'The embedded Placement is not installed ({error}): {installing("direct")}'
+            f'The embedded Placement is not installed ({error}): {format_install_command("direct")}'
         ) from error
     return service
 

@@ -31,7 +31,7 @@ from sqlalchemy.exc import DBAPIError
 from placementclient.basis import errors
 from placementclient.basis.wording import listed
 from placementclient.embedded import database_url, tables
-from placementclient.embedded.transactions import Transactions, translated
+from placementclient.embedded.transactions import Transactions, translate_errors
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Snapshot
 
@@ -58,26 +58,26 @@ def start(database: str | None, conf_file: str | None) -> Service:
     """Return the service on the operator's database, or by default on the user's own."""
     if not (database or conf_file):
         return _start_local()
-    where = database_url.shown(database) if database else str(conf_file)
-    with _explained(where):
-        conf = configured(database, conf_file)
-    with _explained(where, str(conf.placement_database.connection)):
-        return _started(Service(conf), Service.check)
+    where = database_url.hide_password(database) if database else str(conf_file)
+    with _explain_failures(where):
+        conf = make_configuration(database, conf_file)
+    with _explain_failures(where, str(conf.placement_database.connection)):
+        return _start(Service(conf), Service.check)
 
 
 def start_scratch(folder: Path) -> Service:
     """Return the service on an empty database in a folder."""
-    with _explained(str(folder)):
+    with _explain_failures(str(folder)):
         path = folder / 'placement.sqlite'
         if not path.exists():
-            path.write_bytes(template())
-        return _started(Service(configured(_sqlite(path), durable=False)))
+            path.write_bytes(read_template())
+        return _start(Service(make_configuration(_make_sqlite_url(path), durable=False)))
 
 
 def _start_local() -> Service:
     data = os.environ.get('XDG_DATA_HOME') or Path.home() / '.local' / 'share'
     folder = Path(data, 'placementclient')
-    with _explained(str(folder)):
+    with _explain_failures(str(folder)):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
         return _start_migrated(folder / 'placement.sqlite')
@@ -89,10 +89,12 @@ def _start_migrated(path: Path, durable: bool = True) -> Service:
 
     # One process at a time, because SQLite's locks do not span a migration.
     with lockutils.external_lock('migration.lock', lock_path=str(path.parent)):
-        return _started(Service(configured(_sqlite(path), durable=durable)), Service.migrate)
+        return _start(
+            Service(make_configuration(_make_sqlite_url(path), durable=durable)), Service.migrate
+        )
 
 
-def _started(service: Service, prepare: Callable[[Service], None] | None = None) -> Service:
+def _start(service: Service, prepare: Callable[[Service], None] | None = None) -> Service:
     try:
         if prepare:
             prepare(service)
@@ -104,7 +106,7 @@ def _started(service: Service, prepare: Callable[[Service], None] | None = None)
 
 
 @functools.cache
-def template() -> bytes:
+def read_template() -> bytes:
     """Return a current SQLite database without providers, made once in each process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, 'placement.sqlite')
@@ -113,7 +115,7 @@ def template() -> bytes:
 
 
 @contextlib.contextmanager
-def _explained(where: str, url: str = '') -> Iterator[None]:
+def _explain_failures(where: str, url: str = '') -> Iterator[None]:
     """Turn any error of the start into one line, without the URL, which has a password."""
     try:
         yield
@@ -123,17 +125,17 @@ def _explained(where: str, url: str = '') -> Iterator[None]:
         # Its place, not its text: that may have the URL.
         stack = ''.join(traceback.format_tb(error.__traceback__))
         LOG.debug('%s:\n%s', type(error).__name__, stack)
-        reason = database_url.reason(error, url)
+        reason = database_url.describe_failure(error, url)
         if where == database_url.UNREADABLE:
             raise errors.DirectError(f'Cannot parse the database URL: {reason}') from None
         raise errors.DirectError(f'No embedded Placement on {where}: {reason}') from None
 
 
-def _sqlite(path: Path) -> str:
+def _make_sqlite_url(path: Path) -> str:
     return URL.create('sqlite', database=str(path)).render_as_string()
 
 
-def configured(
+def make_configuration(
     database: str | None, conf_file: str | None = None, durable: bool = True
 ) -> cfg.ConfigOpts:
     """Return the server's configuration, of no file but the named one.
@@ -224,10 +226,10 @@ class Service:
             path = Path(url.database.removeprefix('file:'))
             if not path.exists():  # SQLite would create it
                 raise errors.DirectError(f'There is no database {path}: check the path, or {sync}')
-        revision, (head, revisions) = _revision(self._engine), _supported()
+        revision, (head, revisions) = _read_revision(self._engine), _list_revisions()
         if revision == head:
             return
-        if others := _tables_of_others(self._engine, is_known=revision in revisions):
+        if others := _describe_foreign_tables(self._engine, is_known=revision in revisions):
             fault = f"is not Placement's, but has tables of {others}: check its URL"
         elif revision is None:
             fault = f'has no schema of Placement: {sync}'
@@ -235,11 +237,11 @@ class Service:
             fault = f'has an old schema ({revision}, not {head}): {sync}'
         else:
             fault = f'has a schema that this openstack-placement does not know ({revision})'
-        raise errors.DirectError(f'The database {database_url.shown(url)} {fault}')
+        raise errors.DirectError(f'The database {database_url.hide_password(url)} {fault}')
 
     def migrate(self) -> None:
         """Create the schema, or upgrade it."""
-        if _revision(self._engine) != _supported()[0]:
+        if _read_revision(self._engine) != _list_revisions()[0]:
             from placement.db.sqlalchemy import migration
 
             self._turn.writes = True
@@ -257,9 +259,9 @@ class Service:
             raise
         except (exception.DBError, DBAPIError):
             raise errors.DirectError(
-                f'The database {database_url.shown(self._engine.url)} lacks standard traits or '
-                'classes, which Placement writes when it starts, and this user may only read: run '
-                'a command once as a user who may write'
+                f'The database {database_url.hide_password(self._engine.url)} lacks standard '
+                'traits or classes, which Placement writes when it starts, and this user may only '
+                'read: run a command once as a user who may write'
             ) from None
         self._transactions = Transactions(self._conf)
 
@@ -285,12 +287,12 @@ class Service:
     def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
         """Read the tables: see :class:`placementclient.model.snapshots.SnapshotReader`."""
         self._turn.writes = False
-        with translated():
+        with translate_errors():
             return tables.snapshot(self._engine, roots, types=types)
 
     def providers(self, roots: Collection[str]) -> list[Provider]:
         self._turn.writes = False
-        with translated():
+        with translate_errors():
             return tables.providers(self._engine, roots)
 
     def close(self) -> None:
@@ -328,7 +330,7 @@ class Service:
                 turn.writer = None
 
 
-def _revision(engine: Engine) -> str | None:
+def _read_revision(engine: Engine) -> str | None:
     """Return the schema revision of a database, or ``None`` without a schema of Placement."""
     with engine.connect() as connection:
         if not inspect(connection).has_table('alembic_version'):
@@ -337,7 +339,7 @@ def _revision(engine: Engine) -> str | None:
         return version
 
 
-def _tables_of_others(engine: Engine, *, is_known: bool) -> str:
+def _describe_foreign_tables(engine: Engine, *, is_known: bool) -> str:
     """Return whose tables a database has, in words; empty for Placement's or none."""
     names = sorted({*inspect(engine).get_table_names()} - {'alembic_version'})
     if is_known or not names:
@@ -349,7 +351,7 @@ def _tables_of_others(engine: Engine, *, is_known: bool) -> str:
     return f'something else, such as {listed(names, 3)}'
 
 
-def _supported() -> tuple[str, set[str]]:
+def _list_revisions() -> tuple[str, set[str]]:
     """Return the newest revision of the installed server, and all that it can migrate."""
     names = [
         match for script in _SCRIPTS.glob('*.py') for match in _REVISION.findall(script.read_text())

@@ -37,18 +37,18 @@ def snapshot(engine: Engine, roots: Collection[str] | None, *, types: bool) -> S
         ``None``: everything
     :param types: whether consumers have types, as from microversion 1.38 on
     """
-    with _one_moment(engine) as connection:
+    with _open_transaction(engine) as connection:
         return _TableReader(connection, roots, types).snapshot()
 
 
 def providers(engine: Engine, roots: Collection[str]) -> list[Provider]:
     """Return the providers of some trees, by the UUIDs of their roots."""
-    with _one_moment(engine) as connection:
+    with _open_transaction(engine) as connection:
         return list(_TableReader(connection, roots, False).providers().values())
 
 
 @contextlib.contextmanager
-def _one_moment(engine: Engine) -> Iterator[Connection]:
+def _open_transaction(engine: Engine) -> Iterator[Connection]:
     """Open a transaction of which all statements see the same moment."""
     with engine.connect() as connection:
         if connection.dialect.name != 'sqlite':

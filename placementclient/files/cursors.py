@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import yaml
 
 from placementclient.basis import errors
-from placementclient.basis.wording import closest, did_you_mean
+from placementclient.basis.wording import find_closest, format_suggestion
 from placementclient.files.json_reader import (
     LONG_NUMBER,
     LONGEST_NUMBER,
@@ -178,8 +178,8 @@ class Cursor:
         faults, result, inside = Faults(), {}, self.mapping()
         missing = [key for key in needed if key not in inside]
         for key in [key for key in inside if key not in readers]:
-            near = closest([key], readers)
-            hint = f'. {did_you_mean(near)}' if near else ', known are ' + ', '.join(readers)
+            near = find_closest([key], readers)
+            hint = f'. {format_suggestion(near)}' if near else ', known are ' + ', '.join(readers)
             faults.errors.append(inside.pop(key).error(f'unknown key{hint}'))
             missing = [name for name in missing if name not in near]
         if missing:

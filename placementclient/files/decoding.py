@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.strict_json import InvalidJSON, check_keys, located
+from placementclient.basis.strict_json import InvalidJSON, check_keys, locate_message
 
 T = TypeVar('T')
 
@@ -109,7 +109,9 @@ class FileSource:
         except UnicodeError:
             raise self.error('not UTF-8 text', item) from None
         except msgspec.ValidationError as reason:
-            raise self.error(f'damaged {self.kind}: {located(str(reason), name)}', item) from None
+            raise self.error(
+                f'damaged {self.kind}: {locate_message(str(reason), name)}', item
+            ) from None
         except msgspec.DecodeError as reason:
             byte = _BYTE.search(str(reason))
             offset = int(byte[1]) if byte else len(self.content if item is None else bytes(item))

@@ -18,8 +18,8 @@ from typing import IO, Any
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.printable import printable
-from placementclient.basis.wording import listed, unsteady
+from placementclient.basis.printable import escape_text
+from placementclient.basis.wording import describe_unsteady, listed
 from placementclient.files import cursors, snapshots, system
 from placementclient.files.decoding import FileSource, detect_kind
 from placementclient.files.documents import json_text, yaml_text
@@ -79,7 +79,7 @@ def _describe_encoding(content: bytes) -> str:
 def write_text(path: str, text: str, mode: int = _PRIVATE) -> None:
     """Write a text, as :func:`write_snapshot` does; on a terminal, escape control characters."""
     if path == STANDARD and sys.stdout.isatty():
-        text = printable(text)
+        text = escape_text(text)
     with open_output(path, mode) as stream:
         stream.write(text.encode())
 
@@ -119,7 +119,7 @@ def read_snapshot(path: str) -> Snapshot:
     """Return the snapshot of a file; warn about missing usages and about unsteady trees."""
     snapshot = snapshots.decode(read_bytes(path, WRITTEN), path)
     if snapshot.unsteady:
-        LOG.warning(f'{path}: {unsteady(snapshot.unsteady_names())}')
+        LOG.warning(f'{path}: {describe_unsteady(snapshot.unsteady_names())}')
     if names := [state.name for state in snapshot.without_usages()]:
         LOG.warning(
             f'{path}: no usages of {listed(names, 3)}, on which consumers have allocations, so '

@@ -132,7 +132,7 @@ def _split_json_values(text: str, path: str) -> Iterator[tuple[str, int]]:
 
 def _parse_option(entry: str, path: str, line: int) -> list[DeviceSpec]:
     try:
-        value: _SpecFields | list[_SpecFields] = strict_json.decoded(
+        value: _SpecFields | list[_SpecFields] = strict_json.decode_json(
             entry.encode(), _SpecFields | list[_SpecFields]
         )
     except (strict_json.InvalidJSON, UnicodeError) as reason:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from placementclient.basis import errors, strict_json
-from placementclient.basis.wording import counted, lines_of
+from placementclient.basis.wording import counted, split_lines
 from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
 
@@ -71,7 +71,7 @@ def parse_devices(text: str, path: str) -> list[Device]:
     parse_records = _read_csv
     if start in ('[', '<'):
         parse_records = _read_json if start == '[' else _read_mysql_xml
-    elif '\t' in lines_of(text)[0]:
+    elif '\t' in split_lines(text)[0]:
         parse_records = _read_mysql_batch
     devices: dict[tuple[str, str], Device] = {}
     for record, line in parse_records(text, path):
@@ -118,7 +118,7 @@ DeviceRecords = Iterator[tuple[Mapping[str, str], int | None]]
 
 
 def _read_csv(text: str, path: str) -> DeviceRecords:
-    lines = lines_of(text)
+    lines = split_lines(text)
     header = lines[0]
     if ';' in header and ',' not in header:
         raise errors.BadFile(path, 'has semicolons between its fields: commas are expected', 1)
@@ -130,7 +130,7 @@ def _read_csv(text: str, path: str) -> DeviceRecords:
 
 
 def _read_mysql_batch(text: str, path: str) -> DeviceRecords:
-    rows = (list(map(_unescape, line.split('\t'))) for line in lines_of(text))
+    rows = (list(map(_unescape, line.split('\t'))) for line in split_lines(text))
     yield from _read_table(((cells, number) for number, cells in enumerate(rows, 1)), path)
 
 
@@ -162,7 +162,7 @@ def _read_table(rows: Iterator[tuple[list[str], int]], path: str) -> DeviceRecor
 
 def _read_json(text: str, path: str) -> DeviceRecords:
     try:
-        document = strict_json.decoded(text.encode(), _RECORDS)
+        document = strict_json.decode_json(text.encode(), _RECORDS)
     except (strict_json.InvalidJSON, UnicodeError) as reason:
         raise errors.BadFile(path, f'not a JSON list of devices: {reason}') from None
     for record in document:

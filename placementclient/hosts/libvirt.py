@@ -144,7 +144,7 @@ def parse_mdevctl_list(
 ) -> Iterator[MediatedDevice]:
     """Parse the output of ``mdevctl list --dumpjson``: devices by the address of the parent."""
     try:
-        document = strict_json.decoded(content or b'[]', _MDEVCTL)
+        document = strict_json.decode_json(content or b'[]', _MDEVCTL)
     except strict_json.InvalidJSON as reason:
         raise errors.BadFile(path, f'not what mdevctl list --dumpjson prints: {reason}') from None
     for parents in document:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.strict_json import located
+from placementclient.basis.strict_json import locate_message
 from placementclient.model.listed import ListRecord
 
 #: OpenStackClient prints a field without a value as one of these; the API leaves texts empty.
@@ -177,7 +177,7 @@ def convert_record(place: RecordPlace, kind: type[R], **values: object) -> R:
         # Half of a pair, as YAML takes an escape of JSON.
         raise place.make_error('not UTF-8 text') from None
     except msgspec.ValidationError as reason:
-        raise BadList(place.path, located(str(reason), place.name)) from None
+        raise BadList(place.path, locate_message(str(reason), place.name)) from None
 
 
 def _rename_fields(place: RecordPlace, kind: type[ListRecord]) -> dict[str, object]:

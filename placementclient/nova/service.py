@@ -366,7 +366,7 @@ def _read_page(
     if reading is not None:
         reading.add(response.content)
     try:
-        return strict_json.decoded(response.content)
+        return strict_json.decode_json(response.content)
     except strict_json.InvalidJSON as fault:
         raise ServiceRefusal(f'{_describe_other_service(service)}: {fault}') from None
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.basis import errors
-from placementclient.basis.wording import installing
+from placementclient.basis.wording import format_install_command
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, CpSolver
@@ -43,7 +43,7 @@ def load(reason: str = 'This') -> ModuleType:
         return importlib.import_module('ortools.sat.python.cp_model')
     except ImportError:
         raise errors.PlacementError(
-            f'{reason} needs a search by OR-tools: {installing("solver")}'
+            f'{reason} needs a search by OR-tools: {format_install_command("solver")}'
         ) from None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 _Shift = tuple[str | None, frozenset[str], str]
 
 
-def draws(
+def find_draws(
     available: Mapping[str, int], demands: Mapping[frozenset[str], int]
 ) -> dict[frozenset[str], int]:
     """Return how many units each user gets: the most in all, a maximum flow.

@@ -10,7 +10,7 @@ from dataclasses import replace
 from placementclient.basis import errors
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
-from placementclient.optimize.max_flow import draws
+from placementclient.optimize.max_flow import find_draws
 from placementclient.placing.options import PartSearch
 from placementclient.placing.providers import HostProvider, count_slots, make_grants
 from placementclient.placing.requests import RequestPart, parse_request
@@ -118,7 +118,9 @@ class Supply:
         for site, count, had in zip(sites, counts, local, strict=True):
             demands[site.pools[part]] += count - had
         pools = frozenset[str]().union(*demands)
-        left = draws({pool: self._servers[pool, self._labels[part]] for pool in pools}, demands)
+        left = find_draws(
+            {pool: self._servers[pool, self._labels[part]] for pool in pools}, demands
+        )
         granted = []
         for site, count, had in zip(sites, counts, local, strict=True):
             drawn = min(count - had, left[site.pools[part]])

@@ -44,7 +44,7 @@ def suggest_name(client: Client, refusal: PlacementError) -> str:
     try:
         if isinstance(refusal, NoSuchProvider) and refusal.name:
             providers = {p.uuid: p.name for p in resource_provider.list(client)}
-            beginning = wording.uuids_suggestion(refusal.name, providers)
+            beginning = wording.suggest_uuids(refusal.name, providers)
             return beginning or wording.suggestion(refusal.name, set(providers.values()))
         if isinstance(refusal, errors.BadRequest | errors.NotFound):
             if custom := _UNPREFIXED.search(refusal.sentence):
@@ -85,7 +85,7 @@ def _suggest_longer_name(unknown: Sequence[str], existing: Collection[str]) -> s
     longer = (n for name in unknown for n in existing if name and f'_{name.upper()}_' in f'{n}_')
     ranked = sorted(longer, key=lambda name: (not name.startswith('CUSTOM_'), len(name), name))
     own = 'Names of your own begin with CUSTOM_'
-    return f'. {wording.did_you_mean(ranked[:3])} {own}' if ranked else f'. {own}'
+    return f'. {wording.format_suggestion(ranked[:3])} {own}' if ranked else f'. {own}'
 
 
 def read_aggregate_names(client: Client) -> dict[str, str]:

@@ -140,7 +140,7 @@ class ReplaceProducer(StateProducer):
                 raise errors.BadArgument(
                     f'{state.name!r} is longer than {LONGEST_NAME} characters: give another --name'
                 )
-            holder = resource_provider.with_name(self.client, state.name)
+            holder = resource_provider.find_by_name(self.client, state.name)
             if holder and holder.uuid not in live.providers:
                 raise errors.BadArgument(
                     f'The resource provider {holder.uuid} is called {state.name}: '
@@ -186,7 +186,7 @@ def _find_renamed(client: Client, request: Replacement, old: Provider | None) ->
     """
     new = None
     if old and old.name != restore_name(old.name, old.uuid):
-        new = resource_provider.with_name(client, _choose_name(request, old))
+        new = resource_provider.find_by_name(client, _choose_name(request, old))
     if new is None:
         raise errors.NoSuchProvider(
             f'No resource provider has the name or UUID {request.twin!r}. If it has replaced '
@@ -257,7 +257,7 @@ def _find_provider(client: Client, name_or_uuid: str) -> Provider | None:
     """Return the provider with a name or UUID; ``None`` if there is none."""
     if is_uuid(name_or_uuid):
         return _find_by_uuid(client, normalize_uuid(name_or_uuid))
-    return resource_provider.with_name(client, name_or_uuid)
+    return resource_provider.find_by_name(client, name_or_uuid)
 
 
 def _find_by_uuid(client: Client, uuid: str) -> Provider | None:

@@ -26,7 +26,7 @@ _READERS: Mapping[str, tuple[Callable[[Client, str], Read[Any]], Callable[[Any],
     'inventories': (inventory.list, dict),
     'traits': (trait.list_of_provider, frozenset),
     'aggregates': (aggregate.list, frozenset),
-    'usages': (usage.of_provider, dict),
+    'usages': (usage.show_provider, dict),
 }
 
 

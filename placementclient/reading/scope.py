@@ -81,7 +81,7 @@ class ScopeReader:
         """Return the roots of other trees to which others have moved a provider, by UUID."""
         expected = {*change.before.providers, *(change.after.providers if is_begun else ())}
         missing = expected - listed.keys()
-        existing = resource_provider.some(self._client, missing).values() if missing else ()
+        existing = resource_provider.read_some(self._client, missing).values() if missing else ()
         moved = {provider.root_uuid: provider.name for provider in existing}
         return moved if not moved.keys() <= {*change.concerned_roots} else {}
 

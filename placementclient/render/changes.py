@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from placementclient.basis.printable import shown
+from placementclient.basis.printable import format_cell
 from placementclient.basis.wording import tally
 from placementclient.model.findings import Finding
 from placementclient.model.outcomes import ChangeRow, State, TreeResult
@@ -83,7 +83,7 @@ def format_rows(
 
     :param width: of the longest line, in characters
     """
-    return differences.wrap_texts((_format_row(*map(shown, row)) for row in rows), width)
+    return differences.wrap_texts((_format_row(*map(format_cell, row)) for row in rows), width)
 
 
 def format_planned(rows: Iterable[ChangeRow], width: int) -> Iterator[str]:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from placementclient.basis.printable import printable
+from placementclient.basis.printable import escape_text
 from placementclient.insight.diff import Difference
 from placementclient.render import facts
 from placementclient.render.units import format_amount
@@ -32,7 +32,7 @@ def describe_differences(differences: Sequence[Difference]) -> Iterator[str]:
         if not (old and new and old.before == new.after and difference in (old, new)):
             items += ((difference, *part) for part in _describe_parts(difference))
     for (sign, name, _), group in groupby(items, _make_line_key):
-        yield printable(f'{sign} {name} {", ".join(text for *_, text in group)}'.rstrip())
+        yield escape_text(f'{sign} {name} {", ".join(text for *_, text in group)}'.rstrip())
 
 
 def _find_replaced(differences: Iterable[Difference]) -> dict[str, tuple[Difference, Difference]]:

@@ -7,7 +7,7 @@ from itertools import permutations, product
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from placementclient.basis.printable import printable, unbroken
+from placementclient.basis.printable import escape_line, escape_text
 from placementclient.model.plans import Change
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
@@ -179,7 +179,7 @@ def _make_label(node: Node) -> str:
     # Each line with True if the plan changes it.
     """Return the label of a node in the language of Graphviz."""
     lines = [
-        (unbroken(node.state.name), node.is_alone),
+        (escape_line(node.state.name), node.is_alone),
         *(
             (f'{c} {node.format_amount(c)}', c in node.changed)
             for c in sorted(node.state.inventories)
@@ -197,13 +197,13 @@ def _make_label(node: Node) -> str:
 
 def _quote(text: str) -> str:
     """Return a text as a string of the language of Graphviz."""
-    return '"' + printable(text).replace('\\', '\\\\').replace('"', '\\"') + '"'
+    return '"' + escape_text(text).replace('\\', '\\\\').replace('"', '\\"') + '"'
 
 
 def escape_xml(text: str) -> str:
     """Return a text for XML, without control characters."""
     # XML has no place for control characters, not even escaped.
-    return escape(printable(text))
+    return escape(escape_text(text))
 
 
 def _describe_allocations(snapshot: Snapshot, state: ProviderState) -> Iterator[str]:

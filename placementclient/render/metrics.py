@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.basis.wording import installing
+from placementclient.basis.wording import format_install_command
 from placementclient.insight import usage
 from placementclient.insight.capacity.fits import FallbackFits, Fits
 from placementclient.insight.capacity.totals import ALL
@@ -212,7 +212,7 @@ def _make_families(samples: Mapping[str, Samples]) -> list[Metric]:
         from prometheus_client import core
     except ImportError:
         raise errors.PlacementError(
-            f'Metrics need prometheus_client: {installing("metrics")}'
+            f'Metrics need prometheus_client: {format_install_command("metrics")}'
         ) from None
     families: list[Metric] = []
     for name in [name for name in _METRICS if name in samples]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from placementclient.basis.printable import unbroken
+from placementclient.basis.printable import escape_line
 from placementclient.render import style
 from placementclient.render.graphs import CHANGED, SIDES, Node, Picture, escape_xml
 from placementclient.render.trees import describe_limits
@@ -208,7 +208,7 @@ def _draw_card(card: _Card) -> Iterator[str]:
     yield f'<g transform="translate({card.x:.1f},{card.y:.1f})">'
     yield f'<title>{escape_xml(_make_tooltip(node))}</title>'
     yield f'<rect {of_card} width="{card.width:.1f}" height="{card.height:.1f}" rx="8"/>'
-    yield f'<text {of_name} x="{_PADDING}" y="21">{escape_xml(unbroken(node.state.name))}</text>'
+    yield f'<text {of_name} x="{_PADDING}" y="21">{escape_xml(escape_line(node.state.name))}</text>'
     baseline = float(_HEADER) + 12
     for name in sorted(node.state.inventories):
         yield from _draw_inventory(card, name, baseline)
@@ -249,7 +249,7 @@ def _make_class_attribute(*names: str, is_changed: bool) -> str:
 def _make_tooltip(node: Node) -> str:
     """Return the text that a browser shows over a card."""
     state = node.state
-    lines = [f'{unbroken(state.name)} ({state.uuid})']
+    lines = [f'{escape_line(state.name)} ({state.uuid})']
     for name, inventory in sorted(state.inventories.items()):
         notes = ', '.join([f'total {inventory.total}', *describe_limits(inventory)])
         lines.append(f'{name} {node.format_amount(name)}: {notes}')

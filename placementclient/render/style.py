@@ -4,7 +4,7 @@
 import re
 from dataclasses import dataclass
 
-from placementclient.basis.printable import printable
+from placementclient.basis.printable import escape_text
 
 _CODES = {'bold': 1, 'dim': 2, 'red': 31, 'yellow': 33, 'cyan': 36}
 #: The colour from each share of the capacity on; colour-blind people see the difference.
@@ -27,7 +27,7 @@ class Style:
     def paint(self, text: str, colour: str) -> str:
         """Return a text in a colour, if the style has colours."""
         # A name may contain colour codes itself.
-        text = printable(text)
+        text = escape_text(text)
         return f'\x1b[{_CODES[colour]}m{text}\x1b[0m' if self.colours and text else text
 
     def draw_bar(self, used: int, capacity: int) -> str:
@@ -47,7 +47,7 @@ def escape_painted(line: str) -> str:
     """Return a line with its control characters escaped, except the colours of a style."""
     # The separators are at the odd places.
     parts = _PAINT.split(line)
-    return ''.join(part if i % 2 else printable(part) for i, part in enumerate(parts))
+    return ''.join(part if i % 2 else escape_text(part) for i, part in enumerate(parts))
 
 
 def compute_share(used: int, capacity: int) -> float:

@@ -30,7 +30,7 @@ def claim_all(client, request, clouds, count, cloud_of):
                 servers = [claims.choose(key, candidates) for key, candidates in granted.items()]
                 version = client.microversion
                 allocation.replace(
-                    client, {s.uuid: allocation.body_of(s, version) for s in servers}
+                    client, {s.uuid: allocation.make_body(s, version) for s in servers}
                 )
         claims.check(captured(client))
     return claims.allocations

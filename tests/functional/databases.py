@@ -7,7 +7,7 @@ import sqlite3
 import sqlalchemy
 
 from placementclient.embedded import Direct
-from placementclient.embedded.service import Service, configured
+from placementclient.embedded.service import Service, make_configuration
 
 SQLITE = 'sqlite:///'
 #: Those that name providers or consumers come before those that hold them.
@@ -40,7 +40,7 @@ def emptied(url):
     tables.reflect(engine)
     tables.drop_all(engine)
     engine.dispose()
-    service = Service(configured(url))
+    service = Service(make_configuration(url))
     service.migrate()
     service.close()
 

@@ -17,7 +17,7 @@ from keystoneauth1.session import Session
 
 from placementclient.api import allocation, inventory, resource_class, resource_provider, trait
 from placementclient.basis import errors
-from placementclient.basis.printable import printable
+from placementclient.basis.printable import escape_text
 from placementclient.cli import shell
 from placementclient.cli.entry_points import load_command
 from placementclient.client import http, microversion
@@ -259,9 +259,9 @@ def check(words, ended):
     if ended.status in (1, 2):
         # Of a batch every line says what it says, on standard output as JSON.
         assert (ended.stderr or ended.stdout).strip(), words
-    assert printable(ended.stderr) == ended.stderr, (words, ended)
+    assert escape_text(ended.stderr) == ended.stderr, (words, ended)
     if not any(word.startswith(('-f', '--format')) for word in words):
-        assert printable(ended.stdout) == ended.stdout, (words, ended)
+        assert escape_text(ended.stdout) == ended.stdout, (words, ended)
 
 
 @pytest.fixture(scope='module')

@@ -142,10 +142,10 @@ def test_bulk_edits_without_a_change_write_nothing(client, placement):
 )
 def test_bulk_edits_with_a_generation_are_compare_and_swap(client, placement, command):
     build(client)
-    generation = resource_provider.generation(client, COMPUTE0)
+    generation = resource_provider.read_generation(client, COMPUTE0)
     stale = placement(f'resource provider {command} --generation {generation - 1}')
     assert (stale.status, f'The generation is {generation}, not' in stale.stderr) == (1, True)
-    assert resource_provider.generation(client, COMPUTE0) == generation
+    assert resource_provider.read_generation(client, COMPUTE0) == generation
     assert placement(f'resource provider {command} --generation {generation}').status == 0
 
 

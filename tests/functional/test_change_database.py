@@ -17,7 +17,7 @@ from placement.db.sqlalchemy import migration
 
 from placementclient.client import http, microversion
 from placementclient.embedded import Direct
-from placementclient.embedded.service import Service, configured
+from placementclient.embedded.service import Service, make_configuration
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from tests.databases import available, served
@@ -132,7 +132,7 @@ def test_a_restore_goes_on_after_a_service_that_was_killed_between_two_transacti
 
 def copy_to_nova_api(source, target):
     """Fill the tables of nova_api, which has standard classes and types of consumers nowhere."""
-    service = Service(configured(target))
+    service = Service(make_configuration(target))
     migration.upgrade(EXTRACTED)
     service.close()
     old, new = sqlalchemy.create_engine(source), sqlalchemy.create_engine(target)

@@ -150,7 +150,7 @@ def test_claim_prints_the_claimed_candidate_and_alternates(client, placement):
     assert all(uuid_of(row['name']) == row['resource provider'] for row in rows)
     for row in rows[:3]:
         # As it is with what was claimed.
-        used = usage.of_provider(client, row['resource provider']).value
+        used = usage.show_provider(client, row['resource provider']).value
         assert all(f'{name}={amount}/' in row[USED] for name, amount in used.items())
     claimed = {row['resource provider'] for row in rows if row['#'] == 0}
     assert set(allocated(client, SERVER)) == claimed

@@ -83,7 +83,7 @@ def _begin(client, move):
     assert server.allocations == move.before
     holder = Consumer(migration, server.allocations, 'project', 'user', None, 'MIGRATION')
     both = (holder, replace(server, allocations={}))
-    bodies = {consumer.uuid: allocation.body_of(consumer, version) for consumer in both}
+    bodies = {consumer.uuid: allocation.make_body(consumer, version) for consumer in both}
     allocation.replace(client, bodies)
     claimed = Consumer(move.server, move.after, 'project', 'user', None, 'INSTANCE')
     allocation.set(client, claimed)

@@ -182,7 +182,7 @@ def test_usage_list_agrees_with_the_usages_of_the_service(client, placement):
     used = {
         (project, name): amount
         for project in projects
-        for kind in usage.of_project(client, project).value
+        for kind in usage.show_project(client, project).value
         for name, amount in kind.resources.items()
     }
     assert {(row['subject'], row['resource_class']): row['used'] for row in rows} == used

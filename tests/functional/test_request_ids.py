@@ -35,7 +35,7 @@ def test_a_run_that_failed_names_the_id_that_the_service_logs(placement, client,
     path.write_text('{name: a, traits: [COMPUTE_NODE]}')
 
     def delete():
-        resource_provider.delete(client, resource_provider.named(client, 'a').uuid)
+        resource_provider.delete(client, resource_provider.show_by_name(client, 'a').uuid)
 
     with clouds.disturbed(client, 'PUT', '/traits', delete):
         failed = placement('resource', 'provider', 'tree', 'apply', str(path), '--yes')

@@ -63,7 +63,7 @@ def test_inventory_on_both_sides_is_damage(client, plan, path):
     engines.apply(client, plan, path)
     # As a nova-compute of the old release does.
     fields = plan.changes[0].providers[0].content_before.inventories['VGPU'].as_fields()
-    inventory.create(client, ROOT, 'VGPU', fields, resource_provider.generation(client, ROOT))
+    inventory.create(client, ROOT, 'VGPU', fields, resource_provider.read_generation(client, ROOT))
     assert rows(client, plan, path) == [('inventory', 'damaged', True)]
 
 

@@ -175,12 +175,12 @@ def test_a_run_reports_what_others_have_reverted(stage, tmp_path):
     (tmp_path / 'host.yaml').write_text(
         f'name: host\ntraits: [{TRAIT}]\ninventories: {{VCPU: {{total: 8}}}}\n'
     )
-    path, uuid = f'{tmp_path}/plan.json', resource_provider.named(stage.other, 'host').uuid
+    path, uuid = f'{tmp_path}/plan.json', resource_provider.show_by_name(stage.other, 'host').uuid
     command = f'resource provider tree apply {tmp_path}/host.yaml'
     assert stage.run(f'{command} --plan {path}').status == 0
 
     def take_back():
-        generation = resource_provider.generation(stage.other, uuid)
+        generation = resource_provider.read_generation(stage.other, uuid)
         trait.set_on_provider(stage.other, uuid, [], generation)
 
     with before(stage.client, 'PUT', f'{uuid}/inventories', take_back):

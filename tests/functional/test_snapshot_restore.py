@@ -157,7 +157,7 @@ def test_a_dry_run_of_restore_shows_what_would_be_done(client, placement, file):
     done = placement(f'{COMMAND} {file} -f json')
     assert [(row['object'], row['change']) for row in json.loads(done.stdout)] == would
     allocation.delete(client, uuid_of('INSTANCE'))
-    generation = resource_provider.generation(client, CHILD)
+    generation = resource_provider.read_generation(client, CHILD)
     trait.set_on_provider(client, CHILD, [], generation)
     again = json.loads(placement(f'{COMMAND} {file} --missing -f json').stdout)
     assert [(row['object'], row['change']) for row in again] == [
@@ -177,10 +177,10 @@ def test_a_dry_run_of_restore_shows_what_would_be_done(client, placement, file):
 def test_restore_refuses_to_change_an_existing_provider(client, placement, file, what, name):
     restore.load_snapshot(client, disk.read_snapshot(file))
     if what == 'trait':
-        generation = resource_provider.generation(client, HOST)
+        generation = resource_provider.read_generation(client, HOST)
         trait.set_on_provider(client, HOST, ['HW_NUMA_ROOT'], generation)
     else:
-        generation = resource_provider.generation(client, CHILD)
+        generation = resource_provider.read_generation(client, CHILD)
         inventory.set(client, CHILD, 'CUSTOM_A', {'total': 9}, generation)
     before = content(clouds.captured(client))
     result = placement(f'{COMMAND} {file} --missing')
@@ -206,7 +206,7 @@ def test_restore_does_not_overwrite_another_writer(client):
     """Another writer, between the allocations and the limits of what is over-committed."""
 
     def intervene():
-        generation = resource_provider.generation(client, HOST)
+        generation = resource_provider.read_generation(client, HOST)
         inventory.create(client, HOST, 'MEMORY_MB', {'total': 1024}, generation)
 
     with disturbed(client, 'POST', '/allocations', intervene):

@@ -65,7 +65,10 @@ def predicted(document, rules):
     request = server_request.build_request(server, options, sources, rules)
     if request.unknown:
         raise AssertionError(f'all is known, but not {request.unknown}')
-    return [nova_requests.canonical(query.of_scheduler(record)) for record in request.requests]
+    return [
+        nova_requests.canonical(query.format_scheduler_request(record))
+        for record in request.requests
+    ]
 
 
 def answer(requests, error, *arguments):

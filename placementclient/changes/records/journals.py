@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.strict_json import InvalidJSON, check_keys, located
+from placementclient.basis.strict_json import InvalidJSON, check_keys, locate_message
 from placementclient.changes.records.changes import ChangeRecord
 from placementclient.files.encoding import encode_json
 
@@ -98,7 +98,7 @@ def _decode_line(number: int, line: bytes, path: str) -> JournalEntry | None:
         entry = _DECODER.decode(line)
         check_keys(line)
     except (msgspec.ValidationError, InvalidJSON) as reason:
-        raise _make_error(path, number, located(str(reason))) from None
+        raise _make_error(path, number, locate_message(str(reason))) from None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     if sealed is None:

@@ -48,7 +48,7 @@ class Syntax:
 def syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
     """Return the options and arguments that a parser accepts."""
     options, arguments, endless = {}, [], False
-    for action in command_help.actions(parser):
+    for action in command_help.list_actions(parser):
         if action.help == argparse.SUPPRESS:
             continue
         kind = _kind_of_value(action, command)
@@ -65,7 +65,7 @@ def _kind_of_value(action: argparse.Action, command: str) -> str:
     if action.choices:
         return ' '.join(['words', *map(str, action.choices)])
     if action.metavar == '<name>' and not command.endswith(' create'):
-        return BY_SUBJECT.get(command_help.subject(command), ANYTHING)
+        return BY_SUBJECT.get(command_help.find_subject(command), ANYTHING)
     metavar = str(action.metavar).removesuffix('[,...]')
     return 'files' if '<file>' in metavar else BY_METAVAR.get(metavar, ANYTHING)
 

@@ -116,7 +116,7 @@ class SetAllocation(base.Lister):
             )
             api.allocation.set(self.client, consumer, mappings=mappings, replaces_owner=True)
 
-        attempts.retried(self.client, write, expected)
+        attempts.retry_conflicts(self.client, write, expected)
         return _make_allocation_table(self, api.allocation.show(self.client, self.args.consumer))
 
 
@@ -161,7 +161,7 @@ class UnsetAllocation(base.Lister):
             consumer, after = read()
             return after.allocations == consumer.allocations
 
-        attempts.confirmed(self.client, write, is_done, generation)
+        attempts.confirm_write(self.client, write, is_done, generation)
         return _make_allocation_table(self, api.allocation.show(self.client, self.args.consumer))
 
 
@@ -175,7 +175,7 @@ class DeleteAllocation(base.PlacementCommand):
     def execute(self) -> None:
         consumer = self.client, self.args.consumer
         try:
-            attempts.confirmed(
+            attempts.confirm_write(
                 self.client,
                 lambda: api.allocation.delete(*consumer),
                 lambda: not api.allocation.show(*consumer).value.allocations,
@@ -226,7 +226,7 @@ def _send_file(
     except RecursionError:
         raise errors.BadFile(command.args.file, 'nested too deeply') from None
     # Its generations guard it: where it was carried out, it is refused the second time.
-    attempts.retried(command.client, lambda: send(command.client, body), body)
+    attempts.retry_conflicts(command.client, lambda: send(command.client, body), body)
 
 
 def _make_allocation_table(command: base.Lister, shown: Read[Consumer]) -> columns.Output:
@@ -241,7 +241,9 @@ def _make_allocation_table(command: base.Lister, shown: Read[Consumer]) -> colum
     )
     if 'long' in command.args:
         output = command.add_modified_date(output, shown)
-    names = functools.partial(api.resource_provider.names, command.client, consumer.allocations)
+    names = functools.partial(
+        api.resource_provider.read_names, command.client, consumer.allocations
+    )
     return command.add_names(output, names)
 
 

@@ -119,7 +119,7 @@ class ListCandidate(base.Lister):
             candidates, summaries, self.client.microversion, long=self.args.long
         )
         uuids = {uuid for candidate in candidates for uuid in candidate.allocations}
-        names = functools.partial(api.resource_provider.names, self.client, uuids)
+        names = functools.partial(api.resource_provider.read_names, self.client, uuids)
         return self.add_names(output, names, position=2)
 
 

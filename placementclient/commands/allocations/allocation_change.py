@@ -181,7 +181,7 @@ class ResizeAllocation(ChangeCommand):
                 f'use {command} set'
             )
         if len(holding) > 1:
-            names = api.resource_provider.names(self.client, consumer.allocations)
+            names = api.resource_provider.read_names(self.client, consumer.allocations)
             listed = ', '.join(sorted(names.get(uuid, uuid) for uuid in holding))
             raise errors.PlacementError(
                 f'Consumer {consumer.uuid} holds {name} on {listed}: choose one with --provider'
@@ -199,7 +199,7 @@ class ResizeAllocation(ChangeCommand):
         from placementclient.reading.facets import read_facets
 
         uuids = list_changed_providers(before, after)
-        names: Mapping[str, str] = api.resource_provider.names(self.client, uuids)
+        names: Mapping[str, str] = api.resource_provider.read_names(self.client, uuids)
         for uuid in uuids:
             state = ProviderState(Provider(uuid, names.get(uuid, uuid), 0))
             facets = read_facets(self.client, state, ('inventories', 'usages'))
@@ -235,7 +235,7 @@ class TransferAllocation(base.Lister):
     def execute(self) -> columns.Output:
         if self.args.consumer == self.args.to_consumer:
             raise errors.UsageError('--to-consumer is the consumer itself')
-        attempts.retried(self.client, self._transfer_allocations)
+        attempts.retry_conflicts(self.client, self._transfer_allocations)
         return _list_allocations(self, self.args.to_consumer)
 
     def _transfer_allocations(self) -> None:
@@ -265,7 +265,7 @@ class TransferAllocation(base.Lister):
         # The body needs a type for the source too, although Placement deletes its record.
         source = replace(source, allocations={}, type=source.type or kind)
         body = {
-            consumer.uuid: api.allocation.body_of(consumer, version)
+            consumer.uuid: api.allocation.make_body(consumer, version)
             for consumer in (source, target)
         }
         api.allocation.replace(self.client, body, version=version)
@@ -309,12 +309,12 @@ def _edit_consumer(
         from placementclient.producers.consumer_edit import ConsumerEditProducer
 
         return command.plan_and_apply(ConsumerEditProducer(client, name, uuid, edit_allocated))
-    attempts.retried(client, attempt, getattr(command.args, 'generation', None))
+    attempts.retry_conflicts(client, attempt, getattr(command.args, 'generation', None))
     return _list_allocations(command, uuid)
 
 
 def _list_allocations(command: base.Lister, consumer: str) -> columns.Output:
     """Return the table of the allocations of a consumer, with the names of the providers."""
     shown = api.allocation.show(command.client, consumer)
-    names = api.resource_provider.names(command.client, shown.value.allocations)
+    names = api.resource_provider.read_names(command.client, shown.value.allocations)
     return columns.list_relocated(shown, names, command.version)

@@ -72,7 +72,7 @@ class ClaimAllocation(base.Lister):
         alternates = _find_alternates(claimed, pending, summaries)
         shown = [claimed, *itertools.islice(alternates, max(self.args.alternates, 0))]
         uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
-        names = api.resource_provider.names(self.client, uuids)
+        names = api.resource_provider.read_names(self.client, uuids)
         return columns.list_claimed(shown, summaries, names, self.client.microversion)
 
     def _find_held_claim(self, request: CandidateRequest) -> Candidate | None:
@@ -101,7 +101,7 @@ class ClaimAllocation(base.Lister):
             try:
                 self._write_candidate(candidate)
             except errors.Conflict as refusal:
-                names = api.resource_provider.names(self.client, candidate.allocations)
+                names = api.resource_provider.read_names(self.client, candidate.allocations)
                 refusals.append(refusal.with_names(names))
                 self.log.info(f'Next candidate: {refusals[-1]}')
             else:
@@ -139,7 +139,7 @@ class ClaimAllocation(base.Lister):
                 self.client, claimed, mappings=candidate.mappings, replaces_owner=True
             )
 
-        attempts.retried(self.client, attempt)
+        attempts.retry_conflicts(self.client, attempt)
 
     def _is_claimed(self, consumer: Consumer, request: CandidateRequest) -> bool:
         """Return whether a consumer holds the requested amounts, and has the project and user."""

@@ -345,7 +345,7 @@ class ExplainCandidate(DocumentCommand):
         )
         names = self.used_client.names if self.used_client else {}
         named = (question.places.name(line) for line in lines)
-        return Text(data, [wording.with_names(line, names) for line in named])
+        return Text(data, [wording.insert_names(line, names) for line in named])
 
     def _read_group_hosts(self, group_uuid: str | None) -> GroupHosts | None:
         """Return the hosts that the server group allows; None without a group, or if unknown."""
@@ -376,7 +376,7 @@ class ExplainCandidate(DocumentCommand):
         nova_request = self._make_server_request(is_owned).nova_request
         if nova_request.impossible:
             self.log.warning(f'Placement refuses the request: {nova_request.impossible}')
-        paths = [query.of_scheduler(request) for request in nova_request.requests]
+        paths = [query.format_scheduler_request(request) for request in nova_request.requests]
         data = {
             'path': paths[0],
             'second': paths[1] if len(paths) > 1 else None,

@@ -15,10 +15,10 @@ from placementclient.basis import errors
 from placementclient.basis.printable import (
     PrintableFormatter,
     RightAligned,
-    flat,
-    number,
-    shown,
-    spreadsheet_cell,
+    escape_cell,
+    flatten_cell,
+    format_cell,
+    take_number,
 )
 from placementclient.cli.help_formatter import OUTPUT
 from placementclient.commands.framework.placement_command import (
@@ -38,7 +38,12 @@ LINES = 'placementclient.formatter.lines'
 WOULD_CHANGE = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
 
 #: The function that converts a cell, by the name of the format.
-_CELL_CONVERTERS = {'table': shown, 'csv': spreadsheet_cell, 'shell': flat, 'value': flat}
+_CELL_CONVERTERS = {
+    'table': format_cell,
+    'csv': escape_cell,
+    'shell': flatten_cell,
+    'value': flatten_cell,
+}
 
 
 class NameCommand(PlacementCommand):
@@ -55,7 +60,7 @@ class NameCommand(PlacementCommand):
     def execute(self) -> None:
         write, show = self.functions
         subject = self.provider_uuid if 'provider' in self.args else self.args.name
-        attempts.confirmed(
+        attempts.confirm_write(
             self.client,
             lambda: write(self.client, subject),
             lambda: self.deletes is attempts.is_gone_or_empty(lambda: show(self.client, subject)),
@@ -204,7 +209,7 @@ def _prepare_formatter(command: Lister | ShowOne, names: Sequence[str], *, can_h
 
 def _show_number(cell: object) -> object:
     """Return the number of a cell as printable text, without its unit."""
-    return shown(number(cell))
+    return format_cell(take_number(cell))
 
 
 def add_column(output: Output, name: str, value: Callable[[Sequence[object]], object]) -> Output:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.basis.wording import listed, unsteady
+from placementclient.basis.wording import describe_unsteady, listed
 from placementclient.commands.framework import (
     base,
     option,
@@ -113,7 +113,7 @@ def _capture_trees(
             expect=show.expect,
         )
     if snapshot.unsteady:
-        command.log.warning(unsteady(snapshot.unsteady_names()))
+        command.log.warning(describe_unsteady(snapshot.unsteady_names()))
     return snapshot
 
 

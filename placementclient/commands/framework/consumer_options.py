@@ -42,7 +42,7 @@ def _read_uuids(option: Option, path: str) -> Iterator[str]:
     document: object = text.split()
     if text.lstrip()[:1] in ('[', '{'):
         try:
-            document = strict_json.decoded(text.encode())
+            document = strict_json.decode_json(text.encode())
         except strict_json.InvalidJSON as fault:
             raise errors.BadFile(path, str(fault)) from None
     if isinstance(document, dict) and len(document) == 1:

@@ -10,7 +10,7 @@ from typing import NamedTuple, TextIO
 
 from cliff.formatters.base import ListFormatter, SingleFormatter
 
-from placementclient.basis.printable import printable, shown, unbroken
+from placementclient.basis.printable import escape_line, escape_text, format_cell
 from placementclient.cli.help_formatter import line_width
 from placementclient.commands.framework import base
 from placementclient.render.style import escape_painted
@@ -43,8 +43,8 @@ class TextFormatter(SingleFormatter, ListFormatter):
         parsed_args: argparse.Namespace,
     ) -> None:
         """Print the lines of ``parsed_args.text``, which :class:`DocumentCommand` has set."""
-        escape = escape_painted if parsed_args.text.has_colours else printable
-        stdout.writelines(f'{escape(unbroken(line))}\n' for line in parsed_args.text.lines)
+        escape = escape_painted if parsed_args.text.has_colours else escape_text
+        stdout.writelines(f'{escape(escape_line(line))}\n' for line in parsed_args.text.lines)
 
     def emit_list(
         self,
@@ -54,7 +54,7 @@ class TextFormatter(SingleFormatter, ListFormatter):
         parsed_args: argparse.Namespace,
     ) -> None:
         """Print rows as the lines that the function ``parsed_args.lines`` makes of them."""
-        rows = (tuple(map(shown, row)) for row in data)
+        rows = (tuple(map(format_cell, row)) for row in data)
         lines = parsed_args.lines(column_names, rows, line_width())
         stdout.writelines(f'{line}\n' for line in lines)
 

@@ -5,13 +5,13 @@ import contextlib
 import logging
 from collections.abc import Iterator
 
-from placementclient.basis.printable import printable
+from placementclient.basis.printable import escape_text
 from placementclient.basis.wording import naming_program
 
 
 def make_printable(record: logging.LogRecord) -> bool:
     """Escape the control characters of a log record; a filter of logging returns True."""
-    record.msg, record.args = printable(record.getMessage()), None
+    record.msg, record.args = escape_text(record.getMessage()), None
     return True
 
 

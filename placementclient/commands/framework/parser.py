@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from placementclient.basis.errors import ExitStatus
-from placementclient.basis.printable import excerpt, printable
+from placementclient.basis.printable import cut_text, escape_text
 from placementclient.basis.wording import naming_program
 from placementclient.cli.help_formatter import HelpFormatter, summarize_usage
 
@@ -58,9 +58,9 @@ def add_suggestions(
         from placementclient.cli import command_help
 
         # The message repeats unknown words as they were typed: maybe a name of another user.
-        suggestion = printable(command_help.suggest_options(message, parsers))
+        suggestion = escape_text(command_help.suggest_options(message, parsers))
         suggestion = naming_program(suggestion, 'openstack' if program is None else 'placement')
-        refuse(f'{excerpt(message, _MOST_CHARACTERS)}{suggestion}')
+        refuse(f'{cut_text(message, _MOST_CHARACTERS)}{suggestion}')
 
     vars(parser)['error'] = refuse_with_suggestion
 
@@ -69,7 +69,7 @@ def _exit_with_usage(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     """Exit with the status of wrong usage, after the message and a line of usage."""
     from placementclient.cli import command_help
 
-    usage = summarize_usage(parser.prog, command_help.actions(parser))
+    usage = summarize_usage(parser.prog, command_help.list_actions(parser))
     parser.exit(
         ExitStatus.USAGE,
         f'{parser.prog}: error: {message}\nusage: {usage} (see {parser.prog} --help)\n',

@@ -23,8 +23,8 @@ from placementclient.basis.errors import (
     Unexpected,
     UsageError,
 )
-from placementclient.basis.printable import print_any_text, printable
-from placementclient.basis.wording import without_credentials
+from placementclient.basis.printable import escape_text, print_any_text
+from placementclient.basis.wording import strip_credentials
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.commands.framework.log_filters import make_printable, name_program
@@ -239,7 +239,7 @@ class PlacementCommand(command.Command):
         """Ask before a change; raise an error without a terminal, or if the answer is not yes."""
         if not self.app.stdin.isatty():
             raise UsageError(f'{question} This is not a terminal: use --yes to confirm')
-        print(f'{printable(question)} [y/N] ', end='', file=self.app.stderr, flush=True)
+        print(f'{escape_text(question)} [y/N] ', end='', file=self.app.stderr, flush=True)
         if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
             raise PlacementError('Nothing was done')
 
@@ -306,7 +306,7 @@ class PlacementCommand(command.Command):
 
             # Not as a record's exc_info, which the log of OpenStackClient would print as it is.
             message += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
-        self.log.error(without_credentials(message))
+        self.log.error(strip_credentials(message))
 
     def _suggest_names(self, failure: PlacementError) -> str:
         """Return a hint after an error: the origin of a wrong URL, or names that exist."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from placementclient.basis.printable import printable
+from placementclient.basis.printable import escape_text
 from placementclient.basis.wording import tally
 from placementclient.render.style import Style
 
@@ -90,7 +90,7 @@ class _ProgressBar:
     def warn(self, sentence: str) -> None:
         """Print a sentence above the bar."""
         with self._lock:
-            self._stream.write(f'{_ERASE}{printable(sentence)}\n')
+            self._stream.write(f'{_ERASE}{escape_text(sentence)}\n')
             self._draw()
 
     def clear(self) -> None:
@@ -105,5 +105,5 @@ class _ProgressBar:
         count = f'{self._done}/{self._total}' if self._total else str(self._done or 'starting')
         text = f'{count}  {self._drawn - self._began:.0f} s  {tally(self._states) or self._last}'
         # A line that is too long is cut, not wrapped: its second line would stay.
-        self._stream.write(f'{_ERASE}\x1b[?7l{bar}{printable(text)}\x1b[?7h')
+        self._stream.write(f'{_ERASE}\x1b[?7l{bar}{escape_text(text)}\x1b[?7h')
         self._stream.flush()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from placementclient.api.attempts import edited
+from placementclient.api.attempts import edit_object
 from placementclient.basis import errors
 from placementclient.basis.wording import suggestion
 from placementclient.commands.framework import change_command, option, selection_options
@@ -145,7 +145,7 @@ def _edit_provider(
         is_first = False
         return [name for name in live if name not in requested]
 
-    live = edited(
+    live = edit_object(
         client,
         lambda: names.read(client, uuid),
         change,

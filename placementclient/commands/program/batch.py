@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple, TextIO
 
 from placementclient.basis import errors
 from placementclient.basis.errors import ExitStatus
-from placementclient.basis.printable import excerpt, printable
+from placementclient.basis.printable import cut_text, escape_text
 from placementclient.basis.wording import listed
 from placementclient.cli.batch_runner import BatchRunner, CommandOutput
 from placementclient.commands.framework import base, option
@@ -128,13 +128,13 @@ class Batch(base.PlacementCommand):
 
     def _print_output(self, command: CommandLine, output: CommandOutput) -> None:
         """Print a line with the number, the exit status and the command, then its output."""
-        shown = excerpt(command.text, _MOST_CHARACTERS)
+        shown = cut_text(command.text, _MOST_CHARACTERS)
         head = f'# line {command.line}, exit status {output.status}: {shown}\n'
         for stream, text in (
             (self.app.stdout, head + _escape_heads(output.stdout)),
             (self.app.stderr, _escape_heads(output.stderr)),
         ):
-            stream.write(printable(text) if stream.isatty() else text)
+            stream.write(escape_text(text) if stream.isatty() else text)
             stream.flush()
 
     def _print_json(self, command: CommandLine, output: CommandOutput) -> None:

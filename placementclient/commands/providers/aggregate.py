@@ -80,7 +80,7 @@ class SetAggregate(base.Lister):
             self.client, self.args.aggregate, is_checked=False
         )
         uuid = self.provider_uuid
-        written = attempts.retried(
+        written = attempts.retry_conflicts(
             self.client,
             lambda: api.aggregate.set(self.client, uuid, aggregates, generation),
             generation,

@@ -86,7 +86,7 @@ class ListInventory(base.Lister):
 
     def execute(self) -> columns.Output:
         inventories = api.inventory.list(self.client, self.provider_uuid).value
-        used = api.usage.of_provider(self.client, self.provider_uuid).value
+        used = api.usage.show_provider(self.client, self.provider_uuid).value
         return columns.USED_INVENTORY_OF_CLASS.rows(
             {'resource_class': name, 'used': used.get(name), **item.as_fields()}
             for name, item in inventories.items()
@@ -103,7 +103,7 @@ class ShowInventory(base.ShowOne):
     def execute(self) -> columns.Output:
         name = self.args.resource_class
         shown = api.inventory.show(self.client, self.provider_uuid, name)
-        used = api.usage.of_provider(self.client, self.provider_uuid).value
+        used = api.usage.show_provider(self.client, self.provider_uuid).value
         output = columns.USED_INVENTORY.fields({'used': used.get(name), **shown.value.as_fields()})
         return self.add_modified_date(output, shown)
 
@@ -175,7 +175,7 @@ def _write_inventory(
     def is_done() -> bool:
         return api.inventory.list(client, uuid).value.get(name) == Inventory(**fields)
 
-    written = attempts.confirmed(client, write, is_done, expected)
+    written = attempts.confirm_write(client, write, is_done, expected)
     written = written or api.inventory.show(client, uuid, name)
     return columns.INVENTORY.fields(written.value.as_fields())
 
@@ -200,7 +200,7 @@ class DeleteInventory(base.NameCommand):
             super().execute()
             return
         provider = self.client, self.provider_uuid
-        attempts.confirmed(
+        attempts.confirm_write(
             self.client,
             lambda: api.inventory.delete(*provider, name),
             lambda: attempts.is_gone_or_empty(lambda: api.inventory.show(*provider, name)),
@@ -330,7 +330,7 @@ class ReplaceInventories(ChangeCommand):
                 generation = current.generation
             return _list_fields(api.inventory.set_all(self.client, uuid, desired, generation).value)
 
-        return attempts.retried(self.client, attempt, self.args.generation)
+        return attempts.retry_conflicts(self.client, attempt, self.args.generation)
 
     def _check_totals(self, present: Mapping[str, Fields], fields: Mapping[str, Fields]) -> None:
         """Refuse to amend the inventory of a class that one provider lacks, without its total."""

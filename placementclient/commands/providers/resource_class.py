@@ -99,7 +99,7 @@ class SetClass(base.PlacementCommand):
         def is_done() -> bool:
             return exists(new_name) and not exists(name) if new_name else exists(name)
 
-        attempts.confirmed(self.client, write, is_done)
+        attempts.confirm_write(self.client, write, is_done)
 
 
 class DeleteClass(base.NameCommand):

@@ -60,7 +60,7 @@ class ListResourceProvider(base.Lister):
         """Return the roots of the trees of providers, each once."""
         known = {provider.uuid: provider for provider in providers}
         roots = dict.fromkeys(provider.root_uuid for provider in providers)
-        known |= api.resource_provider.some(self.client, roots.keys() - known)
+        known |= api.resource_provider.read_some(self.client, roots.keys() - known)
         return [known[root] for root in roots if root in known]
 
 
@@ -82,7 +82,7 @@ class CreateResourceProvider(base.ShowOne):
     def execute(self) -> columns.Output:
         name, parent = self.args.name, self.args.parent_provider
         parent_uuid = parent and api.resource_provider.find(self.client, parent)
-        present = functools.partial(api.resource_provider.with_name, self.client, name)
+        present = functools.partial(api.resource_provider.find_by_name, self.client, name)
 
         def is_made() -> bool:
             existing = present()
@@ -90,7 +90,7 @@ class CreateResourceProvider(base.ShowOne):
             return existing is not None and self.args.uuid in (None, existing.uuid)
 
         try:
-            provider = attempts.confirmed(
+            provider = attempts.confirm_write(
                 self.client,
                 lambda: api.resource_provider.create(
                     self.client, name, uuid=self.args.uuid, parent_provider_uuid=parent_uuid
@@ -101,7 +101,7 @@ class CreateResourceProvider(base.ShowOne):
             provider = present() if self.args.or_show else None
             if provider is None:  # it is the UUID that is taken
                 raise
-        provider = provider or api.resource_provider.named(self.client, name)
+        provider = provider or api.resource_provider.show_by_name(self.client, name)
         return columns.PROVIDER.fields(provider, self.version)
 
 
@@ -150,7 +150,9 @@ class SetResourceProvider(base.ShowOne):
         if not (self.args.name or parent or self.args.no_parent):
             raise UsageError('the following arguments are required: --name')
         target = self.args.provider
-        before = None if is_uuid(target) else api.resource_provider.named(self.client, target)
+        before = (
+            None if is_uuid(target) else api.resource_provider.show_by_name(self.client, target)
+        )
         uuid = before.uuid if before else normalize_uuid(target)
         name = self.args.name
         if not name:
@@ -181,7 +183,7 @@ class SetResourceProvider(base.ShowOne):
                 )
             return False
 
-        provider = attempts.confirmed(self.client, write, is_done)
+        provider = attempts.confirm_write(self.client, write, is_done)
         provider = provider or api.resource_provider.show(self.client, uuid).value
         return columns.PROVIDER.fields(provider, self.version)
 

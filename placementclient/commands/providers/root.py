@@ -34,7 +34,7 @@ class ShowApi(base.ShowOne):
     def execute(self) -> base.Output:
         lowest, highest = api.root.show(self.client)
         versions = str(lowest), str(highest), str(self.client.microversion)
-        is_allowed = highest >= endpoints.RESHAPE.since and api.reshaper.allowed(self.client)
+        is_allowed = highest >= endpoints.RESHAPE.since and api.reshaper.is_allowed(self.client)
         names = ('endpoint', 'min_version', 'max_version', 'version', 'reshaper_allowed')
         return names, (self.client.url, *versions, is_allowed)
 
@@ -93,7 +93,7 @@ class CheckApi(base.Lister):
         needs = {need: needed, **_OPTIONAL_NEEDS}
         rows = [(name, str(since), str(highest), highest >= since) for name, since in needs.items()]
         if highest >= endpoints.RESHAPE.since:
-            is_allowed = api.reshaper.allowed(client)
+            is_allowed = api.reshaper.is_allowed(client)
             role = f'role {endpoints.RESHAPE.roles}'
             rows.append(('reshape as this user', role, role if is_allowed else 'no', is_allowed))
         unmet = [name for name, *_, is_met in rows if not is_met]

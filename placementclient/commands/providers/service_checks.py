@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.basis import errors
-from placementclient.basis.wording import without_credentials
+from placementclient.basis.wording import strip_credentials
 from placementclient.client import endpoints, keystone
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
@@ -58,7 +58,7 @@ class ServiceChecks:
             try:
                 has, is_met = step()
             except errors.PlacementError as failure:
-                has, is_met = without_credentials(str(failure)), False
+                has, is_met = strip_credentials(str(failure)), False
             yield need, needs, has, is_met
             if not is_met and need in ('authentication', 'endpoint'):
                 return
@@ -77,7 +77,7 @@ class ServiceChecks:
     def _find_endpoint(self) -> tuple[str, bool]:
         """Return the URL of Placement that the service finds, and whether there is one."""
         url = self._client.url
-        return without_credentials(url or 'none'), url is not None
+        return strip_credentials(url or 'none'), url is not None
 
     def _compare_version(self) -> tuple[str, bool]:
         """Return the highest microversion, and whether it is high enough."""
@@ -98,5 +98,5 @@ class ServiceChecks:
 
     def _try_reshape(self) -> tuple[str, bool]:
         """Return the role of the reshaper, and whether the user has it."""
-        is_allowed = api.reshaper.allowed(self._client)
+        is_allowed = api.reshaper.is_allowed(self._client)
         return f'role {endpoints.RESHAPE.roles}' if is_allowed else 'no', is_allowed

@@ -128,10 +128,14 @@ class SetProviderTrait(base.Lister):
         client, uuid, expected = self.client, self.provider_uuid, self.args.generation
 
         def write() -> Read[list[str]]:
-            live = api.resource_provider.generation(client, uuid) if expected is None else expected
+            live = (
+                api.resource_provider.read_generation(client, uuid)
+                if expected is None
+                else expected
+            )
             return api.trait.set_on_provider(client, uuid, self.args.trait, live)
 
-        return columns.NAME.rows(attempts.retried(client, write, expected).value)
+        return columns.NAME.rows(attempts.retry_conflicts(client, write, expected).value)
 
 
 class AddProviderTrait(ChangeCommand):

@@ -20,7 +20,7 @@ class ShowProviderUsage(base.Lister):
     options = (option.PROVIDER, option.LONG)
 
     def execute(self) -> columns.Output:
-        used = api.usage.of_provider(self.client, self.provider_uuid)
+        used = api.usage.show_provider(self.client, self.provider_uuid)
         return self.add_modified_date(columns.USAGE.rows(used.value.items()), used)
 
 
@@ -47,7 +47,7 @@ class ShowUsage(base.Lister):
     def execute(self) -> columns.Output:
         typed = self.args.consumer_type is not None
         version = self.client.microversion if typed else self.version
-        used = api.usage.of_project(
+        used = api.usage.show_project(
             self.client,
             self.args.project,
             user_id=self.args.user_id,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from placementclient.basis import errors
-from placementclient.basis.wording import counted, lines_of
+from placementclient.basis.wording import counted, split_lines
 from placementclient.files.cursors import Cursor, Faults, parse_document
 from placementclient.files.decoding import describe_content
 from placementclient.model.assignments import COLUMNS, TO_CLASS, UNEXPLAINED, AssignmentRow
@@ -24,7 +24,7 @@ def parse_assignments(text: str, path: str) -> list[AssignmentRow]:
     :param text: CSV with the header of :data:`COLUMNS`, or JSON or YAML with the same fields
     :raises errors.BadFile: if it is none, or has a row twice; with all faults and their lines
     """
-    written = next((line for line in lines_of(text) if _is_data(line)), '')
+    written = next((line for line in split_lines(text) if _is_data(line)), '')
     if not written:
         raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
     _refuse_other_separators(written, path)
@@ -107,7 +107,7 @@ def _read_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
     :raises errors.BadFile: if the header has not the columns of assignments
     """
     header: list[str] | None = None
-    written = lines_of(text.lstrip('\ufeff'))
+    written = split_lines(text.lstrip('\ufeff'))
     lines = (f'{line}\n' if _is_data(line) else '\n' for line in written)
     reader = csv.reader(lines, strict=True)
     try:

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from placementclient.basis import errors
-from placementclient.basis.strict_json import located
+from placementclient.basis.strict_json import locate_message
 from placementclient.basis.wording import listed
 from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.snapshots import Snapshot
@@ -46,7 +46,7 @@ def make_panel(document: object, path: str, snapshot: Snapshot) -> DrainPanel:
         plan = msgspec.convert(document, _Document)
     except msgspec.ValidationError as reason:
         raise errors.BadFile(
-            path, f'not a plan of a drain: {located(str(reason), "plan")}'
+            path, f'not a plan of a drain: {locate_message(str(reason), "plan")}'
         ) from None
     names = {*plan.hosts, *(move.source for move in plan.moves)}
     names |= {move.target for move in plan.moves if move.target}

@@ -16,8 +16,8 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from placementclient.basis import errors
-from placementclient.basis.printable import FORMULA, printable
-from placementclient.basis.wording import installing
+from placementclient.basis.printable import FORMULA, escape_text
+from placementclient.basis.wording import format_install_command
 from placementclient.insight import summary
 from placementclient.insight.audit.checks import CHECKS, Check
 from placementclient.insight.capacity.totals import TotalsLine
@@ -51,10 +51,12 @@ def load_template() -> jinja2.Template:
     try:
         import jinja2
     except ImportError:
-        raise errors.PlacementError(f'A report needs Jinja2: {installing("report")}') from None
+        raise errors.PlacementError(
+            f'A report needs Jinja2: {format_install_command("report")}'
+        ) from None
 
     def make_printable(value: object) -> object:
-        return printable(value) if type(value) is str else value
+        return escape_text(value) if type(value) is str else value
 
     environment = jinja2.Environment(
         autoescape=True,
@@ -87,7 +89,7 @@ def render_page(template: jinja2.Template, report: Report) -> str:
     others = ['Other classes'] if len(rooms) > len(columns) else []
     records = {
         **Records(report).make_document(),
-        'columns': [printable(name) for name in columns],
+        'columns': [escape_text(name) for name in columns],
         'others': others,
         'units': UNITS,
         'ladder': LADDER,

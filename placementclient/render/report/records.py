@@ -11,7 +11,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import TypeVar
 
-from placementclient.basis.printable import printable
+from placementclient.basis.printable import escape_text
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.findings import Finding, Severity
 from placementclient.model.plans import Change, PlannedRow, ProviderChange
@@ -93,7 +93,7 @@ class Records:
 
     def _number_text(self, text: str | None) -> int:
         """Return the place of a text (``page.js``: ``text``)."""
-        return self._texts[printable(text)] if text else NOWHERE
+        return self._texts[escape_text(text)] if text else NOWHERE
 
     def _record_tree(self, snapshot: Snapshot, states: list[ProviderState]) -> list[object]:
         """Return the providers of a tree, the root first.
@@ -105,8 +105,8 @@ class Records:
         places = {state.uuid: place for place, state in enumerate(states)}
         return [
             [
-                printable(state.name),
-                printable(state.uuid),
+                escape_text(state.name),
+                escape_text(state.uuid),
                 places.get(state.provider.parent_provider_uuid or '', NOWHERE),
                 self._record_inventories(state),
                 self._sets[state.traits],
@@ -144,10 +144,10 @@ class Records:
         consumer = self._report.cloud.snapshot.consumers.get(uuid) or Consumer(uuid)
         server = self._report.cloud.servers.get(uuid)
         return [
-            printable(uuid),
+            escape_text(uuid),
             self._number_text(consumer.project_id),
             self._number_text(consumer.type),
-            printable(server.name or '') if server else '',
+            escape_text(server.name or '') if server else '',
         ]
 
     def _record_finding(self, finding: Finding) -> list[object]:
@@ -158,9 +158,9 @@ class Records:
         return [
             self._number_text(finding.severity.value),
             self._number_text(finding.kind),
-            printable(finding.subject),
-            printable(describe_evidence(finding.kind, finding.facts)),
-            *map(printable, choose_next_step(finding, self._report.invocation)),
+            escape_text(finding.subject),
+            escape_text(describe_evidence(finding.kind, finding.facts)),
+            *map(escape_text, choose_next_step(finding, self._report.invocation)),
         ]
 
     def _record_plan(self, tree: Change) -> list[object]:
@@ -171,7 +171,7 @@ class Records:
         becomes = contents.measure_after(tree)
         places = {change.uuid: place for place, change in enumerate(tree.providers)}
         return [
-            printable(tree.root_provider_name),
+            escape_text(tree.root_provider_name),
             [
                 self._record_change(change, places, becomes[change.uuid])
                 for change in tree.providers

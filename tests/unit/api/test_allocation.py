@@ -51,7 +51,7 @@ BODIES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(('version', 'body'), BODIES.items())
 def test_a_consumer_is_written_in_the_form_of_the_version(call, version, body):
-    assert allocation.body_of(OWNED, Microversion.parse(version)) == body
+    assert allocation.make_body(OWNED, Microversion.parse(version)) == body
     written = put(PATH, body, NOTHING)
     assert (
         call(

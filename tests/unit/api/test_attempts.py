@@ -14,9 +14,9 @@ from placementclient.client.http import Client
 from placementclient.model.freshness import Read
 
 CLIENT = Client(None)
-retried = partial(attempts.retried, CLIENT)
-confirmed = partial(attempts.confirmed, CLIENT)
-edited = partial(attempts.edited, CLIENT)
+retried = partial(attempts.retry_conflicts, CLIENT)
+confirmed = partial(attempts.confirm_write, CLIENT)
+edited = partial(attempts.edit_object, CLIENT)
 
 STALE = errors.ConcurrentUpdate(409, 'Stale')
 
@@ -87,7 +87,7 @@ def test_a_write_without_an_answer_is_attempted_again(clock):
 @pytest.mark.parametrize('max_retries', [0, 2])
 def test_lost_writes_are_attempted_as_often_as_the_client_allows(clock, max_retries):
     with pytest.raises(errors.Unreachable):
-        attempts.retried(Client(None, max_retries=max_retries), failing(*[lost()] * 9))
+        attempts.retry_conflicts(Client(None, max_retries=max_retries), failing(*[lost()] * 9))
     assert len(clock.pauses) == max_retries
 
 

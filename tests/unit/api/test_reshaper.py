@@ -32,7 +32,7 @@ def test_a_refusal_by_the_policy_names_the_role_that_is_missing(call):
 def test_an_empty_reshape_shows_if_the_policy_allows_it(call, version, status, allowed):
     # At the first version that has it: every service that can reshape understands that one.
     exchange = post('/reshaper', {}, fault(status, 'No'), version='1.30')
-    assert call(reshaper.allowed, exchange, version=version) is allowed
+    assert call(reshaper.is_allowed, exchange, version=version) is allowed
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def test_an_empty_reshape_shows_if_the_policy_allows_it(call, version, status, a
 )
 def test_an_unexpected_answer_to_the_empty_reshape_is_an_error(call, reply, kind):
     with pytest.raises(kind):
-        call(reshaper.allowed, post('/reshaper', {}, reply, version='1.30'))
+        call(reshaper.is_allowed, post('/reshaper', {}, reply, version='1.30'))
 
 
 def test_the_empty_reshape_is_repeated_without_an_answer(call):
     lost = post('/reshaper', {}, Reply(503), version='1.30')
     exchange = post('/reshaper', {}, fault(403, 'No'), version='1.30')
-    assert call(reshaper.allowed, lost, lost, exchange) is False
+    assert call(reshaper.is_allowed, lost, lost, exchange) is False

@@ -70,4 +70,4 @@ def test_a_provider_is_read_with_generation_and_date(call):
     shown = get(PATH, Reply(200, CHILD, {'last-modified': MONDAY}))
     read = call(lambda client: resource_provider.show(client, RP), shown)
     assert read == Read(Provider(RP, 'numa0', 7, ROOT, ROOT), 7, MONDAY)
-    assert call(lambda client: resource_provider.generation(client, RP), shown) == 7
+    assert call(lambda client: resource_provider.read_generation(client, RP), shown) == 7

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 import pytest
 
 from placementclient.basis.printable import (
-    flat,
+    escape_cell,
+    escape_text,
+    flatten_cell,
+    format_cell,
     print_any_text,
-    printable,
-    shown,
-    spreadsheet_cell,
 )
 from placementclient.render import graphs, pictures
 from placementclient.render.facts import Facts
@@ -23,18 +23,18 @@ READABLE = r'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
 
 
 def test_control_characters_are_written_out():
-    assert printable(HOSTILE) == READABLE
+    assert escape_text(HOSTILE) == READABLE
 
 
 @pytest.mark.parametrize('mark', '\xad\u061c\u180e\u200b\u200d\u2060\u2066\ufeff\U000e0041')
 def test_marks_without_a_width_are_written_out(mark):
     escaped = mark.encode('unicode_escape').decode()
-    assert shown(f'gpu{mark}1') == printable(f'gpu{mark}1') == f'gpu{escaped}1'
+    assert format_cell(f'gpu{mark}1') == escape_text(f'gpu{mark}1') == f'gpu{escaped}1'
 
 
 @pytest.mark.parametrize('text', ['plain', 'Zürich 東京 🙂', 'two\nlines\tand a tab', ''])
 def test_plain_text_is_unchanged(text):
-    assert printable(text) == text
+    assert escape_text(text) == text
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_plain_text_is_unchanged(text):
 )
 def test_cells_differ_for_programs_and_for_people(cell, line, read):
     """What is no column of ours stays as it is: so osc-placement prints what a consumer holds."""
-    assert (flat(cell), shown(cell)) == (line, read)
+    assert (flatten_cell(cell), format_cell(cell)) == (line, read)
 
 
 def test_a_styled_cell_has_only_the_colour_of_its_style():
@@ -82,14 +82,14 @@ def test_a_name_of_two_lines_is_one_in_a_picture(render, label):
     'formula', ['=HYPERLINK("http://x")', '+1+1', '-1+2', '@SUM(A1)', '\t=1', '\r=1', '\n=1']
 )
 def test_a_formula_is_text_in_csv(formula):
-    assert spreadsheet_cell(formula) == f"'{formula}"
+    assert escape_cell(formula) == f"'{formula}"
 
 
 @pytest.mark.parametrize(
     'cell', ['compute1', '', '-', '-8', '+1.5', 'a=b', '{"a": 1}', -8, 1.5, None, True]
 )
 def test_other_cells_of_csv_stay(cell):
-    assert spreadsheet_cell(cell) is cell
+    assert escape_cell(cell) is cell
 
 
 @pytest.mark.parametrize(

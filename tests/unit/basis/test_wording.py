@@ -3,7 +3,7 @@
 
 import pytest
 
-from placementclient.basis.wording import first, lines_of, listed, without_credentials
+from placementclient.basis.wording import first, listed, split_lines, strip_credentials
 
 
 def test_long_lists_are_cut_with_the_number_of_the_rest():
@@ -16,9 +16,9 @@ def test_long_lists_are_cut_with_the_number_of_the_rest():
 
 @pytest.mark.parametrize('control', list('\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029'), ids=ascii)
 def test_a_line_ends_with_a_line_feed(control):
-    assert lines_of(f'a{control}b\r\nc\n\nd') == [f'a{control}b', 'c', '', 'd']
-    assert lines_of('a\n') == lines_of('a') == ['a']
-    assert lines_of('a\r\r\n') == ['a\r']
+    assert split_lines(f'a{control}b\r\nc\n\nd') == [f'a{control}b', 'c', '', 'd']
+    assert split_lines('a\n') == split_lines('a') == ['a']
+    assert split_lines('a\r\r\n') == ['a\r']
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_a_line_ends_with_a_line_feed(control):
     ],
 )
 def test_a_url_is_told_without_its_user(text, printed):
-    assert without_credentials(text) == printed
+    assert strip_credentials(text) == printed

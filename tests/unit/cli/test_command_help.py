@@ -30,7 +30,7 @@ NAMES = [
     ],
 )
 def test_a_command_has_a_subject(command, subject):
-    assert command_help.subject(command) == subject
+    assert command_help.find_subject(command) == subject
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_the_options_of_a_way_to_authenticate_are_in_its_help(capsys):
 @every_command
 def test_a_summary_is_that_of_the_command(point):
     documentation = inspect.getdoc(load_command(point)) or ''
-    summary = command_help.summaries()[point.name.replace('_', ' ')]
+    summary = command_help.read_summaries()[point.name.replace('_', ' ')]
     assert summary == documentation.partition('\n')[0].rstrip('.'), 'see cli/summaries.txt'
 
 
 def test_each_summary_is_that_of_a_command():
     names = {name for name, _ in shell.Shell().command_manager}
-    assert set(command_help.summaries()) == names
+    assert set(command_help.read_summaries()) == names

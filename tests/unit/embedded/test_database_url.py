@@ -26,7 +26,7 @@ SECRET = 'SECRET'
     ],
 )
 def test_a_url_is_shown_without_its_secrets(url, shown):
-    assert database_url.shown(url) == shown
+    assert database_url.hide_password(url) == shown
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,9 @@ def test_a_url_is_shown_without_its_secrets(url, shown):
 )
 def test_the_words_of_the_database_are_printed_without_its_secrets(message, expected):
     url = 'mysql+pymysql://u:SECRET@h/p?ssl_key=SSL-KEY'
-    assert database_url.reason(exception.DBError(Exception(message)), url).startswith(expected)
+    assert database_url.describe_failure(exception.DBError(Exception(message)), url).startswith(
+        expected
+    )
 
 
 HOSTILE = [

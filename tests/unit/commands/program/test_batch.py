@@ -9,7 +9,7 @@ from threading import Barrier, current_thread, main_thread
 import pytest
 
 from placementclient.basis.errors import ExitStatus
-from placementclient.basis.printable import printable
+from placementclient.basis.printable import escape_text
 from placementclient.client.http import Client
 from placementclient.commands.program.batch import LONGEST, STATUSES_BY_RANK, _rank_status
 from tests.programs import Result
@@ -252,7 +252,7 @@ def test_commands_come_from_stdin_but_no_command_reads_there(placement, service,
 def test_a_file_that_cannot_be_read_is_told(placement, path):
     result = placement('batch', path)
     assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
-    assert result.stderr.startswith(f'{printable(path)}: ')
+    assert result.stderr.startswith(f'{escape_text(path)}: ')
 
 
 def test_a_line_that_is_not_utf_8_is_refused(placement, service, tmp_path):
