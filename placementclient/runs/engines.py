@@ -3,6 +3,7 @@
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -105,8 +106,11 @@ def _end_finished_trees(run: Carrier, queue: TreeQueue, workers: int, backward: 
             is_so = run.is_unchanged(tree, backward=backward)
         except Differs as reason:
             return make_result(tree, State.LEFT_ALONE, reason)
-        state = State.ALREADY_BACK if backward else State.ALREADY_APPLIED
-        return make_result(tree, state) if is_so else None
+        if not is_so:
+            return None
+        if backward:
+            return replace(make_result(tree, State.ALREADY_BACK), reason='already rolled back')
+        return make_result(tree, State.ALREADY_APPLIED)
 
     finished = [
         tree for uuid, tree in queue.trees.items() if run.journal.record_for(uuid).ended == done
