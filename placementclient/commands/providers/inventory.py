@@ -314,7 +314,7 @@ class ReplaceInventories(ChangeCommand):
             present = _list_fields(current.value)
             desired = fields
             if self.args.amend:
-                self._check_totals(present, fields)
+                self._log_missing_totals(present, fields)
                 amended = {name: {**present.get(name, {}), **fields[name]} for name in fields}
                 desired = present | amended
             if self.args.dry_run:
@@ -332,16 +332,21 @@ class ReplaceInventories(ChangeCommand):
 
         return attempts.retry_conflicts(self.client, attempt, self.args.generation)
 
-    def _check_totals(self, present: Mapping[str, Fields], fields: Mapping[str, Fields]) -> None:
-        """Refuse to amend the inventory of a class that one provider lacks, without its total."""
+    def _log_missing_totals(
+        self, present: Mapping[str, Fields], fields: Mapping[str, Fields]
+    ) -> None:
+        """Name the classes to amend that one provider lacks, and that are given no total.
+
+        The service refuses them, in a sentence that names no class.
+        """
         if self.args.aggregate:
             return
-        for name in fields.keys() - present:
+        for name in sorted(fields.keys() - present):
             if 'total' not in fields[name]:
                 near = suggestion(name, present)
-                raise errors.BadArgument(
-                    f'{self.args.provider} has no inventory of {name}{near or ": give its total"}'
-                )
+                lacks = f'{self.args.provider} has no inventory of {name}'
+                sentence = f'{lacks}{near or ": give its total"}'
+                self.log_hint(sentence)
 
 
 def _parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
