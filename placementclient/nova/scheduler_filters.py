@@ -49,8 +49,8 @@ _DECISIONS: Mapping[str, _Decision] = {
     'SimpleCIDRAffinityFilter': _Decision(hints=('build_near_host_ip',)),
     'JsonFilter': _Decision(hints=('query',)),
 }
-#: A policy that needs no cells of a host.
-_SHARED = 'shared'
+#: The policy of CPUs that needs no NUMA cells of a host.
+_UNDECIDED = {('hw:cpu_policy', 'shared'), ('hw_cpu_policy', 'shared')}
 #: The kinds of ports that need a device of the host; Placement does not count it.
 _DEVICES = ('direct', 'direct-physical', 'macvtap', 'vdpa')
 
@@ -74,7 +74,9 @@ def _find_keys(decision: _Decision, wishes: Wishes, hints: Iterable[str]) -> Ite
         (wishes.properties, lambda key: key in decision.properties),
     )
     for values, is_meant in sources:
-        yield from (key for key in sorted(values) if is_meant(key) and values[key] != _SHARED)
+        yield from (
+            key for key in sorted(values) if is_meant(key) and (key, values[key]) not in _UNDECIDED
+        )
     yield from (hint for hint in decision.hints if hint in hints)
 
 

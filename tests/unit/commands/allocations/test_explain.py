@@ -258,7 +258,7 @@ def test_explain_counts_no_host_without_pcpu_if_nova_conf_disables_it(placement,
          ['ServerGroupAffinityFilter and ServerGroupAntiAffinityFilter: group']),
         ('--hint same_host=x', {}, {}, ['SameHostFilter: same_host']),
         ('--hint colour=x', {}, {}, []),
-        ('', {'capabilities:a': 'b'}, {}, ['ComputeCapabilitiesFilter: capabilities:a']),
+        ('', {'capabilities:a': 'shared'}, {}, ['ComputeCapabilitiesFilter: capabilities:a']),
     ],
 )  # fmt: skip
 def test_explain_names_what_filters_of_the_scheduler_decide(
