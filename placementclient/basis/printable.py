@@ -79,18 +79,18 @@ class PrintableFormatter:
         self._formatter, self._cell, self._on_screen = formatter, cell, on_screen
 
     def emit_list(self, names: Any, rows: Any, stdout: Any, parsed_args: Any) -> None:
-        with self._screen(stdout) as out:
+        with self._escape_output(stdout) as out:
             self._formatter.emit_list(names, map(self._cells, rows), out, parsed_args)
 
     def emit_one(self, names: Any, fields: Any, stdout: Any, parsed_args: Any) -> None:
-        with self._screen(stdout) as out:
+        with self._escape_output(stdout) as out:
             self._formatter.emit_one(names, self._cells(fields), out, parsed_args)
 
     def _cells(self, row: Any) -> Any:
         return tuple(map(self._cell, row)) if self._cell else row
 
     @contextlib.contextmanager
-    def _screen(self, stdout: Any) -> Iterator[Any]:
+    def _escape_output(self, stdout: Any) -> Iterator[Any]:
         if not self._on_screen:
             yield stdout
             return

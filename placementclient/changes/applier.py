@@ -289,7 +289,10 @@ class Applier:
             raise _make_conflict(uuid)
 
     def _generation_of(self, consumer: Consumer) -> int | None:
-        """Return the generation of a consumer that has the expected allocations and owner."""
+        """Return the generation of a consumer, read again if it is outdated.
+
+        :raises errors.ConcurrentUpdate: if it has other allocations or another owner now
+        """
         if consumer.uuid not in self._outdated:
             return consumer.generation
         live = allocation.show(self._client, consumer.uuid).value

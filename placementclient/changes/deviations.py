@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The deviations of the live state of a tree from its change. Pure.
 
-A deviation is an error if the change is incomplete or wrong, a warning if it is not begun although
-it should be, and information if it is still to come, or if others have changed something since, as
-they may.
+A deviation is an error if the change is incomplete or wrong, and information if others may have
+changed something since. The inspector makes a warning of a change that should be begun and is not.
 """
 
 from collections.abc import Iterator
@@ -140,10 +139,12 @@ def _compare_inventories(
     for name in sorted({*live.inventories, *change.content_after.inventories}):
         part = phases.inventory_part(change, name, live)
         if part.live != part.after:
-            # It is back where the plan removed it, or missing where the plan put it.
+            # It is back where the plan removed it, missing where the plan put it, or has the
+            # values of before the plan.
             is_undone = (part.live is None) != (part.after is None) or part.live == part.before
             # Other plans change a sharing provider too.
             is_moved = is_local and part.before != part.after
+            # Any other value is damage only right after the request: later, others may set it.
             is_damage = is_moved and (is_strict or is_undone)
             planned = 'that of the plan'
             yield _inventory_deviation(tree, part, part.after, planned, is_damage=is_damage)

@@ -216,7 +216,10 @@ def is_running() -> bool:
 
 
 def _server() -> ModuleType:
-    """Return the module of the service, unless this process runs one already."""
+    """Return the module of the service.
+
+    :raises errors.DirectError: if this process runs one already, or it is not installed
+    """
     if is_running():
         raise errors.DirectError(
             'This process runs a Placement already and cannot run a second one: close the '

@@ -280,7 +280,7 @@ class Evidence:
         return {
             name: held
             for name, held in amounts.items()
-            if present[_find_comparable_class(name)] < needed[_find_comparable_class(name)]
+            if present[_merge_cpu_class(name)] < needed[_merge_cpu_class(name)]
         }
 
     def _find_newest_migration(self, server_uuid: str) -> ServerMigration | None:
@@ -321,7 +321,7 @@ def is_nova_class(resource_class: str) -> bool:
     return resource_class in _CLASSES or resource_class.startswith(_CLASS_PREFIXES)
 
 
-def _find_comparable_class(name: str) -> str:
+def _merge_cpu_class(name: str) -> str:
     """Return ``VCPU`` for dedicated CPUs, and another class as it is."""
     return 'VCPU' if name == 'PCPU' else name
 
@@ -330,7 +330,7 @@ def _join_cpus(amounts: Resources) -> Counter[str]:
     """Return amounts with shared and dedicated CPUs as one class."""
     joined = Counter[str]()
     for name, amount in amounts.items():
-        joined[_find_comparable_class(name)] += amount
+        joined[_merge_cpu_class(name)] += amount
     return joined
 
 

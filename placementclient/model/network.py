@@ -85,7 +85,7 @@ class PortGroup(msgspec.Struct, frozen=True):
 
 
 class PortRequest(PortGroup, frozen=True):
-    """The request of a port: one group before Neutron had several.
+    """The resource request of a port; before Neutron had several groups, it was itself the group.
 
     :param same_subtree: the IDs of groups that are served below one provider
     """

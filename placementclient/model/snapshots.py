@@ -67,7 +67,7 @@ class ProviderState(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def content(self) -> tuple[object, ...]:
-        """All values that a change can set."""
+        """The position, inventories, traits and aggregates: all that a change can set."""
         return self.position, self.inventories, self.traits, self.aggregates
 
     @property

@@ -85,7 +85,7 @@ class Draft:
             raise Refusal(f'the group {suffix} asks for nothing')
         self.groups[suffix] = group
 
-    def find_profile(self, name: str) -> Sequence[Mapping[str, str]] | None:
+    def find_device_profile(self, name: str) -> Sequence[Mapping[str, str]] | None:
         """Return the groups of a device profile; ``None`` if they are unknown."""
         if self.sources.profiles is None:
             self.note_missing(f'device profile {name}', 'device profiles')
@@ -94,7 +94,7 @@ class Draft:
             raise Refusal(f'there is no device profile {name}')
         return self.sources.profiles[name]
 
-    def add_profile(self, groups: Iterable[Mapping[str, str]], port: str = '') -> None:
+    def add_device_profile(self, groups: Iterable[Mapping[str, str]], port: str = '') -> None:
         """Add the groups of a device profile, for a port by its ID."""
         for number, specs in enumerate(groups):
             group = OpenGroup()

@@ -86,7 +86,7 @@ def _add_accelerator_groups(draft: Draft, port: Port) -> None:
     """Add the device groups of a port: ``get_device_profile_request_groups`` of Nova."""
     if not port.device_profile:
         raise Refusal(f'port {port.uuid} has no device profile')
-    if (groups := draft.find_profile(port.device_profile)) is None:
+    if (groups := draft.find_device_profile(port.device_profile)) is None:
         return
     amounts = [
         int(value)
@@ -96,7 +96,7 @@ def _add_accelerator_groups(draft: Draft, port: Port) -> None:
     ]
     if sum(amounts) > 1:
         raise Refusal(f'port {port.uuid} asks for several devices')
-    draft.add_profile(groups, port.uuid)
+    draft.add_device_profile(groups, port.uuid)
 
 
 def _add_pci_groups(draft: Draft) -> None:
@@ -137,7 +137,7 @@ def _add_device_profile(draft: Draft) -> None:
     """Add the groups of the device profile of the flavor: ``accelerators_filter`` of Nova."""
     if name := draft.specs.get(PROFILE):
         draft.root_required.add('COMPUTE_ACCELERATORS')
-        draft.add_profile(draft.find_profile(name) or ())
+        draft.add_device_profile(draft.find_device_profile(name) or ())
 
 
 def _add_flavor_amounts(draft: Draft) -> None:

@@ -170,7 +170,7 @@ def read_images(client: Client, servers: Iterable[Server]) -> list[object]:
 def read_volumes(client: Client, servers: Iterable[Server]) -> list[object]:
     """Return the volumes of servers that boot from one: ``GET /v3/…/volumes/{uuid}`` of each.
 
-    Many are one list, with the volumes of all others.
+    If there are many, the list of all volumes of the cloud is read and returned instead.
     """
     booted = [server for server in servers if server.boots_from_volume]
     uuids = {volume.id for server in booted for volume in server.volumes}
@@ -372,5 +372,5 @@ def _read_page(
 
 
 def _describe_other_service(service: _CatalogService) -> str:
-    """Return the sentence for an answer of another service."""
+    """Return the sentence that another service answers where this one should."""
     return f'{service.name} cannot be asked: another service answers'

@@ -74,6 +74,7 @@ class Wishes:
     """The extra specs of a flavor and the properties of an image.
 
     :ivar has_image: False where nothing is known of the image
+    :raises Refusal: if Nova refuses a property of the image
     """
 
     def __init__(self, flavor: Flavor, image: Image | None) -> None:

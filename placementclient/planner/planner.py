@@ -83,7 +83,7 @@ def plan_reshape(
     maker.plan(roots, progress)
     maker.raise_faults(partial=bool(trees))
     if not skip_infeasible:
-        maker.raise_left_out()
+        maker.raise_for_unplanned_trees()
     undecided = maker.list_undecided(allow_inferred)
     if undecided:
         warnings = (
@@ -224,7 +224,7 @@ class _Planner:
         reasons = tuple(Notice(cause.kind, str(cause), cause.facts()) for cause in refusal.causes)
         self.left += (LeftOut(root.uuid, root.name, reasons) for root in roots)
 
-    def raise_left_out(self) -> None:
+    def raise_for_unplanned_trees(self) -> None:
         """Raise an error if the plan leaves out a tree.
 
         :raises Infeasible: if there is no plan for a tree

@@ -228,7 +228,9 @@ def _restore_consumer(consumer: Consumer, live: Snapshot) -> Consumer:
 
 
 def _find_present_uuids(snapshot: Snapshot, existing: Mapping[str, Provider]) -> dict[str, str]:
-    """Return the UUIDs of existing providers by those that their names have in a snapshot.
+    """Return the UUID of the existing provider with its name for each that lacks one of its own.
+
+    Without a provider of that name, it is the UUID of the snapshot.
 
     :param existing: all providers of the service, by UUID
     """

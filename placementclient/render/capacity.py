@@ -104,7 +104,7 @@ def compare_fits(before: CountedFits, after: CountedFits, by: str) -> Output:
     return (*_name_fits_columns(after, by), *_CHANGE), rows
 
 
-def describe_fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
+def describe_vcpu_fallback(flavor: Flavor, more: FallbackFits) -> Iterator[str]:
     """Yield a sentence about the servers that fit with VCPU in place of PCPU, if there are any."""
     if more.servers:
         yield (

@@ -52,7 +52,7 @@ def describe_failures(reasons: Mapping[str, str]) -> Iterator[str]:
         yield f'{reason}. Give the {lists}: {", ".join(f"--{name} FILE" for name in options)}'
 
 
-def list_left_out(audit: Audit) -> list[str]:
+def list_omitted_checks(audit: Audit) -> list[str]:
     """Return the checks that were not made, grouped by the missing lists."""
     lists = (
         (id, ' and '.join(name if ' ' in name else f'--{name}' for name in lacking))

@@ -343,7 +343,7 @@ class ExplainCandidate(DocumentCommand):
         lines = explanations.format_explanation(
             explanation, self.args.hosts, fallback, filters, group_hosts
         )
-        names = self.used_client.names if self.used_client else {}
+        names = self.client_if_used.names if self.client_if_used else {}
         named = (question.places.name(line) for line in lines)
         return Text(data, [wording.insert_names(line, names) for line in named])
 

@@ -17,7 +17,7 @@ def make_printable(record: logging.LogRecord) -> bool:
 
 @contextlib.contextmanager
 def name_program(log: logging.Logger, program: str) -> Iterator[None]:
-    """Name the running program in the commands of messages, which begin with ``placement``."""
+    """Let commands in messages of a log begin with the running program, not ``placement``."""
 
     def rename(record: logging.LogRecord) -> bool:
         record.msg = naming_program(str(record.msg), program)

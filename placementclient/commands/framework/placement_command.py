@@ -254,14 +254,14 @@ class PlacementCommand(command.Command):
         return client
 
     @property
-    def used_client(self) -> Client | None:
+    def client_if_used(self) -> Client | None:
         """The client of this run, or ``None`` if nothing has used it yet."""
         return vars(self).get('client')
 
     @property
     def _last_change(self) -> SentChange | None:
         """The last write that the client has sent, with its result; None if there is none."""
-        return self.used_client.last_change if self.used_client else None
+        return self.client_if_used.last_change if self.client_if_used else None
 
     @property
     def provider_uuid(self) -> str:
@@ -298,8 +298,8 @@ class PlacementCommand(command.Command):
         from placementclient.render import failures
 
         named = failure
-        if isinstance(failure, errors.HTTPError) and self.used_client:
-            named = failure.with_names(self.used_client.names)
+        if isinstance(failure, errors.HTTPError) and self.client_if_used:
+            named = failure.with_names(self.client_if_used.names)
         message = '\n'.join(failures.format_failure(named)) + self._suggest_names(failure)
         if self.app.options.debug:
             import traceback
@@ -321,7 +321,7 @@ class PlacementCommand(command.Command):
             named = f' {failure.url.partition("?")[0]}' if isinstance(failure, foreign) else ''
             return f'. The URL{named} is from {origin}'
         unknown = errors.BadRequest | errors.NotFound | NoSuchProvider
-        if self.used_client is None or not isinstance(failure, unknown):
+        if self.client_if_used is None or not isinstance(failure, unknown):
             # Errors without the service, such as those of a snapshot, have their own suggestions.
             return ''
         from placementclient.producers import names
@@ -329,7 +329,7 @@ class PlacementCommand(command.Command):
         # One mistake may fail for many providers: the existing names are printed once.
         key = failure.name if isinstance(failure, NoSuchProvider) else failure.sentence
         if key not in self._suggestions:
-            self._suggestions[key] = names.suggest_name(self.used_client, failure)
+            self._suggestions[key] = names.suggest_name(self.client_if_used, failure)
         return self._suggestions[key]
 
     def log_interruption(self) -> None:
@@ -355,7 +355,7 @@ class PlacementCommand(command.Command):
         if sentence:
             self.log.warning(f'{sentence} (exit {int(status)})' if status else sentence)
         self.warn(self.next_steps)
-        client, change = self.used_client, self._last_change
+        client, change = self.client_if_used, self._last_change
         has_error = client is not None and client.has_error_answer
         is_logged = has_error or (change is not None and not change.is_done)
         if is_logged and sentence and status in _FAILED and not self.app.options.debug:
@@ -363,8 +363,8 @@ class PlacementCommand(command.Command):
 
     def _log_request_id(self) -> None:
         """Log the ID that all requests of this run have in the log of Placement."""
-        if self.used_client is not None:
-            request_id = self.used_client.global_request_id
+        if self.client_if_used is not None:
+            request_id = self.client_if_used.global_request_id
             self.log.warning(f"In Placement's log, search for {request_id}")
 
     @contextlib.contextmanager

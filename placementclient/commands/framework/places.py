@@ -55,7 +55,7 @@ class Places:
         words, alternatives = condition.groups()
         parts = _SEPARATORS.split(alternatives)
         uuids = set(parts[::2])
-        client = self._command.used_client
+        client = self._command.client_if_used
         names = client.names if client else {}
         # The operator has typed these names.
         if not uuids <= names.keys():

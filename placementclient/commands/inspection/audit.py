@@ -187,7 +187,7 @@ class AuditProvider(ChangeCommand):
         )
         self._set_status(findings, done, is_unasked=is_unasked)
         self._set_next_steps(lists.absent, (done or {}).values())
-        return tables.list_findings(findings, make_invocation(self, cloud.servers), done)
+        return tables.list_findings(findings, make_audit_invocation(self, cloud.servers), done)
 
     def _set_status(
         self, findings: Sequence[Finding], done: Mapping[int, str] | None, *, is_unasked: bool
@@ -311,7 +311,7 @@ class AuditProvider(ChangeCommand):
         """Log how many checks lack a list, and with ``-v`` which."""
         from placementclient.render import findings
 
-        groups = findings.list_left_out(audit)
+        groups = findings.list_omitted_checks(audit)
         if self.args.id and audit.left_out.keys() - {finding.kind for finding in audit.findings}:
             raise errors.PlacementError(f'--id needs more lists: {"; ".join(groups)}')
         if groups:
@@ -357,7 +357,9 @@ class AuditProvider(ChangeCommand):
         return repairing.describe_results(plan.changes, results)
 
 
-def make_invocation(command: base.PlacementCommand, servers: Mapping[str, Server]) -> Invocation:
+def make_audit_invocation(
+    command: base.PlacementCommand, servers: Mapping[str, Server]
+) -> Invocation:
     """Return the options of the audit that the commands in its table need, too.
 
     :param servers: the servers of the audit, by UUID

@@ -165,7 +165,7 @@ class ShowCapacity(base.Lister):
                 more = fits.count_fallback_fits(
                     topology, self._restrict_request(nova.second), trees
                 )
-                for sentence in tables.describe_fallback(flavor, more):
+                for sentence in tables.describe_vcpu_fallback(flavor, more):
                     warn(sentence)
         return lines
 

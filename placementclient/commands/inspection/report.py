@@ -74,7 +74,7 @@ class ReportProvider(base.PlacementCommand):
             plan = add_rows(plan)
         cloud, result, lists = audit_lists.read_and_audit(self, checks.audit)
         if plan is not None:
-            _check_plan(plan, cloud.snapshot)
+            _refuse_missing_trees(plan, cloud.snapshot)
         drain = self.args.drain and make_panel(
             disk.read_document(self.args.drain), self.args.drain, cloud.snapshot
         )
@@ -94,7 +94,7 @@ class ReportProvider(base.PlacementCommand):
             os.path.basename(self.args.snapshot or ''),
             made_at=datetime.now(UTC).isoformat(timespec='seconds'),
             made_by=program(),
-            invocation=audit.make_invocation(self, cloud.servers),
+            invocation=audit.make_audit_invocation(self, cloud.servers),
             assuming=tuple(map(os.path.basename, self.args.assume)),
             drain=drain,
             title=self.args.title,
@@ -114,7 +114,7 @@ class ReportProvider(base.PlacementCommand):
         return ', '.join(map(str, filter(None, (name, region))))
 
 
-def _check_plan(plan: Plan, snapshot: Snapshot) -> None:
+def _refuse_missing_trees(plan: Plan, snapshot: Snapshot) -> None:
     """Refuse a plan with trees that the snapshot does not have."""
     missing = [
         name

@@ -70,7 +70,7 @@ class CheckApi(base.Lister):
         return ('file', *self.column_names) if self.args.service_conf else self.column_names
 
     def execute(self) -> base.Output:
-        need = _find_need(self.args.release)
+        need = _find_needed_microversion(self.args.release)
         if not self.args.service_conf:
             return self.column_names, self._check_needs(self.client, *need)
         from placementclient.commands.providers.service_checks import ServiceChecks
@@ -105,7 +105,7 @@ class CheckApi(base.Lister):
         return rows
 
 
-def _find_need(release: str | None) -> tuple[str, Microversion]:
+def _find_needed_microversion(release: str | None) -> tuple[str, Microversion]:
     """Return the name of a release of Nova and the microversion that it needs.
 
     :param release: a name, a number or a microversion; None: the newest release

@@ -42,7 +42,7 @@ class ShowTree(DocumentCommand):
     def text(self) -> Text:
         from placementclient.render import trees as render
 
-        trees = list(_read_output_trees(self))
+        trees = list(_read_trees_for_output(self))
         if not trees:
             raise errors.NoSuchProvider(f'{self.args.provider} was deleted in the meantime')
         if len(trees) > 1:
@@ -66,14 +66,15 @@ class ListTree(DocumentCommand):
         from placementclient.render import trees as render
 
         if self.args.formatter == self.formatter_default:
-            return _draw_trees(self, _read_output_trees(self), {})
+            return _draw_trees(self, _read_trees_for_output(self), {})
         shown = {'allocations': self.args.allocations}
         return Text(
-            {'trees': [render.make_record(tree, **shown) for tree in _read_output_trees(self)]}, ()
+            {'trees': [render.make_record(tree, **shown) for tree in _read_trees_for_output(self)]},
+            (),
         )
 
 
-def _read_output_trees(command: DocumentCommand) -> Iterator[Tree]:
+def _read_trees_for_output(command: DocumentCommand) -> Iterator[Tree]:
     """Yield the selected trees as soon as they are read; in data formats with their traits."""
     return _read_trees(command, traits=command.args.formatter != command.formatter_default)
 

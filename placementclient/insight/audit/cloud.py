@@ -274,7 +274,7 @@ class AuditedConsumer:
         self.hosts = cloud.find_providers_by_root(consumer)
 
     @property
-    def other_hosts(self) -> list[str]:
+    def hosts_beside_home(self) -> list[str]:
         """The roots beside that of the host that Nova names; empty if none is that host's."""
         home = self.cloud.select_named_roots(
             list(self.hosts), self.server.hosts if self.server else ()
@@ -358,7 +358,7 @@ def _find_server_checks(audited: AuditedConsumer) -> Iterator[str]:
     if verdict.held:
         yield 'held-elsewhere'
     elif not superfluous and len(audited.hosts) > 1:
-        superfluous = tuple(audited.other_hosts or audited.hosts)
+        superfluous = tuple(audited.hosts_beside_home or audited.hosts)
     if superfluous:
         sources = map(audited.find_root, superfluous)
         is_evacuated = all(map(audited.was_evacuated_from, sources))

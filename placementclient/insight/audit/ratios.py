@@ -38,7 +38,7 @@ class _Group(NamedTuple):
 
     @property
     def parts(self) -> list[tuple[str, str]]:
-        """The UUID of the root of each host, with the class."""
+        """Pairs of the UUID of each host's root and the class."""
         return [(uuid, self.resource_class) for uuid in self.hosts]
 
     @property

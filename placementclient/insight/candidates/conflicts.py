@@ -65,7 +65,7 @@ class ConflictSearch(Generic[T]):
         self.is_cut = True
 
     def _add_conflict(self, conflict: frozenset[T]) -> None:
-        """Add a conflict to the known ones, and a part of it to each set to give up."""
+        """Record a conflict; extend each cover that misses it by each of its requirements."""
         self.conflicts = self._sort_sets([*self.conflicts, conflict])
         covers = [cover for cover in self._covers if cover & conflict]
         for cover in self._covers:

@@ -157,7 +157,7 @@ class _RequestReader:
         if missing:
             # The image may require all that the old host has, and no more.
             self._imageless.append(server)
-            certain = _add_old_host(self.snapshot, allocations, certain)
+            certain = _make_old_host_request(self.snapshot, allocations, certain)
         self.requests[server.uuid] = certain
         if certain is not request:
             # It may have been booted without a zone, and may go to another one then.
@@ -199,8 +199,10 @@ class _RequestReader:
             )
 
 
-def _add_old_host(snapshot: Snapshot, allocations: Allocations, request: Request) -> Request:
-    """Return a request for all that the old host has, with the conditions of Nova."""
+def _make_old_host_request(
+    snapshot: Snapshot, allocations: Allocations, request: Request
+) -> Request:
+    """Return a request for what a consumer holds on its old host, with conditions of another."""
     hosts = [uuid for uuid in allocations if not is_sharing(snapshot.providers[uuid])]
     root = snapshot.providers[snapshot.providers[hosts[0]].provider.root_uuid]
     strict = requests.build_strict_request(snapshot, root, dict(sorted(allocations.items())))

@@ -127,7 +127,7 @@ class Packing:
         sizes = {kind: self._calculate_size(kind) for kind in counts}
         places: Places = {kind: [] for kind in counts}
         for kind in sorted(counts, key=lambda kind: -sizes[kind]):
-            places[kind] = self._fill_kind(kind, counts[kind])
+            places[kind] = self._place_kind(kind, counts[kind])
         return places
 
     def find_places(self, counts: Mapping[KindNumber, int], excluded: Iterable[str]) -> Places:
@@ -148,7 +148,7 @@ class Packing:
         totals = self.problem.requests[kind].totals
         return sum(n * self._scale.get(name, 0) for name, n in totals.items())
 
-    def _fill_kind(self, kind: KindNumber, number: int) -> list[Placed]:
+    def _place_kind(self, kind: KindNumber, number: int) -> list[Placed]:
         """Put so many servers of a kind on the ranked hosts, and return their places."""
         placed: list[Placed] = []
         if not number:

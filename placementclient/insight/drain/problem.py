@@ -150,7 +150,7 @@ class Problem:
         """Return the facts about a kind on a shape; ``None`` if that cannot serve it."""
         key = kind, shape
         if key not in self._fits:
-            self._fits[key] = _calculate_fit(self.requests[kind], self.shapes[shape])
+            self._fits[key] = _analyze_request(self.requests[kind], self.shapes[shape])
         return self._fits[key]
 
     def search_options(
@@ -207,7 +207,7 @@ def group_by_kind(
     return dict(kinds)
 
 
-def _calculate_fit(request: Request, shape: Shape) -> Fit | None:
+def _analyze_request(request: Request, shape: Shape) -> Fit | None:
     """Return the facts about a request on hosts of a shape; ``None`` if none can serve it."""
     suitable = shape.find_suitable(request)
     if suitable is None:

@@ -44,14 +44,14 @@ def pack(problem: Problem, effort: float = EFFORT) -> Packing:
         return best
     if len(problem.hosts) * len(problem.servers) > MOST_PAIRS:
         single = [(host.shape, host.room, 1) for host in problem.hosts]
-        best.bound = _calculate_bound(problem, _find_possible_kinds(problem), single)
+        best.bound = _bound_placed_servers(problem, _find_possible_kinds(problem), single)
         return best
     hosts = [groups.sort_twins(host, problem.shapes[host.shape]) for host in problem.hosts]
     problem = replace(problem, hosts=hosts)
     alike = groups.group_hosts(problem)
     possible = {kind for group in alike for kind, _ in group.options}
     rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]
-    best.bound = _calculate_bound(problem, possible, rooms)
+    best.bound = _bound_placed_servers(problem, possible, rooms)
     is_small = sum(len(group.options) for group in alike) <= LARGEST
     return Proof(problem, alike).search(best, effort) if is_small and not best.is_exact else best
 
@@ -64,7 +64,7 @@ def fill_by_best_fit(problem: Problem) -> Packing:
     return packing
 
 
-def _calculate_bound(
+def _bound_placed_servers(
     problem: Problem,
     possible: Collection[KindNumber],
     rooms: Sequence[tuple[ShapeNumber, Sequence[int], int]],

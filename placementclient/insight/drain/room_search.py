@@ -190,7 +190,7 @@ class RoomSearch:
         self._model.add(sum(takes) == 0).only_enforce_if(~is_used)
 
     def _read_solution(self, solver: cp_model.CpSolver) -> Rearrangement:
-        """Return the solution as numbers of servers."""
+        """Return how many servers leave, come and are new in the solution, without zeros."""
 
         def positive(variables: Mapping[T, cp_model.IntVar]) -> dict[T, int]:
             values = {key: int(solver.value(variable)) for key, variable in variables.items()}

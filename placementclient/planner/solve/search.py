@@ -47,6 +47,7 @@ class ItemDecision:
 
     :param placement: the amounts by option
     :param possible: every option that some solution is known to use, in the order of preference
+    :param forced: whether all solutions have this placement
     :param proved: whether no other option is possible; else the search for them was cut short
     """
 
@@ -61,6 +62,7 @@ class Impossible:
     """There is no solution.
 
     :param items: indexes of items that alone are impossible
+    :param free: the free amount of each bin
     :param problem: where it may be that not all of ``items`` are needed for that: they, as groups
     :param members: of each of its groups, the indexes
     """
@@ -99,6 +101,8 @@ def search_placements(
 
 
 class _Search:
+    """Decides items in turn, and asks the solver for those that arithmetic leaves open."""
+
     def __init__(self, bins: Sequence[Bin], items: Sequence[Item], timeout: float) -> None:
         self._bins, self._timeout = bins, timeout
         self._free = [bin_.free for bin_ in bins]

@@ -32,7 +32,11 @@ _CLASS, _TRAIT = 'resource class', 'trait'
 
 
 class SpecCheck:
-    """Finds the faults of a specification that are wrong for every tree."""
+    """Finds the faults of a specification that are wrong for every tree.
+
+    :param listed: all providers of the cloud, where the snapshot has only some trees
+    :param trees: the names of the trees that are planned; without any, those of the specification
+    """
 
     def __init__(
         self,
@@ -87,7 +91,7 @@ class SpecCheck:
     def _make_error(
         self, reason: str, name: str, names: Iterable[str], *keys: str | int
     ) -> errors.BadFile:
-        """Return a fault, with the name that was probably meant."""
+        """Return a fault, with the name that was probably meant for the first :data:`MAX_HINTS`."""
         self._hints -= 1
         hint = suggestion(name, names) if self._hints >= 0 else ''
         return self._spec.error(reason + hint, *keys)

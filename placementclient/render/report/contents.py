@@ -153,8 +153,8 @@ def measure_after(tree: Change) -> dict[str, dict[str, Fill]]:
     }
 
 
-def list_changed_fills(plan: Plan) -> list[tuple[str, Fill, Fill]]:
-    """Return the sums of each class over the providers of a plan, before and after it."""
+def compare_fills(plan: Plan) -> list[tuple[str, Fill, Fill]]:
+    """Return usage and capacity of each class on the providers of a plan, before and after it."""
     first: dict[str, Fills] = {}
     last: dict[str, Fills] = {}
     for tree in plan.changes:

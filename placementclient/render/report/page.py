@@ -97,8 +97,8 @@ def render_page(template: jinja2.Template, report: Report) -> str:
         'levels': [[share, _LEVELS[colour]] for share, colour in style.LEVELS],
     }
     sheet, script = _read_part('page.css'), _read_script()
-    changed = contents.list_changed_fills(plan) if plan else []
-    groups = findings.list_left_out(report.audit)
+    changed = contents.compare_fills(plan) if plan else []
+    groups = findings.list_omitted_checks(report.audit)
     left_out = [f'Left out: {"; ".join(groups)}'] if groups else []
     return template.render(
         report=report,

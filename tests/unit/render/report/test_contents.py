@@ -56,7 +56,7 @@ def test_the_report_has_the_cloud_before_and_after_a_plan():
     for child in children:
         assert contents.measure_state(child.content_before) == {}
     assert contents.sum_fills(becomes[child.uuid] for child in children) == {'VGPU': Fill(4, 8)}
-    assert contents.list_changed_fills(plan(flat())) == [
+    assert contents.compare_fills(plan(flat())) == [
         ('VCPU', Fill(3, 8), Fill(3, 8)),
         ('VGPU', Fill(4, 8), Fill(4, 8)),
     ]

@@ -16,7 +16,7 @@ from tests.unit.render.report.reports import flat, plan, report
 
 
 def message(made):
-    changed = contents.list_changed_fills(made.plan) if made.plan else []
+    changed = contents.compare_fills(made.plan) if made.plan else []
     return verdict.state_verdict(made, contents.list_class_fills(made.cloud), changed)
 
 
