@@ -116,14 +116,14 @@ def _suggest_form(
     message: str, parsers: Iterable[argparse.ArgumentParser], options: Sequence[str]
 ) -> str:
     """Return the form of a command that takes the argument which is one too many."""
-    argument = message.removeprefix('unrecognized arguments: ')
+    arguments = message.removeprefix('unrecognized arguments: ').split()
     commands = [str(parser.prog) for parser in parsers]
-    if argument.startswith('-'):
+    if not arguments or arguments[0].startswith('-'):
         return ''
-    if 'resource' in options and all('=' in word for word in argument.split()):
-        return f'. Type: {" ".join(f"--resource {word}" for word in argument.split())}'
+    if 'resource' in options and all('=' in word for word in arguments):
+        return f'. Type: {" ".join(f"--resource {word}" for word in arguments)}'
     forms = (form for end, form in _OTHER_FORMS.items() for c in commands if c.endswith(end))
-    form = next(forms, '').format(shlex.quote(argument.split()[0]))
+    form = next(forms, '').format(shlex.quote(arguments[0]))
     return f'. Type: {form}' if form else ''
 
 

@@ -327,16 +327,15 @@ def test_as_many_servers_fit_as_can_be_claimed(service_clients):
         snapshot, chance = loaded(client, seed)
         for _ in range(3):
             request = random_request(chance, list(snapshot.providers), '1.39')
-            case = seed, request
 
-            def count(case, snapshot):
-                return fits.count_by_tree(Topology(snapshot), case[1])[-1].count
+            def count(_, snapshot, request=request):
+                return fits.count_by_tree(Topology(snapshot), request)[-1].count
 
             try:
                 servers = claim_all(
-                    client, request, {case: snapshot}, count, lambda _, case=case: case
+                    client, request, {seed: snapshot}, count, lambda _, seed=seed: seed
                 )
             except errors.ServerError:
                 continue
-            claimed += len(servers[case])
+            claimed += len(servers[seed])
     assert claimed >= len(FEW)

@@ -74,14 +74,14 @@ DEFECTS = {
     'free what a list lacks': Defect(Evidence, 'judge', _free_by_absence),
     'ignore the task': Defect(Evidence, 'judge', _judge_without_tasks),
     'take a page for the list': Defect(
-        schema, 'next_page', lambda *_: None, damages=frozenset({'page'})
+        schema, 'find_next_page', lambda *_: None, damages=frozenset({'page'})
     ),
     'free during a migration': Defect(ServerMigration, 'is_over', property(lambda _: True)),
     'ignore when a server has moved': Defect(Evidence, '_has_left', lambda *_: True),
-    'ignore the age of a list': Defect(Evidence, '_unsettled', lambda *_: ''),
-    'ignore what the host lacks': Defect(Evidence, '_lacking', lambda *_: {}),
-    'take 404 for gone': Defect(service, 'server_record', _free_by_404, 'audit', True),
+    'ignore the age of a list': Defect(Evidence, '_explain_unsettled', lambda *_: ''),
+    'ignore what the host lacks': Defect(Evidence, '_find_lacking', lambda *_: {}),
+    'take 404 for gone': Defect(service, 'read_server_record', _free_by_404, 'audit', True),
     'take any record for deleted': Defect(
-        service, 'server_record', _free_by_any_record, 'audit', True
+        service, 'read_server_record', _free_by_any_record, 'audit', True
     ),
 }

@@ -159,6 +159,12 @@ def test_inventories_that_would_go_while_in_use_are_answered_with_amend(
     assert ('--amend keeps the other classes' in result.stderr) is not bool(options)
 
 
+@pytest.mark.parametrize('command', ['resource class list', 'resource provider list'])
+def test_an_empty_argument_is_refused_as_any_other(placement, command):
+    result = placement(f"{command} ''")
+    assert (result.status, 'unrecognized arguments: ' in result.stderr) == (2, True)
+
+
 def test_a_dry_run_names_the_classes_that_an_inventory_would_lose(placement, service):
     live = {'inventories': {'DISK_GB': {'total': 9}}, 'resource_provider_generation': 1}
     service.answer(get(f'/resource_providers/{RP}/inventories', live))
