@@ -171,8 +171,14 @@ def check_sign(what: str, text: str) -> None:
     :param what: the resource class, or its field
     :raises errors.BadArgument: if the text begins with ``+``
     """
-    if text.lstrip().startswith('+'):
-        raise errors.BadArgument(f'{what}={text}: give the new amount, not a difference')
+    if fault := explain_sign(text):
+        raise errors.BadArgument(f'{what}={fault}')
+
+
+def explain_sign(text: str) -> str:
+    """Return the fault of an amount that looks like a difference: ``+2``; else an empty text."""
+    is_difference = text.lstrip().startswith('+')
+    return f'{text}: give the new amount, not a difference' if is_difference else ''
 
 
 def parse_whole_number(text: str | int, what: str) -> int:

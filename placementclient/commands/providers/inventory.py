@@ -48,8 +48,8 @@ def parse_amount(text: str) -> int:
 
     :raises argparse.ArgumentTypeError: if it is none, or looks like a difference: ``+2``
     """
-    if text.lstrip().startswith('+'):
-        raise argparse.ArgumentTypeError(f'{text}: give the new amount, not a difference')
+    if fault := filter_options.explain_sign(text):
+        raise argparse.ArgumentTypeError(fault)
     try:
         return int(text)
     except ValueError:
@@ -318,10 +318,8 @@ class ReplaceInventories(ChangeCommand):
                 amended = {name: {**present.get(name, {}), **fields[name]} for name in fields}
                 desired = present | amended
             if self.args.dry_run:
-                removed = sorted(present.keys() - desired)
-                # A dry run of osc-placement's --aggregate says nothing beside its table.
-                if removed and not self.args.aggregate:
-                    self.log.warning(
+                if removed := sorted(present.keys() - desired):
+                    self._log_hint_about_one(
                         f'This removes {", ".join(removed)}; --amend keeps the other classes'
                     )
                 return desired
@@ -339,14 +337,16 @@ class ReplaceInventories(ChangeCommand):
 
         The service refuses them, in a sentence that names no class.
         """
-        if self.args.aggregate:
-            return
         for name in sorted(fields.keys() - present):
             if 'total' not in fields[name]:
                 near = suggestion(name, present)
                 lacks = f'{self.args.provider} has no inventory of {name}'
-                sentence = f'{lacks}{near or ": give its total"}'
-                self.log_hint(sentence)
+                self._log_hint_about_one(f'{lacks}{near or ": give its total"}')
+
+    def _log_hint_about_one(self, sentence: str) -> None:
+        """Log a hint about one provider; of many in an aggregate it would be a line for each."""
+        if not self.args.aggregate:
+            self.log_hint(sentence)
 
 
 def _parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
