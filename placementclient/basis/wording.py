@@ -74,7 +74,7 @@ def format_install_command(extra: str) -> str:
     )
 
 
-def naming_program(text: str, program: str) -> str:
+def insert_program(text: str, program: str) -> str:
     """Return a text, in which commands of the package begin with ``placement``, for a program."""
     return text if program == 'placement' else _OWN_COMMAND.sub(program, text)
 

@@ -51,7 +51,7 @@ def diff(
 def list_operations(change: Change, *, backward: bool = False) -> tuple[ops.Operation, ...]:
     """Return the operations of a change, or of its rollback."""
     transfer = transfer_at_once if change.is_atomic else transfer_in_steps
-    return diff(*change.sides(backward=backward), transfer)
+    return diff(*change.order_snapshots(backward=backward), transfer)
 
 
 def _create_names(before: Snapshot, after: Snapshot) -> Iterator[ops.Operation]:

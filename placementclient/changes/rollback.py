@@ -30,7 +30,7 @@ def merge_rollback(change: Change, live: Snapshot) -> tuple[Change, Merged]:
     revised = replace(change, before=rollback.restored_state(), after=rollback.present_state())
     if rollback.obstacles:
         return revised, Merged((), tuple(rollback.obstacles))
-    return revised, merge_at_once(*revised.sides(backward=True), live, is_back=True)
+    return revised, merge_at_once(*revised.order_snapshots(backward=True), live, is_back=True)
 
 
 class _Rollback:

@@ -37,8 +37,8 @@ def merge_change(
     around = preparation(change)
     if around is None or _is_request_done(change, live, backward):
         part = around or change
-        return merge(*part.sides(backward=backward), live, sent, is_back=backward)
-    merged = merge_at_once(*change.sides(backward=backward), live, is_back=backward)
+        return merge(*part.order_snapshots(backward=backward), live, sent, is_back=backward)
+    merged = merge_at_once(*change.order_snapshots(backward=backward), live, is_back=backward)
     drifts = (
         _find_newcomers(change, live, backward=True)
         if backward

@@ -56,7 +56,7 @@ _IGNORED = '--ignore-consumer names it'
 _STAYED = 'no migration shows that it has left'
 
 
-class Records(NamedTuple):
+class NovaRecords(NamedTuple):
     """The records of Nova, and the word of the operator.
 
     :param migrations: the migrations of servers; ``None`` if they are not known
@@ -119,7 +119,7 @@ class Evidence:
     def __init__(
         self,
         topology: Topology,
-        records: Records,
+        records: NovaRecords,
         *,
         is_asked: bool = False,
         is_presumed: bool = False,

@@ -296,7 +296,7 @@ class Change:
         """The consumers whose allocations or owners change, by UUID."""
         return tuple(find_changed_consumers(self.before, self.after))
 
-    def sides(self, *, backward: bool = False) -> tuple[Snapshot, Snapshot]:
+    def order_snapshots(self, *, backward: bool = False) -> tuple[Snapshot, Snapshot]:
         """Return the states before and after the change, or before and after its rollback."""
         return (self.after, self.before) if backward else (self.before, self.after)
 

@@ -25,7 +25,7 @@ _SCHEMA = re.compile('1[.]([0-9]|[1-9][0-9]+)')
 _ANY_NODE = '$COMPUTE_NODE'
 
 
-class ProviderRecord(TypedDict):
+class DeclaredRecord(TypedDict):
     """A declared provider in a file."""
 
     name: str
@@ -33,7 +33,7 @@ class ProviderRecord(TypedDict):
     inventories: dict[str, Mapping[str, float]]
     traits: list[str]
     aggregates: list[str]
-    children: NotRequired[list[ProviderRecord]]
+    children: NotRequired[list[DeclaredRecord]]
 
 
 def parse_declarations(text: str, path: str) -> tuple[DeclaredProvider, ...]:
@@ -145,9 +145,9 @@ def _check_custom(cursor: Cursor, name: str, what: str) -> None:
         raise cursor.error(f'{name} is no custom {what}: Nova adds no others')
 
 
-def make_declaration(snapshot: Snapshot) -> list[ProviderRecord]:
+def make_declaration(snapshot: Snapshot) -> list[DeclaredRecord]:
     """Return a declaration of all trees of a snapshot, which would change nothing."""
-    records: dict[str, ProviderRecord] = {}
+    records: dict[str, DeclaredRecord] = {}
     # Equal inventories of hosts are one mapping, which is laid out once.
     fields = functools.cache(Inventory.as_fields)
     roots = snapshot.roots()
@@ -162,7 +162,7 @@ def make_declaration(snapshot: Snapshot) -> list[ProviderRecord]:
 
 def _make_record(
     state: ProviderState, fields: Callable[[Inventory], Mapping[str, float]]
-) -> ProviderRecord:
+) -> DeclaredRecord:
     return {
         'name': state.name,
         'uuid': state.uuid,

@@ -71,7 +71,7 @@ class DeclarationProducer(StateProducer):
         return after
 
 
-class InventoryInUse(errors.PlacementError):
+class UsedInventory(errors.PlacementError):
     """A change would remove used inventory, or shrink it below its usage; nothing was written."""
 
     def __init__(self, used: Sequence[Notice]) -> None:
@@ -138,7 +138,7 @@ def apply_declarations(
     for uuid in _find_undeclared(declarations, snapshot, state.placed) if prune else ():
         states.pop(uuid, None)
     if used := list(find_shortfalls(snapshot.providers, states)):
-        raise InventoryInUse(used)
+        raise UsedInventory(used)
     return Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin)
 
 

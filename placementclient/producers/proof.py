@@ -8,7 +8,7 @@ from placementclient.api import allocation
 from placementclient.api.parallel import parallel
 from placementclient.basis import errors
 from placementclient.client.http import Client
-from placementclient.insight.evidence import CHANGED, Evidence, Records, Verdict
+from placementclient.insight.evidence import CHANGED, Evidence, NovaRecords, Verdict
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import Server
 from placementclient.nova import service
@@ -20,7 +20,7 @@ _WORKERS = 8
 SILENT = 'Nova cannot be asked'
 
 
-class Proof:
+class FreeingProof:
     """Judges which allocations may be freed, by what Placement and Nova say now.
 
     :param servers: by UUID, those of the operator's lists
@@ -33,7 +33,7 @@ class Proof:
         client: Client,
         topology: Topology,
         servers: Mapping[str, Server],
-        records: Records,
+        records: NovaRecords,
         *,
         is_nova_asked: bool,
     ) -> None:

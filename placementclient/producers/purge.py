@@ -18,7 +18,7 @@ from placementclient.model.shortfalls import check_accounted
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.topology import Topology
 from placementclient.producers.producer import StateProducer
-from placementclient.producers.proof import Proof
+from placementclient.producers.proof import FreeingProof
 from placementclient.reading import tree_reader
 from placementclient.reading.capture import capture
 
@@ -127,7 +127,7 @@ class PurgeProducer(StateProducer):
         self,
         client: Client,
         provider: str,
-        proof_on: Callable[[Topology], Proof],
+        proof_on: Callable[[Topology], FreeingProof],
         *,
         force: bool = False,
         is_dry_run: bool = False,

@@ -19,7 +19,7 @@ from placementclient.model.plans import Change
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.producer import StateProducer
-from placementclient.producers.proof import SILENT, Proof
+from placementclient.producers.proof import SILENT, FreeingProof
 from placementclient.reading.capture import capture_named
 
 #: A server that has changed so shortly before a snapshot may be new: listing takes its time, and
@@ -144,7 +144,7 @@ def count_suspects(findings: Sequence[Finding]) -> int:
 
 
 def prove_findings(
-    proof: Proof, findings: Sequence[Finding], progress: Callable[..., None] | None = None
+    proof: FreeingProof, findings: Sequence[Finding], progress: Callable[..., None] | None = None
 ) -> tuple[list[Finding], dict[int, str]]:
     """Ask for each consumer whose allocations the findings propose to free.
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
-from placementclient.basis.wording import naming_program
+from placementclient.basis.wording import insert_program
 from placementclient.insight.audit.checks import Check
 from placementclient.render.columns import Output
 
@@ -49,7 +49,7 @@ def find_texts(check_id: str) -> Mapping[str, str]:
 
 def _strip_markup(name: str, check: Check, program: str) -> str:
     """Return a text about a check without markup; commands are in quotes, and stand out so."""
-    text = naming_program(find_texts(check.id)[name], program)
+    text = insert_program(find_texts(check.id)[name], program)
     if name == 'example':
         return text.strip('`')
     return _LITERAL.sub(lambda match: f'"{match[1]}"' if ' ' in match[1] else match[1], text)

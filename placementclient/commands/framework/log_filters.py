@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 
 from placementclient.basis.printable import escape_text
-from placementclient.basis.wording import naming_program
+from placementclient.basis.wording import insert_program
 
 
 def make_printable(record: logging.LogRecord) -> bool:
@@ -20,7 +20,7 @@ def name_program(log: logging.Logger, program: str) -> Iterator[None]:
     """Let commands in messages of a log begin with the running program, not ``placement``."""
 
     def rename(record: logging.LogRecord) -> bool:
-        record.msg = naming_program(str(record.msg), program)
+        record.msg = insert_program(str(record.msg), program)
         return True
 
     log.addFilter(rename)

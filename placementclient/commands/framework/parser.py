@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import cut_text, escape_text
-from placementclient.basis.wording import naming_program
+from placementclient.basis.wording import insert_program
 from placementclient.cli.help_formatter import HelpFormatter, summarize_usage
 
 #: The exit statuses of all commands.
@@ -59,7 +59,7 @@ def add_suggestions(
 
         # The message repeats unknown words as they were typed: maybe a name of another user.
         suggestion = escape_text(command_help.suggest_options(message, parsers))
-        suggestion = naming_program(suggestion, 'openstack' if program is None else 'placement')
+        suggestion = insert_program(suggestion, 'openstack' if program is None else 'placement')
         refuse(f'{cut_text(message, _MOST_CHARACTERS)}{suggestion}')
 
     vars(parser)['error'] = refuse_with_suggestion

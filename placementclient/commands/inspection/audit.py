@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from placementclient.model.outcomes import TreeResult
     from placementclient.model.servers import Server
     from placementclient.nova.ratios import ConfiguredRatio
-    from placementclient.producers.proof import Proof
+    from placementclient.producers.proof import FreeingProof
     from placementclient.producers.repair import RepairProducer
     from placementclient.render.repairs import Invocation
 
@@ -249,11 +249,11 @@ class AuditProvider(ChangeCommand):
             host: ratios.parse_ratios(disk.read_text(path), path) for host, path in files.items()
         }
 
-    def _make_proof(self, cloud: Cloud, facts: audit_lists.OperatorFacts) -> Proof:
+    def _make_proof(self, cloud: Cloud, facts: audit_lists.OperatorFacts) -> FreeingProof:
         """Return the evidence by which allocations may be freed."""
-        from placementclient.producers.proof import Proof
+        from placementclient.producers.proof import FreeingProof
 
-        proof = Proof(
+        proof = FreeingProof(
             self.client,
             cloud.topology,
             cloud.answers.servers or {},
@@ -264,7 +264,7 @@ class AuditProvider(ChangeCommand):
         return proof
 
     def _prove_findings(
-        self, proof: Proof, cloud: Cloud, findings: Sequence[Finding]
+        self, proof: FreeingProof, cloud: Cloud, findings: Sequence[Finding]
     ) -> tuple[list[Finding], dict[int, str]]:
         """Ask Nova for the record of each consumer that a repair would free.
 

@@ -21,7 +21,7 @@ from placementclient.commands.framework.option import Flag, Option
 if TYPE_CHECKING:
     from placementclient.model.servers import Server
     from placementclient.placing.topology import Topology
-    from placementclient.producers.proof import Proof
+    from placementclient.producers.proof import FreeingProof
 
 
 class PurgeProvider(ChangeCommand):
@@ -73,14 +73,14 @@ class PurgeProvider(ChangeCommand):
             self.exit_status = purging.refusal.exit_status
         return shown
 
-    def _prepare_proof(self) -> Callable[[Topology], Proof]:
+    def _prepare_proof(self) -> Callable[[Topology], FreeingProof]:
         """Return a function that collects the evidence by which allocations may be freed.
 
         The lists of the options are read at once; Nova is asked for each consumer later.
         """
-        from placementclient.insight.evidence import Records
+        from placementclient.insight.evidence import NovaRecords
         from placementclient.nova import service
-        from placementclient.producers.proof import Proof
+        from placementclient.producers.proof import FreeingProof
 
         is_nova_asked = service.has_nova(self.client)
         servers = self._read_servers()
@@ -93,10 +93,12 @@ class PurgeProvider(ChangeCommand):
                 'The migrations are not known: --force also frees what a migration under way '
                 'needs. Give --migrations FILE'
             )
-        records = Records(migrations, hypervisors, gone, nodes=nodes)
+        records = NovaRecords(migrations, hypervisors, gone, nodes=nodes)
 
-        def make_proof(topology: Topology) -> Proof:
-            proof = Proof(self.client, topology, servers, records, is_nova_asked=is_nova_asked)
+        def make_proof(topology: Topology) -> FreeingProof:
+            proof = FreeingProof(
+                self.client, topology, servers, records, is_nova_asked=is_nova_asked
+            )
             proof.check_gone(sorted(gone))
             return proof
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import os_resource_classes
 
 from placementclient.insight import healing
-from placementclient.insight.evidence import NEVER, Evidence, Records, Verdict, is_nova_class
+from placementclient.insight.evidence import NEVER, Evidence, NovaRecords, Verdict, is_nova_class
 from placementclient.model.consumers import Allocations, Consumer, Resources
 from placementclient.model.findings import Finding
 from placementclient.model.network import NetworkAgent, Port
@@ -115,10 +115,10 @@ class Cloud:
         return find_hosts_of_cells_down(self.answers.services or ())
 
     @cached_property
-    def records(self) -> Records:
+    def records(self) -> NovaRecords:
         """The records that decide, beside those of servers, which allocations may be freed."""
         answers = self.answers
-        return Records(
+        return NovaRecords(
             answers.migrations, answers.hypervisors, answers.gone, answers.ignored, answers.nodes
         )
 

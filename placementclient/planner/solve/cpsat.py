@@ -13,8 +13,8 @@ from placementclient.planner.solve.problem import (
     Decision,
     ItemGroup,
     ItemPlacement,
+    NumberedProblem,
     Part,
-    Problem,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class _Share(NamedTuple):
 
 
 def place_items(
-    problem: Problem, budget: cpsat.Budget, *, undivided: bool = False
+    problem: NumberedProblem, budget: cpsat.Budget, *, undivided: bool = False
 ) -> list[list[ItemPlacement]] | None:
     """Return a solution with the fewest divisions, then the earliest options, or ``None``.
 
@@ -52,7 +52,9 @@ def place_items(
     return _Model(problem, budget, undivided).find_best()
 
 
-def find_possible_options(problem: Problem, decision: Decision, budget: cpsat.Budget) -> None:
+def find_possible_options(
+    problem: NumberedProblem, decision: Decision, budget: cpsat.Budget
+) -> None:
     """Find all possible options, and prove that the others are impossible.
 
     :param decision: a solution and what is known to be possible; both facts are extended
@@ -63,7 +65,7 @@ def find_possible_options(problem: Problem, decision: Decision, budget: cpsat.Bu
         decision.record(solution)
 
 
-def find_core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
+def find_core(problem: NumberedProblem, budget: cpsat.Budget) -> tuple[NumberedProblem, bool]:
     """Return an infeasible part of an infeasible problem.
 
     :return: the same groups, some of them with fewer items or none; and whether no item can be
@@ -72,7 +74,7 @@ def find_core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
     groups = list(problem.groups)
 
     def is_infeasible() -> bool:
-        return _Model(Problem(problem.bins, tuple(groups)), budget).solve() is None
+        return _Model(NumberedProblem(problem.bins, tuple(groups)), budget).solve() is None
 
     for index, group in enumerate(problem.groups):
         low, high = 0, group.count
@@ -83,9 +85,9 @@ def find_core(problem: Problem, budget: cpsat.Budget) -> tuple[Problem, bool]:
                 low, high = (low, middle) if is_infeasible() else (middle + 1, high)
         except OutOfBudget:
             groups[index] = ItemGroup(group.item, high)
-            return Problem(problem.bins, tuple(groups)), False
+            return NumberedProblem(problem.bins, tuple(groups)), False
         groups[index] = ItemGroup(group.item, high)
-    return Problem(problem.bins, tuple(groups)), True
+    return NumberedProblem(problem.bins, tuple(groups)), True
 
 
 class _Model:
@@ -94,7 +96,9 @@ class _Model:
     # Equal items that stay whole are counted, so that symmetry costs nothing; each divisible item
     # has its own variables.
 
-    def __init__(self, problem: Problem, budget: cpsat.Budget, undivided: bool = False) -> None:
+    def __init__(
+        self, problem: NumberedProblem, budget: cpsat.Budget, undivided: bool = False
+    ) -> None:
         self._cp = cpsat.load('This assignment')
         self._problem, self._budget = problem, budget
         self._model = self._cp.CpModel()

@@ -14,15 +14,15 @@ from placementclient.planner.solve.problem import (
     Item,
     ItemGroup,
     ItemPlacement,
+    NumberedProblem,
     Part,
-    Problem,
 )
 
 #: The most options of groups to try before the solver takes over.
 MOST_STEPS = 200_000
 
 
-def place_items(problem: Problem) -> list[list[ItemPlacement]] | None:
+def place_items(problem: NumberedProblem) -> list[list[ItemPlacement]] | None:
     """Return the bins of each item, in a solution that divides as few items as possible.
 
     Return ``None`` if the heuristic finds none.
@@ -30,7 +30,7 @@ def place_items(problem: Problem) -> list[list[ItemPlacement]] | None:
     return _fit_items(problem) or _fit_items(problem, is_even=True)
 
 
-def find_possible_options(problem: Problem, decision: Decision) -> None:
+def find_possible_options(problem: NumberedProblem, decision: Decision) -> None:
     """Look for solutions with options not yet known to be possible; add them to ``decision``."""
     for is_even in (True, False):
         is_new = True
@@ -42,7 +42,7 @@ def find_possible_options(problem: Problem, decision: Decision) -> None:
     _try_open_options(problem, decision)
 
 
-def _try_open_options(problem: Problem, decision: Decision) -> None:
+def _try_open_options(problem: NumberedProblem, decision: Decision) -> None:
     """Look for a solution with each option that is still open; add it to ``decision``."""
     left = MOST_STEPS // sum(len(group.item.options) for group in problem.groups)
     for index, group in enumerate(problem.groups):
@@ -57,7 +57,7 @@ def _try_open_options(problem: Problem, decision: Decision) -> None:
                 decision.record(placements or ())
 
 
-def find_overfull_part(problem: Problem) -> Problem | None:
+def find_overfull_part(problem: NumberedProblem) -> NumberedProblem | None:
     """Return a minimal infeasible part of a problem: too many equal items for all bins.
 
     The items are whole, of one class and one size.
@@ -74,10 +74,10 @@ def find_overfull_part(problem: Problem) -> Problem | None:
     for group in problem.groups:
         groups.append(ItemGroup(group.item, min(left, group.count)))
         left -= groups[-1].count
-    return None if left else Problem(problem.bins, tuple(groups))
+    return None if left else NumberedProblem(problem.bins, tuple(groups))
 
 
-def _weigh_group(problem: Problem, group: int) -> float:
+def _weigh_group(problem: NumberedProblem, group: int) -> float:
     """Return the share of its best bin that an item takes."""
     return min(
         max(demand.amount / max(problem.bins[demand.bin].free, 1) for demand in demands)
@@ -86,7 +86,7 @@ def _weigh_group(problem: Problem, group: int) -> float:
 
 
 def _fit_items(
-    problem: Problem,
+    problem: NumberedProblem,
     *,
     is_even: bool = False,
     first: tuple[int, int] | None = None,
@@ -117,7 +117,7 @@ def _fit_items(
 
 
 def _place_group(
-    problem: Problem,
+    problem: NumberedProblem,
     group: ItemGroup,
     free: list[int],
     placed: list[ItemPlacement],
@@ -162,7 +162,9 @@ def _take_room(free: list[int], demands: Sequence[Demand], most: int) -> int:
     return number
 
 
-def _compute_free_share(problem: Problem, free: Sequence[int], demands: Sequence[Demand]) -> float:
+def _compute_free_share(
+    problem: NumberedProblem, free: Sequence[int], demands: Sequence[Demand]
+) -> float:
     """Return the share of its bins that an option would leave free."""
     return min(
         (free[demand.bin] - demand.amount) / max(problem.bins[demand.bin].free, 1)
@@ -170,7 +172,7 @@ def _compute_free_share(problem: Problem, free: Sequence[int], demands: Sequence
     )
 
 
-def _divide_item(problem: Problem, item: Item, free: list[int]) -> ItemPlacement | None:
+def _divide_item(problem: NumberedProblem, item: Item, free: list[int]) -> ItemPlacement | None:
     """Divide an item into as few parts as it can have; ``None`` where that fails."""
     if not item.divisible:
         return None
@@ -189,7 +191,7 @@ def _divide_item(problem: Problem, item: Item, free: list[int]) -> ItemPlacement
     return None if left or has_fewer_parts else tuple(parts)
 
 
-def _do_units_admit(problem: Problem, item: Item, demands: Sequence[Demand]) -> bool:
+def _do_units_admit(problem: NumberedProblem, item: Item, demands: Sequence[Demand]) -> bool:
     """Return whether an item may go by an option; the units of a bin judge what is divided."""
     return not item.divisible or problem.bins[demands[0].bin].admits(demands[0])
 

@@ -80,7 +80,7 @@ class ItemGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class NumberedProblem:
     """Bins, and the items for them."""
 
     bins: tuple[Bin, ...]
@@ -111,7 +111,7 @@ class Decision:
                 if placement != self.placements[index][0]:
                     self.fixed[index] = False
 
-    def is_open(self, problem: Problem) -> bool:
+    def is_open(self, problem: NumberedProblem) -> bool:
         """Return whether an option is neither possible nor proved impossible."""
         return any(
             len(possible) < len(group.item.options) or (group.item.divisible and fixed)

@@ -22,8 +22,8 @@ from placementclient.planner.solve.problem import (
     Item,
     ItemGroup,
     ItemPlacement,
+    NumberedProblem,
     Part,
-    Problem,
 )
 
 #: How long a search may take, in seconds.
@@ -69,7 +69,7 @@ class Impossible:
 
     items: Sequence[int]
     free: Sequence[int]
-    problem: Problem | None = None
+    problem: NumberedProblem | None = None
     members: Sequence[Sequence[int]] = ()
 
     def core(self) -> tuple[Sequence[int], bool]:
@@ -203,7 +203,7 @@ class _Search:
                     possible = tuple(options[option] for option in every)
                 self._decisions[index] = ItemDecision(placement, possible, forced, decision.proved)
 
-    def _make_problem(self, component: Sequence[int]) -> tuple[Problem, list[list[int]]]:
+    def _make_problem(self, component: Sequence[int]) -> tuple[NumberedProblem, list[list[int]]]:
         """Return the component as a separate problem, and the items of each of its groups."""
         bins: dict[int, int] = {}
         groups: dict[Item, list[int]] = {}
@@ -217,7 +217,7 @@ class _Search:
             groups.setdefault(abstract, []).append(index)
         order = sorted(groups)
         return (
-            Problem(
+            NumberedProblem(
                 tuple(self._bins[where]._replace(free=self._free[where]) for where in bins),
                 tuple(ItemGroup(item, len(groups[item])) for item in order),
             ),
@@ -234,7 +234,7 @@ def _renumber_bins(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Dem
 
 
 @functools.lru_cache(maxsize=4096)
-def decide_problem(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdict:
+def decide_problem(problem: NumberedProblem, timeout: float = TIMEOUT) -> Decision | SearchVerdict:
     """Solve one problem; equal problems are solved once."""
     if heuristics.find_overfull_part(problem):
         return SearchVerdict.IMPOSSIBLE
@@ -253,7 +253,7 @@ def decide_problem(problem: Problem, timeout: float = TIMEOUT) -> Decision | Sea
     return decision
 
 
-def _place_items(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] | None:
+def _place_items(problem: NumberedProblem, budget: Budget) -> list[list[ItemPlacement]] | None:
     placements = heuristics.place_items(problem)
     if placements is not None:
         return placements
@@ -263,7 +263,7 @@ def _place_items(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] 
     return placements or cpsat.place_items(problem, budget)
 
 
-def _find_possible_options(problem: Problem, decision: Decision, budget: Budget) -> None:
+def _find_possible_options(problem: NumberedProblem, decision: Decision, budget: Budget) -> None:
     """Find all possible options by heuristics; the solver proves the rest, if time allows."""
     if decision.is_open(problem):
         heuristics.find_possible_options(problem, decision)
@@ -275,7 +275,7 @@ def _find_possible_options(problem: Problem, decision: Decision, budget: Budget)
 
 
 @functools.lru_cache(maxsize=256)
-def _find_core(problem: Problem) -> tuple[Problem, bool]:
+def _find_core(problem: NumberedProblem) -> tuple[NumberedProblem, bool]:
     """Return an infeasible part of an infeasible problem, and whether it is minimal."""
     if (overfull := heuristics.find_overfull_part(problem)) is not None:
         return overfull, True

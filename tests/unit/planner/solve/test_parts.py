@@ -9,8 +9,8 @@ from placementclient.planner.solve.problem import (
     Demand,
     Item,
     ItemGroup,
+    NumberedProblem,
     Part,
-    Problem,
 )
 
 
@@ -22,7 +22,7 @@ def whole(*wheres_and_amounts):
 def problem(free, *groups):
     """Bins without units, and so many of each item."""
     bins = tuple(Bin(room) for room in free)
-    return Problem(bins, tuple(ItemGroup(item, count) for item, count in groups))
+    return NumberedProblem(bins, tuple(ItemGroup(item, count) for item, count in groups))
 
 
 def decision(placements):
