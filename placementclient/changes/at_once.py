@@ -57,7 +57,7 @@ class _WrittenRows:
 
         The state shows later if a request without an answer was carried out.
         """
-        uuid = written.tree.root_provider_uuid
+        uuid = written.change.root_provider_uuid
         if lost := self._lost.pop(uuid, None):
             merged = merge(*lost, written.live)
             self._rows[uuid] += change_rows(*lost) if merged.is_done else ()

@@ -87,9 +87,9 @@ class Carrier(Inspector):
         #: The remarks on the results of trees, by the UUIDs of their roots.
         self._remarks: dict[str, list[str]] = {}
 
-    def check(self, trees: Sequence[Change]) -> None:
+    def check(self, changes: Sequence[Change]) -> None:
         """Raise the errors that can be found before the journal is opened."""
-        self._check_allowed(map(list_operations, trees))
+        self._check_allowed(map(list_operations, changes))
 
     def start_from_plan(self) -> None:
         """Begin each tree with the state that its change was decided on, without reading again.
@@ -97,8 +97,8 @@ class Carrier(Inspector):
         Raises what :meth:`check` raises.
         """
         self._prepared = {
-            tree.root_provider_uuid: (tree.before, list_operations(tree))
-            for tree in self.plan.changes
+            change.root_provider_uuid: (change.before, list_operations(change))
+            for change in self.plan.changes
         }
         self._check_allowed(operations for _, operations in self._prepared.values())
 
@@ -107,15 +107,15 @@ class Carrier(Inspector):
         if any(isinstance(operation, ops.Reshape) for operation in chain.from_iterable(operations)):
             reshaper.check_allowed(self.client)
 
-    def carry_tree(self, tree: Change, *, backward: bool) -> TreeResult:
+    def carry_tree(self, change: Change, *, backward: bool) -> TreeResult:
         """Apply or roll back a tree; report the requests that other clients have undone meanwhile.
 
         Each time that the service refuses after a conflict, or does not answer, the tree is read
         again, which shows what is done.
         """
         attempt = self._roll_back_tree if backward else self._apply_tree
-        result = self._run_with_retries(tree, lambda: attempt(tree))
-        done = self._done.get(tree.root_provider_uuid, ())
+        result = self._run_with_retries(change, lambda: attempt(change))
+        done = self._done.get(change.root_provider_uuid, ())
         again = [f'others had undone {write}' for write in find_repeated_writes(done)]
         return replace(result, reason='; '.join(filter(None, [result.reason, *again])))
 
@@ -127,23 +127,25 @@ class Carrier(Inspector):
         return replace(outcome, is_partial=is_partial)
 
     def leave_alone(
-        self, tree: Change, reason: PlacementError, state: State = State.LEFT_ALONE
+        self, change: Change, reason: PlacementError, state: State = State.LEFT_ALONE
     ) -> TreeResult:
         """Stop work on a tree, and leave the tree as it is; say what of it is done already."""
-        remarks, uuid = [str(reason)], tree.root_provider_uuid
+        remarks, uuid = [str(reason)], change.root_provider_uuid
         try:
-            is_withdrawn = self._withdraw_preparation(tree)
+            is_withdrawn = self._withdraw_preparation(change)
         except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
             remarks.append(f'its preparation was not undone: {obstacle}')
             is_withdrawn = False
-        done = [] if is_withdrawn and not self.journal.is_back else self._describe_done_parts(tree)
+        done = (
+            [] if is_withdrawn and not self.journal.is_back else self._describe_done_parts(change)
+        )
         ended = State.DONE_IN_PART if done else State.LEFT_ALONE
         if done:
             remarks.append(f'done: {listed(done, 5)}')
         message = '; '.join(remarks)
         self.journal.write_end(uuid, ended, message)
         state = ended if state is State.LEFT_ALONE else state
-        return replace(make_result(tree, state, reason), reason=message)
+        return replace(make_result(change, state, reason), reason=message)
 
     # A subclass for plans with a recipe overrides the next two.
 
@@ -153,36 +155,36 @@ class Carrier(Inspector):
         :raises BadFile: if a tree was planned again otherwise than reviewed
         """
 
-    def read_remaining(self, tree: Change) -> tuple[Snapshot, Sequence[ops.Operation]]:
+    def read_remaining(self, change: Change) -> tuple[Snapshot, Sequence[ops.Operation]]:
         """Read a tree, and return the remaining operations of its change.
 
         :raises LeftAlone: if others are in the way
         """
-        live, merged = self.read_and_merge(self.latest_plan(tree))
+        live, merged = self.read_and_merge(self.latest_plan(change))
         if not all(map(is_retained, merged.obstacles)):
             # Its parts are read one after the other: another run may have applied it meanwhile.
-            live, merged = self.read_and_merge(self.latest_plan(tree))
+            live, merged = self.read_and_merge(self.latest_plan(change))
         if not all(map(is_retained, merged.obstacles)):
             raise Obstructed(merged.obstacles)
-        self._retained[tree.root_provider_uuid] = merged.obstacles
+        self._retained[change.root_provider_uuid] = merged.obstacles
         return live, merged.operations
 
     # The parts that all plans share.
 
-    def verify(self, tree: Change) -> None:
+    def verify(self, change: Change) -> None:
         """Compare the state right after the request of an atomic change with the plan.
 
         :raises VerificationFailed: if it is not complete or not right
         """
-        reader = ScopeReader(self.client, [tree])
-        deviations = self.progress(tree).deviations_after_request(reader)
+        reader = ScopeReader(self.client, [change])
+        deviations = self.progress(change).deviations_after_request(reader)
         for deviation in deviations:
             if deviation.is_error:
                 raise VerificationFailed(f'verification: {deviation.reason}')
-        remarks = self._remarks.setdefault(tree.root_provider_uuid, [])
+        remarks = self._remarks.setdefault(change.root_provider_uuid, [])
         remarks += [deviation.reason for deviation in deviations[:3]]
 
-    def _remove_preparation(self, tree: Change, around: Change) -> None:
+    def _remove_preparation(self, change: Change, around: Change) -> None:
         """Take back the traits, aggregates and new providers of an atomic change.
 
         :param around: the part of the change around its request
@@ -190,25 +192,25 @@ class Carrier(Inspector):
         live, merged = self.read_and_merge(around, backward=True)
         if merged.obstacles:
             raise Obstructed(merged.obstacles)
-        self._apply_operations(tree, live, merged.operations)
+        self._apply_operations(change, live, merged.operations)
 
-    def _withdraw_preparation(self, tree: Change) -> bool:
+    def _withdraw_preparation(self, change: Change) -> bool:
         """Delete the prepared providers of an atomic change; return whether that was all of it."""
-        current = self.latest_plan(tree)
+        current = self.latest_plan(change)
         around = phases.preparation(current)
-        if around is None or not self.is_begun(tree):
+        if around is None or not self.is_begun(change):
             return False
         if not self._is_untouched(ScopeReader(self.client, [current]), current):
             return False
-        self._remove_preparation(tree, around)
-        self._done.pop(tree.root_provider_uuid, None)
+        self._remove_preparation(change, around)
+        self._done.pop(change.root_provider_uuid, None)
         return True
 
-    def _describe_done_parts(self, tree: Change) -> list[str]:
+    def _describe_done_parts(self, change: Change) -> list[str]:
         """Return the parts of a change that are carried out, or may be, in words."""
-        sides = tree.before, self.latest_plan(tree).after
+        sides = change.before, self.latest_plan(change).after
         names = {state.uuid: state.name for side in sides for state in side.providers.values()}
-        record, uuid = self.journal.record_for(tree.root_provider_uuid), tree.root_provider_uuid
+        record, uuid = self.journal.record_for(change.root_provider_uuid), change.root_provider_uuid
         done = [
             operations.describe_done(request, names) for request in self.journal.done_requests(uuid)
         ]
@@ -216,16 +218,16 @@ class Carrier(Inspector):
             done[-1] += ' (perhaps)'
         return [*filter(None, done)]
 
-    def capture_trees(self, tree: Change) -> Snapshot:
+    def capture_trees(self, change: Change) -> Snapshot:
         """Return all trees that a change concerns, as they are now."""
         try:
-            return capture(self.client, tree.concerned_roots)
+            return capture(self.client, change.concerned_roots)
         except NoSuchProvider as reason:
             raise LeftAlone(str(reason)) from reason
 
-    def _is_never_applied(self, tree: Change, current: Change) -> bool:
+    def _is_never_applied(self, change: Change, current: Change) -> bool:
         """Return whether nothing of an atomic change can have been made."""
-        record = self.journal.record_for(tree.root_provider_uuid)
+        record = self.journal.record_for(change.root_provider_uuid)
         if record.begun or phases.preparation(current) is None:
             return False
         reader = ScopeReader(self.client, [current])
@@ -236,34 +238,36 @@ class Carrier(Inspector):
         # Others had changed it before anything was sent.
         return self._is_untouched(reader, current)
 
-    def _is_untouched(self, reader: ScopeReader, tree: Change) -> bool:
+    def _is_untouched(self, reader: ScopeReader, change: Change) -> bool:
         """Return whether an atomic change is not made, by its live inventories."""
-        facets = self.progress(tree).facets_of_status()
-        return phases.is_untouched(tree, self._read_state(reader, tree, facets))
+        facets = self.progress(change).facets_of_status()
+        return phases.is_untouched(change, self._read_state(reader, change, facets))
 
-    def _roll_back(self, tree: Change) -> bool:
+    def _roll_back(self, change: Change) -> bool:
         """Roll back a tree; return whether there was anything to roll back."""
-        current = self.latest_plan(tree)
-        if self._is_never_applied(tree, current):
+        current = self.latest_plan(change)
+        if self._is_never_applied(change, current):
             return False
         live, merged = self.read_and_merge(current, backward=True)
-        record = self.journal.record_for(tree.root_provider_uuid)
+        record = self.journal.record_for(change.root_provider_uuid)
         is_recorded = record.begun or record.ended not in (None, State.LEFT_ALONE)
         if not is_recorded and not merged.is_done:
             self._check_unrecorded(current)
         if merged.has_pending_request:
-            self._roll_back_reshape(tree, live, merged)
+            self._roll_back_reshape(change, live, merged)
             return True
-        self._apply_operations(tree, live, merged.operations)
+        self._apply_operations(change, live, merged.operations)
         if merged.obstacles:
             raise Obstructed(merged.obstacles)
         return bool(merged.operations)
 
-    def _roll_back_reshape(self, tree: Change, live: Snapshot, merged: Merged) -> None:
+    def _roll_back_reshape(self, change: Change, live: Snapshot, merged: Merged) -> None:
         """Take back an atomic change that is made, with what others have put on its targets."""
-        current = self.latest_plan(tree)
+        current = self.latest_plan(change)
         planned = current.after.providers
-        created = [change.uuid for change in current.created() if change.uuid in live.providers]
+        created = [
+            provider.uuid for provider in current.created() if provider.uuid in live.providers
+        ]
         if added := [
             o for uuid in created for o in find_additions(planned[uuid], live.providers[uuid])
         ]:
@@ -277,21 +281,21 @@ class Carrier(Inspector):
                 f'there is no way back: {describe_obstacles(merged.obstacles)}. {_NO_WAY_BACK}'
             )
         reshapes = [op for op in merged.operations if isinstance(op, ops.Reshape)]
-        self._apply_operations(tree, live, reshapes)
+        self._apply_operations(change, live, reshapes)
         self.verify(phases.rollback_change(current))
         if around := phases.preparation(current):
-            self._remove_preparation(tree, around)
+            self._remove_preparation(change, around)
 
     def _apply_operations(
-        self, tree: Change, live: Snapshot, operations: Sequence[ops.Operation]
+        self, change: Change, live: Snapshot, operations: Sequence[ops.Operation]
     ) -> None:
         """Apply operations, in one transaction if the service has transactions."""
-        done, lost = self._done.setdefault(tree.root_provider_uuid, []), list[ops.Operation]()
+        done, lost = self._done.setdefault(change.root_provider_uuid, []), list[ops.Operation]()
         applier = Applier(
             self.client,
             live,
             journal=self.journal,
-            tree_uuid=tree.root_provider_uuid,
+            tree_uuid=change.root_provider_uuid,
             record_of=self.record_of,
             names=self._names,
             report=lambda operation, is_confirmed: (done if is_confirmed else lost).append(
@@ -315,44 +319,44 @@ class Carrier(Inspector):
                 self._names.clear()
             raise
         finally:
-            self._note(TreeAttempt(tree, live, done[count:], lost))
+            self._note(TreeAttempt(change, live, done[count:], lost))
 
-    def _apply_tree(self, tree: Change) -> TreeResult:
+    def _apply_tree(self, change: Change) -> TreeResult:
         """Apply the change of a tree, verify it, and note its end."""
-        root_uuid = tree.root_provider_uuid
-        current = self.latest_plan(tree)
+        root_uuid = change.root_provider_uuid
+        current = self.latest_plan(change)
         # Once: a conflict shows later changes.
         prepared = self._prepared.pop(root_uuid, None)
         part = self._precheck(current)
         if part is None:
-            return self._make_result(tree, State.LEFT_ALONE)
+            return self._make_result(change, State.LEFT_ALONE)
         if part is not current:
             self.journal.write_new_plan(part)
             prepared = prepared and (part.before, list_operations(part))
-        live, operations = prepared if prepared is not None else self.read_remaining(tree)
-        self._apply_operations(tree, live, operations)
+        live, operations = prepared if prepared is not None else self.read_remaining(change)
+        self._apply_operations(change, live, operations)
         if retained := self._retained.pop(root_uuid, ()):
             raise Obstructed(retained)
-        self.verify(self.latest_plan(tree))
+        self.verify(self.latest_plan(change))
         record = self.journal.record_for(root_uuid)
         is_ours = record.begun and record.ended is None
         self.journal.write_end(root_uuid, State.APPLIED)
-        return self._make_result(tree, State.APPLIED if is_ours else State.ALREADY_APPLIED)
+        return self._make_result(change, State.APPLIED if is_ours else State.ALREADY_APPLIED)
 
-    def _roll_back_tree(self, tree: Change) -> TreeResult:
+    def _roll_back_tree(self, change: Change) -> TreeResult:
         """Roll back the change of a tree, and note its end."""
-        is_begun = self.is_begun(tree)
-        if not self._roll_back(tree) and not is_begun:
-            return self._make_result(tree, State.ALREADY_BACK)
-        self.journal.write_end(tree.root_provider_uuid, State.ROLLED_BACK)
-        return self._make_result(tree, State.ROLLED_BACK)
+        is_begun = self.is_begun(change)
+        if not self._roll_back(change) and not is_begun:
+            return self._make_result(change, State.ALREADY_BACK)
+        self.journal.write_end(change.root_provider_uuid, State.ROLLED_BACK)
+        return self._make_result(change, State.ROLLED_BACK)
 
-    def _make_result(self, tree: Change, state: State) -> TreeResult:
+    def _make_result(self, change: Change, state: State) -> TreeResult:
         """Return the result of a tree with the remarks of this run."""
-        remarks = self._remarks.get(tree.root_provider_uuid, ())
-        return replace(make_result(tree, state), reason='; '.join(remarks))
+        remarks = self._remarks.get(change.root_provider_uuid, ())
+        return replace(make_result(change, state), reason='; '.join(remarks))
 
-    def _run_with_retries(self, tree: Change, attempt: Callable[[], TreeResult]) -> TreeResult:
+    def _run_with_retries(self, change: Change, attempt: Callable[[], TreeResult]) -> TreeResult:
         """Return the result of the attempts to write a tree; a conflict starts the next one."""
         refusals: list[PlacementError] = []
 
@@ -366,7 +370,7 @@ class Carrier(Inspector):
                 if len(refusals) == 1:
                     raise
                 # The tree was read again in between, so this is no lost race.
-                return self.leave_alone(tree, reason, State.FAILED)
+                return self.leave_alone(change, reason, State.FAILED)
 
         try:
             with outcomes_unknown_without_answer():
@@ -374,16 +378,16 @@ class Carrier(Inspector):
                     self.client, attempted, conflicts=self._retried_errors
                 )
         except VerificationFailed as reason:
-            return make_result(tree, State.FAILED, reason)
+            return make_result(change, State.FAILED, reason)
         except (*REFUSALS, LeftAlone) as reason:
             is_ours = not isinstance(reason, (LeftAlone, *self._retried_errors))
-            return self.leave_alone(tree, reason, State.FAILED if is_ours else State.LEFT_ALONE)
+            return self.leave_alone(change, reason, State.FAILED if is_ours else State.LEFT_ALONE)
 
-    def _check_unrecorded(self, tree: Change) -> None:
+    def _check_unrecorded(self, change: Change) -> None:
         """Check that a tree of which the journal knows nothing is as this plan makes it."""
-        progress = self.progress(tree)
+        progress = self.progress(change)
         facets = progress.facets_to_compare()
-        live = ScopeReader(self.client, [tree]).read(tree, facets, is_begun=True)
+        live = ScopeReader(self.client, [change]).read(change, facets, is_begun=True)
         progress.check_unrecorded(live)
 
     def _check_names_elsewhere(self, live: Snapshot, operations: Sequence[ops.Operation]) -> None:

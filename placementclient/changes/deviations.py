@@ -21,77 +21,81 @@ from placementclient.model.plans import Change, ConsumerChange, ProviderChange
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def find_changed_input(tree: Change, live: Snapshot) -> Iterator[Finding]:
+def find_changed_input(change: Change, live: Snapshot) -> Iterator[Finding]:
     """Yield changes of others to the input of an unapplied change."""
-    for change in tree.providers:
-        if not change.is_created and change.uuid not in live.providers:
-            yield _missing_provider(tree, change, is_damage=False)
-    for part in phases.moving_parts(tree, live):
+    for provider_change in change.providers:
+        if not provider_change.is_created and provider_change.uuid not in live.providers:
+            yield _missing_provider(change, provider_change, is_damage=False)
+    for part in phases.moving_parts(change, live):
         provider = live.providers.get(part.change.uuid)
         if provider and not part.change.is_created and part.live != part.before:
             planned = 'what the plan starts from'
-            yield _inventory_deviation(tree, part, part.before, planned, is_damage=False)
+            yield _inventory_deviation(change, part, part.before, planned, is_damage=False)
 
 
-def find_deviations(tree: Change, live: Snapshot, *, is_strict: bool = False) -> Iterator[Finding]:
+def find_deviations(
+    change: Change, live: Snapshot, *, is_strict: bool = False
+) -> Iterator[Finding]:
     """Yield the deviations of a tree from its change, which is made, wholly or in part.
 
     :param is_strict: whether another inventory of a class that moves is an error in any case, as
         right after the request
     """
-    yield from find_inventory_deviations(tree, live, is_strict=is_strict)
-    for change in tree.providers:
-        state = live.providers.get(change.uuid)
-        if state is not None and change.after is not None:
-            yield from _compare_position(tree, change, state)
-            yield from _compare_names(tree, change, state)
-    for consumer in tree.consumers:
-        yield from _compare_consumer(tree, consumer, live)
+    yield from find_inventory_deviations(change, live, is_strict=is_strict)
+    for provider in change.providers:
+        state = live.providers.get(provider.uuid)
+        if state is not None and provider.after is not None:
+            yield from _compare_position(change, provider, state)
+            yield from _compare_names(change, provider, state)
+    for consumer in change.consumers:
+        yield from _compare_consumer(change, consumer, live)
 
 
 def find_inventory_deviations(
-    tree: Change, live: Snapshot, *, is_strict: bool = False
+    change: Change, live: Snapshot, *, is_strict: bool = False
 ) -> Iterator[Finding]:
     """Yield the deviations of inventories, and the providers that are missing, or still exist."""
-    local = {change.uuid for change in tree.local_providers()}
-    created = {change.uuid for change in tree.created()}
+    local = {provider.uuid for provider in change.local_providers()}
+    created = {provider.uuid for provider in change.created()}
     is_whole = local - created <= live.providers.keys()
-    for change in tree.providers:
-        state = live.providers.get(change.uuid)
-        if change.after is None:
+    for provider in change.providers:
+        state = live.providers.get(provider.uuid)
+        if provider.after is None:
             if state is not None:
-                yield _deviation(tree, 'exists', f'{change.name} still exists')
+                yield _deviation(change, 'exists', f'{provider.name} still exists')
         elif state is not None:
-            yield from _compare_inventories(tree, change, state, change.uuid in local, is_strict)
+            yield from _compare_inventories(
+                change, provider, state, provider.uuid in local, is_strict
+            )
         else:
             # It is damage only while the hosts exist: a host takes its children along.
-            yield _missing_provider(tree, change, is_damage=change.is_created and is_whole)
+            yield _missing_provider(change, provider, is_damage=provider.is_created and is_whole)
 
 
-def find_retained_traits(tree: Change, live: Snapshot) -> Iterator[Finding]:
+def find_retained_traits(change: Change, live: Snapshot) -> Iterator[Finding]:
     """Yield the providers that are missing, or have a trait that the change removes."""
-    for change in tree.providers:
-        if change.uuid not in live.providers:
-            yield _missing_provider(tree, change, is_damage=True)
-        elif retained := sorted(change.lost_traits & live.providers[change.uuid].traits):
-            yield _deviation(tree, 'trait', f'{change.name} has the trait {retained[0]}')
+    for provider in change.providers:
+        if provider.uuid not in live.providers:
+            yield _missing_provider(change, provider, is_damage=True)
+        elif retained := sorted(provider.lost_traits & live.providers[provider.uuid].traits):
+            yield _deviation(change, 'trait', f'{provider.name} has the trait {retained[0]}')
 
 
-def with_values_of_others(tree: Change, live: Snapshot) -> Change:
+def with_values_of_others(change: Change, live: Snapshot) -> Change:
     """Return a change with the live values, before and after, in everything that it does not set.
 
     Only what it sets can then deviate from it.
     """
-    before, after = dict(tree.before.providers), dict(tree.after.providers)
+    before, after = dict(change.before.providers), dict(change.after.providers)
     for uuid in after.keys() & live.providers.keys():
         old, new = before.get(uuid) or ProviderState(after[uuid].provider), after[uuid]
         after[uuid] = _with_live_values(old, new, live.providers[uuid])
         if uuid in before:
             before[uuid] = _with_live_values(new, old, live.providers[uuid])
     return replace(
-        tree,
-        before=Snapshot(before.values(), tree.before.consumers.values()),
-        after=Snapshot(after.values(), tree.after.consumers.values()),
+        change,
+        before=Snapshot(before.values(), change.before.consumers.values()),
+        after=Snapshot(after.values(), change.after.consumers.values()),
     )
 
 
@@ -122,22 +126,26 @@ def _with_live_values(
 
 
 def _compare_position(
-    tree: Change, change: ProviderChange, live: ProviderState
+    change: Change, provider: ProviderChange, live: ProviderState
 ) -> Iterator[Finding]:
     """Compare a name and a parent that the change sets."""
-    sides = change.content_before.position, change.state.position, live.position
+    sides = provider.content_before.position, provider.state.position, live.position
     for kind, was, expected, now in zip(('name', 'parent'), *sides, strict=True):
         if was != expected != now:
-            message = f'the {kind} of {change.name} is {now}, not {expected}'
-            yield _deviation(tree, kind, message, is_damage=now == was)
+            message = f'the {kind} of {provider.name} is {now}, not {expected}'
+            yield _deviation(change, kind, message, is_damage=now == was)
 
 
 def _compare_inventories(
-    tree: Change, change: ProviderChange, live: ProviderState, is_local: bool, is_strict: bool
+    change: Change,
+    provider: ProviderChange,
+    live: ProviderState,
+    is_local: bool,
+    is_strict: bool,
 ) -> Iterator[Finding]:
     """Compare the inventories of a provider."""
-    for name in sorted({*live.inventories, *change.content_after.inventories}):
-        part = phases.inventory_part(change, name, live)
+    for name in sorted({*live.inventories, *provider.content_after.inventories}):
+        part = phases.inventory_part(provider, name, live)
         if part.live != part.after:
             # It is back where the plan removed it, missing where the plan put it, or has the
             # values of before the plan.
@@ -147,16 +155,16 @@ def _compare_inventories(
             # Any other value is damage only right after the request: later, others may set it.
             is_damage = is_moved and (is_strict or is_undone)
             planned = 'that of the plan'
-            yield _inventory_deviation(tree, part, part.after, planned, is_damage=is_damage)
+            yield _inventory_deviation(change, part, part.after, planned, is_damage=is_damage)
 
 
 def _inventory_deviation(
-    tree: Change, part: InventoryPart, expected: Inventory | None, planned: str, is_damage: bool
+    change: Change, part: InventoryPart, expected: Inventory | None, planned: str, is_damage: bool
 ) -> Finding:
     """Return the deviation from an inventory; ``planned`` has the words for the expected one."""
     inventory = f'the inventory of {part.resource_class} on {part.change.name}'
     message = f'{inventory} is not {planned}: {_describe_difference(part.live, expected)}'
-    return _deviation(tree, 'inventory', message, is_damage=is_damage)
+    return _deviation(change, 'inventory', message, is_damage=is_damage)
 
 
 def _describe_difference(live: Inventory | None, planned: Inventory | None) -> str:
@@ -171,36 +179,42 @@ def _describe_difference(live: Inventory | None, planned: Inventory | None) -> s
     )
 
 
-def _compare_names(tree: Change, change: ProviderChange, live: ProviderState) -> Iterator[Finding]:
+def _compare_names(
+    change: Change, provider: ProviderChange, live: ProviderState
+) -> Iterator[Finding]:
     """Compare traits and aggregates: those that the plan changes, and those of others.
 
     Nova sets and takes its own traits, whatever a plan was made on.
     """
-    for kind, names, before, after in phases.named_sets(change, live):
+    for kind, names, before, after in phases.named_sets(provider, live):
         changed = before ^ after
         of_nova = {name for name in names ^ after if name.startswith(COMPUTE_PREFIX)}
         for name in sorted((names ^ after) - (of_nova - changed)):
-            message = f'{change.name} {"has" if name in names else "lacks"} the {kind} {name}'
-            yield _deviation(tree, kind, message, is_damage=name in changed)
+            message = f'{provider.name} {"has" if name in names else "lacks"} the {kind} {name}'
+            yield _deviation(change, kind, message, is_damage=name in changed)
 
 
-def _compare_consumer(tree: Change, change: ConsumerChange, live: Snapshot) -> Iterator[Finding]:
+def _compare_consumer(
+    change: Change, consumer_change: ConsumerChange, live: Snapshot
+) -> Iterator[Finding]:
     """Compare the allocations and the owner of a consumer."""
-    consumer, desired = live.consumers.get(change.uuid), change.after.allocations
+    consumer, desired = live.consumers.get(consumer_change.uuid), consumer_change.after.allocations
     allocations = consumer.allocations if consumer else {}
     if allocations != desired:
-        kind, message, is_damage = _judge_allocations(tree, change, allocations, live)
-        yield _deviation(tree, kind, f'consumer {change.uuid} {message}', is_damage=is_damage)
-    if consumer and desired and not ConsumerChange(change.after, consumer).keeps_owner:
-        message = f'consumer {change.uuid} has another project, user or type than before'
+        kind, message, is_damage = _judge_allocations(change, consumer_change, allocations, live)
+        yield _deviation(
+            change, kind, f'consumer {consumer_change.uuid} {message}', is_damage=is_damage
+        )
+    if consumer and desired and not ConsumerChange(consumer_change.after, consumer).keeps_owner:
+        message = f'consumer {consumer_change.uuid} has another project, user or type than before'
         # No reshape changes the owner of a consumer; a reshape could lose its type.
-        is_undone = ConsumerChange(change.before, consumer).keeps_owner
-        is_damage = is_undone or (consumer.type is None and change.after.type is not None)
-        yield _deviation(tree, 'owner', message, is_damage=is_damage)
+        is_undone = ConsumerChange(consumer_change.before, consumer).keeps_owner
+        is_damage = is_undone or (consumer.type is None and consumer_change.after.type is not None)
+        yield _deviation(change, 'owner', message, is_damage=is_damage)
 
 
 def _judge_allocations(
-    tree: Change, consumer: ConsumerChange, allocated: Allocations, live: Snapshot
+    change: Change, consumer: ConsumerChange, allocated: Allocations, live: Snapshot
 ) -> tuple[str, str, bool]:
     """Return the kind of a deviation, what is wrong, and whether it is damage."""
     desired = consumer.after.allocations
@@ -211,12 +225,12 @@ def _judge_allocations(
         # A consumer with other amounts was resized since, unless amounts that had to move are left.
         is_damage = _retains_moved_class(consumer, allocated)
         return 'amount', 'has other amounts than the plan gave it', is_damage
-    names = {change.uuid: change.name for change in tree.providers}
+    names = {provider.uuid: provider.name for provider in change.providers}
     names |= {uuid: state.name for uuid, state in live.providers.items()}
     moved = [uuid for uuid in allocated if allocated[uuid] != desired.get(uuid)]
     places = sorted(names.get(uuid, uuid) for uuid in moved)
     # A consumer without allocations in the trees was migrated since.
-    is_damage = any(change.uuid in allocated for change in tree.local_providers())
+    is_damage = any(provider.uuid in allocated for provider in change.local_providers())
     return 'misplaced', f'is not where the plan put it, but on {", ".join(places)}', is_damage
 
 
@@ -230,12 +244,12 @@ def _retains_moved_class(consumer: ConsumerChange, allocated: Allocations) -> bo
     )
 
 
-def _missing_provider(tree: Change, change: ProviderChange, *, is_damage: bool) -> Finding:
+def _missing_provider(change: Change, provider: ProviderChange, *, is_damage: bool) -> Finding:
     """Return the deviation that a provider does not exist."""
-    return _deviation(tree, 'missing', f'{change.name} does not exist', is_damage=is_damage)
+    return _deviation(change, 'missing', f'{provider.name} does not exist', is_damage=is_damage)
 
 
-def _deviation(tree: Change, kind: str, message: str, *, is_damage: bool = True) -> Finding:
+def _deviation(change: Change, kind: str, message: str, *, is_damage: bool = True) -> Finding:
     """Return a deviation: an error if it is damage, else information."""
     severity = Severity.ERROR if is_damage else Severity.INFO
-    return Finding(kind, tree.root_provider_name, reason=message, severity=severity)
+    return Finding(kind, change.root_provider_name, reason=message, severity=severity)

@@ -35,7 +35,7 @@ class TreeComparison:
     :param obstacle: why the tree cannot be begun
     """
 
-    tree: Change
+    change: Change
     is_there: bool | None = True
     difference: str = ''
     obstacle: PlacementError | None = None
@@ -53,65 +53,70 @@ class Inspector:
         #: The states and operations of trees that were read and not begun, by their roots' UUIDs.
         self._prepared: dict[str, tuple[Snapshot, Sequence[Operation]]] = {}
 
-    def latest_plan(self, tree: Change) -> Change:
+    def latest_plan(self, change: Change) -> Change:
         """Return a tree as it was planned last: in the plan, or again while it was applied."""
-        return self.journal.record_for(tree.root_provider_uuid).plan or tree
+        return self.journal.record_for(change.root_provider_uuid).plan or change
 
-    def is_begun(self, tree: Change) -> bool:
+    def is_begun(self, change: Change) -> bool:
         """Return whether a request may ever have been sent for a tree."""
-        return self.journal.record_for(tree.root_provider_uuid).begun
+        return self.journal.record_for(change.root_provider_uuid).begun
 
-    def is_unchanged(self, tree: Change, *, backward: bool) -> bool:
+    def is_unchanged(self, change: Change, *, backward: bool) -> bool:
         """Return whether a tree is still as the last run left it, by its journal.
 
         :raises LeftAlone: if it was undone in part, and its change is atomic
         """
-        current = self.latest_plan(tree)
+        current = self.latest_plan(change)
         progress = self.progress(current)
         live = self._read_state(
             ScopeReader(self.client, [current]), current, progress.facets_of_status()
         )
         return progress.is_still_back(live) if backward else progress.is_still_applied(live)
 
-    def has_tree(self, tree: Change, reader: ScopeReader) -> bool | None:
+    def has_tree(self, change: Change, reader: ScopeReader) -> bool | None:
         """Return whether the service has a tree; ``None`` if the plan does not know."""
-        providers = set(tree.before.providers)
-        if self.is_begun(tree):
+        providers = set(change.before.providers)
+        if self.is_begun(change):
             # It may have made or deleted the providers of one side, or be half way between them.
-            providers = {*providers, *tree.after.providers} if tree.after.providers else set()
+            providers = {*providers, *change.after.providers} if change.after.providers else set()
         # The root of a tree that a reshape only adds to does not change.
-        states = {*tree.before.providers, *tree.after.providers}
-        providers.update(tree.roots.keys() - states)
-        return not providers.isdisjoint(reader.list_providers(tree)) if providers else None
+        states = {*change.before.providers, *change.after.providers}
+        providers.update(change.roots.keys() - states)
+        return not providers.isdisjoint(reader.list_providers(change)) if providers else None
 
-    def make_reader(self, trees: Sequence[Change]) -> ScopeReader:
+    def make_reader(self, changes: Sequence[Change]) -> ScopeReader:
         """Return a reader of trees, which reads them together if it can."""
-        return ScopeReader(self.client, map(self.latest_plan, trees))
+        return ScopeReader(self.client, map(self.latest_plan, changes))
 
-    def compare_tree(self, tree: Change, reader: ScopeReader, *, backward: bool) -> TreeComparison:
+    def compare_tree(
+        self, change: Change, reader: ScopeReader, *, backward: bool
+    ) -> TreeComparison:
         """Compare a tree with the plan, before anything is written."""
-        current, is_there = self.latest_plan(tree), None
+        current, is_there = self.latest_plan(change), None
         try:
-            is_there = self.has_tree(tree, reader)
+            is_there = self.has_tree(change, reader)
             if backward:
                 progress = self.progress(current)
                 live = self._read_state(reader, current, progress.facets_of_status())
-                return TreeComparison(tree, is_there, progress.obstacle_to_rollback(live))
+                return TreeComparison(change, is_there, progress.obstacle_to_rollback(live))
             live, merged = self._read_and_merge_once(reader, current)
         except (errors.ConcurrentUpdate, errors.NotFound):
             # It changes just now: compare it again when its turn comes.
-            return TreeComparison(tree, is_there)
+            return TreeComparison(change, is_there)
         if not merged.obstacles:
-            self._prepared[tree.root_provider_uuid] = live, merged.operations
-            return TreeComparison(tree, is_there)
+            self._prepared[change.root_provider_uuid] = live, merged.operations
+            return TreeComparison(change, is_there)
         obstacle = Obstructed(merged.obstacles)
         return TreeComparison(
-            tree, is_there, str(obstacle), None if obstacle.is_drift else obstacle
+            change, is_there, str(obstacle), None if obstacle.is_drift else obstacle
         )
 
-    def status(self, tree: Change, reader: ScopeReader) -> TreeStatus:
+    def status(self, change: Change, reader: ScopeReader) -> TreeStatus:
         """Return the status of a tree, and the reason if it differs from the plan."""
-        current, record = self.latest_plan(tree), self.journal.record_for(tree.root_provider_uuid)
+        current, record = (
+            self.latest_plan(change),
+            self.journal.record_for(change.root_provider_uuid),
+        )
         state, reason = self._live_status(reader, current)
         if state is Status.PENDING and record.ended == State.ROLLED_BACK:
             state = Status.ROLLED_BACK
@@ -119,80 +124,80 @@ class Inspector:
         if record.is_undone and state is not Status.APPLIED:
             state, reason = self._status_of_left_alone(current, record, state)
             is_left_alone = state is Status.DIFFERS
-        name = tree.root_provider_name
-        return TreeStatus(tree.root_provider_uuid, name, state, reason, is_left_alone)
+        name = change.root_provider_name
+        return TreeStatus(change.root_provider_uuid, name, state, reason, is_left_alone)
 
-    def find_deviations(self, tree: Change, reader: ScopeReader) -> Sequence[Finding]:
+    def find_deviations(self, change: Change, reader: ScopeReader) -> Sequence[Finding]:
         """Return the deviations of a tree from the plan."""
-        current, records = self.latest_plan(tree), self.journal.records
-        record = records.get(tree.root_provider_uuid)
+        current, records = self.latest_plan(change), self.journal.records
+        record = records.get(change.root_provider_uuid)
         progress = self.progress(current)
         live = self._read_state(reader, current, progress.facets_to_compare())
         if not progress.has_happened(live):
-            pending = _report_unapplied(tree.root_provider_name, record, bool(records))
+            pending = _report_unapplied(change.root_provider_name, record, bool(records))
             return [pending, *find_changed_input(current, live)]
         is_applied = record is not None and record.ended == State.APPLIED
         return progress.deviations(live, is_applied=is_applied)
 
-    def read_and_merge(self, tree: Change, *, backward: bool = False) -> tuple[Snapshot, Merged]:
+    def read_and_merge(self, change: Change, *, backward: bool = False) -> tuple[Snapshot, Merged]:
         """Read a tree; return its state, and the remaining operations of one direction."""
         with outcomes_unknown_without_answer():
 
             def attempt() -> tuple[Snapshot, Merged]:
                 return self._read_and_merge_once(
-                    ScopeReader(self.client, [tree]), tree, backward=backward
+                    ScopeReader(self.client, [change]), change, backward=backward
                 )
 
             return attempts.retry_conflicts(self.client, attempt)
 
-    def progress(self, tree: Change) -> Progress:
+    def progress(self, change: Change) -> Progress:
         """Return the progress of a tree as it was planned last."""
-        return progress_of(tree, functools.partial(self._merge, tree))
+        return progress_of(change, functools.partial(self._merge, change))
 
-    def _read_state(self, reader: ScopeReader, tree: Change, facets: ScopeFacets) -> Snapshot:
-        begun = self.is_begun(tree)
+    def _read_state(self, reader: ScopeReader, change: Change, facets: ScopeFacets) -> Snapshot:
+        begun = self.is_begun(change)
         return attempts.retry_conflicts(
-            self.client, lambda: reader.read(tree, facets, is_begun=begun)
+            self.client, lambda: reader.read(change, facets, is_begun=begun)
         )
 
     def _read_and_merge_once(
-        self, reader: ScopeReader, tree: Change, *, backward: bool = False
+        self, reader: ScopeReader, change: Change, *, backward: bool = False
     ) -> tuple[Snapshot, Merged]:
-        begun = self.is_begun(tree) or backward
-        facets = self.progress(tree).facets_to_merge(is_begun=begun)
-        live = reader.read(tree, facets, is_begun=begun)
-        merged = self._merge(tree, live, backward)
+        begun = self.is_begun(change) or backward
+        facets = self.progress(change).facets_to_merge(is_begun=begun)
+        live = reader.read(change, facets, is_begun=begun)
+        merged = self._merge(change, live, backward)
         if not begun and not merged.has_pending_request and not merged.is_done:
             # Another run has made a part: what was left out then decides.
-            reader = ScopeReader(self.client, [tree])
-            facets = self.progress(tree).facets_to_merge(is_begun=True)
-            live = reader.read(tree, facets, is_begun=True)
-            merged = self._merge(tree, live, backward)
+            reader = ScopeReader(self.client, [change])
+            facets = self.progress(change).facets_to_merge(is_begun=True)
+            live = reader.read(change, facets, is_begun=True)
+            merged = self._merge(change, live, backward)
         return live, merged
 
-    def _merge(self, tree: Change, live: Snapshot, backward: bool) -> Merged:
-        record = self.journal.record_for(tree.root_provider_uuid)
+    def _merge(self, change: Change, live: Snapshot, backward: bool) -> Merged:
+        record = self.journal.record_for(change.root_provider_uuid)
         try:
             sent = None if record.sent is None else [*map(operations.decode_whole, record.sent)]
         except (LookupError, ValueError) as reason:
             raise PlacementError(f'The journal of the plan is damaged: {reason}') from None
         if sent and record.is_open and is_request_lost(sent[-1], live):
             sent.pop()
-            self.journal.write_lost_intent(tree.root_provider_uuid)
-        return merge_change(tree, live, sent, backward=backward)
+            self.journal.write_lost_intent(change.root_provider_uuid)
+        return merge_change(change, live, sent, backward=backward)
 
-    def _live_status(self, reader: ScopeReader, tree: Change) -> tuple[Status, str]:
-        progress = self.progress(tree)
-        if progress.is_listed_as_planned(reader.list_providers(tree)):
+    def _live_status(self, reader: ScopeReader, change: Change) -> tuple[Status, str]:
+        progress = self.progress(change)
+        if progress.is_listed_as_planned(reader.list_providers(change)):
             return Status.PENDING, ''
-        return progress.status(self._read_state(reader, tree, progress.facets_of_status()))
+        return progress.status(self._read_state(reader, change, progress.facets_of_status()))
 
     def _status_of_left_alone(
-        self, tree: Change, record: TreeRecord, status: Status
+        self, change: Change, record: TreeRecord, status: Status
     ) -> tuple[Status, str]:
         """Return the status of a tree that was left alone, and the reason if it still holds."""
         try:
-            _, merged = self._read_and_merge_once(ScopeReader(self.client, [tree]), tree)
+            _, merged = self._read_and_merge_once(ScopeReader(self.client, [change]), change)
             obstacle = describe_obstacles(merged.obstacles)
         except errors.ConcurrentUpdate as reason:
             obstacle = str(reason)

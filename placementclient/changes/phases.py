@@ -58,45 +58,45 @@ def inventory_part(change: ProviderChange, name: str, live: ProviderState | None
     return InventoryPart(change, name, before.get(name), after.get(name), inventory)
 
 
-def moving_parts(tree: Change, live: Snapshot) -> Iterator[InventoryPart]:
+def moving_parts(change: Change, live: Snapshot) -> Iterator[InventoryPart]:
     """Yield the inventories that a change moves in its own trees.
 
     Other plans change a sharing provider too, before this one or after it.
     """
-    for change in tree.local_providers():
-        for name in sorted(change.changed_classes):
-            yield inventory_part(change, name, live.providers.get(change.uuid))
+    for provider in change.local_providers():
+        for name in sorted(provider.changed_classes):
+            yield inventory_part(provider, name, live.providers.get(provider.uuid))
 
 
-def phase_of(tree: Change, live: Snapshot) -> Phase | None:
+def phase_of(change: Change, live: Snapshot) -> Phase | None:
     """Return the phase of an atomic change; ``None`` if it changes no inventory."""
-    phases = {part.phase for part in moving_parts(tree, live)}
+    phases = {part.phase for part in moving_parts(change, live)}
     return Phase.NEITHER if len(phases) > 1 else next(iter(phases), None)
 
 
-def is_untouched(tree: Change, live: Snapshot) -> bool:
+def is_untouched(change: Change, live: Snapshot) -> bool:
     """Return whether a change is not made, even if others have changed its input.
 
     The providers that the plan makes have something as soon as it has happened.
     """
-    created = [change.uuid for change in tree.created() if change.content_after.inventories]
+    created = [provider.uuid for provider in change.created() if provider.content_after.inventories]
     are_empty = all(uuid not in live.providers or is_empty(live, uuid) for uuid in created)
-    return phase_of(tree, live) in (Phase.BEFORE, None) or (bool(created) and are_empty)
+    return phase_of(change, live) in (Phase.BEFORE, None) or (bool(created) and are_empty)
 
 
-def is_moved_back(tree: Change, live: Snapshot) -> bool:
+def is_moved_back(change: Change, live: Snapshot) -> bool:
     """Return whether the inventories are back that a change moves, with whatever other figures."""
-    parts = list(moving_parts(tree, live))
+    parts = list(moving_parts(change, live))
     return bool(parts) and all(part.phase is Phase.BEFORE or part.has_old_total for part in parts)
 
 
-def has_happened(tree: Change, live: Snapshot) -> bool:
+def has_happened(change: Change, live: Snapshot) -> bool:
     """Return whether a change is made, wholly or in part, despite later changes.
 
     Inventories that appear or disappear show it; their figures may be a change of another client.
     Only if a plan does neither, the figures show it; without inventories, traits and aggregates.
     """
-    parts = list(moving_parts(tree, live))
+    parts = list(moving_parts(change, live))
     signs = [
         (part.live is None) == (part.after is None)
         for part in parts
@@ -108,9 +108,9 @@ def has_happened(tree: Change, live: Snapshot) -> bool:
         return {part.phase for part in parts} - {Phase.NEITHER} != {Phase.BEFORE}
     return any(
         names & (after - before) or (before - after) - names
-        for change in tree.providers
-        if (state := live.providers.get(change.uuid))
-        for _, names, before, after in named_sets(change, state)
+        for provider in change.providers
+        if (state := live.providers.get(provider.uuid))
+        for _, names, before, after in named_sets(provider, state)
     )
 
 
@@ -128,39 +128,39 @@ def named_sets(
     yield 'aggregate', live.aggregates, before.aggregates, after.aggregates
 
 
-def is_unchanged_since_plan(tree: Change, listed: Mapping[str, Provider]) -> bool:
+def is_unchanged_since_plan(change: Change, listed: Mapping[str, Provider]) -> bool:
     """Return whether no generation has moved since the plan; freed allocations move none."""
     names = {provider.name for provider in listed.values()}
-    for change in tree.providers:
-        provider = listed.get(change.uuid)
-        if change.before is None:
-            if provider is not None or change.name in names:
+    for provider_change in change.providers:
+        provider = listed.get(provider_change.uuid)
+        if provider_change.before is None:
+            if provider is not None or provider_change.name in names:
                 return False
         elif (
             provider is None
-            or provider.name != change.name
-            or provider.generation != change.before.provider.generation
+            or provider.name != provider_change.name
+            or provider.generation != provider_change.before.provider.generation
         ):
             return False
     return True
 
 
-def preparation(tree: Change) -> Change | None:
+def preparation(change: Change) -> Change | None:
     """Return the part of an atomic change around its one request; ``None`` of any other change."""
-    if not tree.is_atomic:
+    if not change.is_atomic:
         return None
 
     def stripped(side: Snapshot) -> Snapshot:
         states = side.providers.values()
         return Snapshot((structs.replace(state, inventories={}, usages={}) for state in states), ())
 
-    before, after = stripped(tree.before), stripped(tree.after)
-    return replace(tree, before=before, after=after, is_atomic=False)
+    before, after = stripped(change.before), stripped(change.after)
+    return replace(change, before=before, after=after, is_atomic=False)
 
 
-def rollback_change(tree: Change) -> Change:
+def rollback_change(change: Change) -> Change:
     """Return the rollback of an atomic change as a change; new providers stay, but empty."""
-    states = tree.after.providers
+    states = change.after.providers
     emptied = {uuid: structs.replace(state, inventories={}) for uuid, state in states.items()}
-    after = Snapshot((emptied | tree.before.providers).values(), tree.before.consumers.values())
-    return replace(tree, before=tree.after, after=after)
+    after = Snapshot((emptied | change.before.providers).values(), change.before.consumers.values())
+    return replace(change, before=change.after, after=after)

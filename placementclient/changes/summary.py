@@ -23,9 +23,9 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 def summarize(changes: Iterable[Change]) -> str:
     """Count the providers and consumers that change, in a sentence without its full stop."""
     providers, kinds = Counter[str](), Counter[str]()
-    for tree in changes:
-        providers.update(filter(None, map(_provider_verb, tree.providers)))
-        kinds.update(map(_consumer_verb, tree.consumers))
+    for change in changes:
+        providers.update(filter(None, map(_provider_verb, change.providers)))
+        kinds.update(map(_consumer_verb, change.consumers))
     return (
         f'{counted(providers["create"], "provider")} to create, '
         f'{providers["change"]} to change, {providers["delete"]} to delete'

@@ -20,7 +20,7 @@ class TreeAttempt(NamedTuple):
     :param lost: the one that may be applied, as its answer is lost
     """
 
-    tree: Change
+    change: Change
     live: Snapshot
     operations: Sequence[ops.Operation]
     lost: Sequence[ops.Operation]

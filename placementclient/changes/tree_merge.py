@@ -54,50 +54,57 @@ def _is_request_done(change: Change, live: Snapshot, backward: bool) -> bool:
     return is_moved_back(change, live) if backward else phase_of(change, live) is Phase.AFTER
 
 
-def _find_broken_preconditions(tree: Change, live: Snapshot) -> Iterator[Finding]:
+def _find_broken_preconditions(change: Change, live: Snapshot) -> Iterator[Finding]:
     """Yield the relevant changes of others since the plan."""
     by_name = {state.name: state.uuid for state in live.providers.values()}
-    for change in tree.providers:
-        state = live.providers.get(change.uuid)
+    for provider in change.providers:
+        state = live.providers.get(provider.uuid)
         if state is None:
-            if not change.is_created:
-                yield obstacle(change.name, f'{change.name} does not exist any more')
-            elif change.name in by_name:
-                uuid = by_name[change.name]
+            if not provider.is_created:
+                yield obstacle(provider.name, f'{provider.name} does not exist any more')
+            elif provider.name in by_name:
+                uuid = by_name[provider.name]
                 yield obstacle(
-                    change.name, f'{change.name} exists, with the UUID {uuid}', is_drift=True
+                    provider.name,
+                    f'{provider.name} exists, with the UUID {uuid}',
+                    is_drift=True,
                 )
-        elif state.name != change.name:
+        elif state.name != provider.name:
             # The names that the plan gives may be made of it.
-            yield obstacle(change.name, f'{change.name} is called {state.name} now: plan again')
-        elif not change.is_created:
-            if state.inventories != change.content_before.inventories:
+            yield obstacle(
+                provider.name,
+                f'{provider.name} is called {state.name} now: plan again',
+            )
+        elif not provider.is_created:
+            if state.inventories != provider.content_before.inventories:
                 yield obstacle(
-                    change.name, f'the inventories of {change.name} have changed', is_drift=True
+                    provider.name,
+                    f'the inventories of {provider.name} have changed',
+                    is_drift=True,
                 )
-        elif state.provider.parent_provider_uuid != change.parent_provider_uuid:
-            yield obstacle(change.name, f'{change.name} exists already, below another parent')
-        elif not is_empty(live, change.uuid):
-            yield obstacle(change.name, f'{change.name} exists already, and is not empty')
-        yield from _find_moved_providers(tree, change, live)
-    yield from _find_newcomers(tree, live)
-    yield from _find_changed_consumers(tree, live)
+        elif state.provider.parent_provider_uuid != provider.parent_provider_uuid:
+            yield obstacle(provider.name, f'{provider.name} exists already, below another parent')
+        elif not is_empty(live, provider.uuid):
+            yield obstacle(provider.name, f'{provider.name} exists already, and is not empty')
+        yield from _find_moved_providers(change, provider, live)
+    yield from _find_newcomers(change, live)
+    yield from _find_changed_consumers(change, live)
 
 
-def _find_newcomers(tree: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Finding]:
+def _find_newcomers(change: Change, live: Snapshot, *, backward: bool = False) -> Iterator[Finding]:
     """Yield the consumers that hold a class that moves away, of which the plan knows nothing."""
-    planned = {consumer.uuid for consumer in tree.consumers}.union(tree.residents)
+    planned = {consumer.uuid for consumer in change.consumers}.union(change.residents)
     staying = Counter[tuple[str, str, str]]()
-    for row in tree.reasons:
+    for row in change.reasons:
         if row.from_provider == row.to_provider and row.from_provider is not None:
             staying[row.consumer_uuid, row.from_provider, row.resource_class] += row.amount
-    for change in tree.providers:
-        moving = _shrinking_classes(change, backward=backward)
-        for consumer in live.consumers_on(change.uuid) if moving else ():
-            allocated = consumer.allocations[change.uuid]
+    for provider in change.providers:
+        moving = _shrinking_classes(provider, backward=backward)
+        for consumer in live.consumers_on(provider.uuid) if moving else ():
+            allocated = consumer.allocations[provider.uuid]
             for name in () if consumer.uuid in planned else moving.intersection(allocated):
-                if staying[consumer.uuid, change.name, name] != allocated[name]:
-                    message = f'holds {name} on {change.name} that it did not'
+                if staying[consumer.uuid, provider.name, name] != allocated[name]:
+                    message = f'holds {name} on {provider.name} that it did not'
                     yield _consumer_obstacle(consumer.uuid, message)
 
 
@@ -114,30 +121,31 @@ def _shrinking_classes(change: ProviderChange, *, backward: bool) -> set[str]:
 
 
 def _find_moved_providers(
-    tree: Change, change: ProviderChange, live: Snapshot
+    change: Change, provider: ProviderChange, live: Snapshot
 ) -> Iterator[Finding]:
     """Yield a provider that is, or would be made, in another tree than planned."""
-    state, root_uuid = live.providers.get(change.uuid), change.root_provider_uuid
+    state, root_uuid = live.providers.get(provider.uuid), provider.root_provider_uuid
     if state is not None and state.provider.root_uuid != root_uuid:
         yield obstacle(
-            change.name, f'{change.name} is now in the tree of {state.provider.root_uuid}'
+            provider.name,
+            f'{provider.name} is now in the tree of {state.provider.root_uuid}',
         )
-    parent_uuid = change.parent_provider_uuid or ''
-    is_parent_made = parent_uuid in tree.after.providers.keys() - tree.before.providers.keys()
-    if not change.is_created or is_parent_made:
+    parent_uuid = provider.parent_provider_uuid or ''
+    is_parent_made = parent_uuid in change.after.providers.keys() - change.before.providers.keys()
+    if not provider.is_created or is_parent_made:
         return
     parent = live.providers.get(parent_uuid)
     if parent is None or parent.provider.root_uuid != root_uuid:
         yield obstacle(
-            change.name,
-            f'{parent_uuid}, below which {change.name} is to be created, is not in the tree of '
-            f'{tree.root_provider_name}',
+            provider.name,
+            f'{parent_uuid}, below which {provider.name} is to be created, is not in the tree of '
+            f'{change.root_provider_name}',
         )
 
 
-def _find_changed_consumers(tree: Change, live: Snapshot) -> Iterator[Finding]:
+def _find_changed_consumers(change: Change, live: Snapshot) -> Iterator[Finding]:
     """Yield the consumers that hold something else than they did."""
-    for consumer in tree.consumers:
+    for consumer in change.consumers:
         current, planned = live.consumers.get(consumer.uuid), consumer.before.allocations
         allocated = current.allocations if current else {}
         if allocated == planned:

@@ -51,7 +51,7 @@ class TreeQueue:
 
     def __init__(
         self,
-        trees: Sequence[Change],
+        changes: Sequence[Change],
         *,
         limit: int | None = None,
         max_failures: int | None = None,
@@ -59,9 +59,9 @@ class TreeQueue:
         warn: Callable[[str], object] = LOG.warning,
         backward: bool = False,
     ) -> None:
-        self.trees = {tree.root_provider_uuid: tree for tree in trees}
-        self._startable = len(trees) if limit is None else limit
-        self._failures_left = len(trees) if max_failures is None else max_failures
+        self.trees = {change.root_provider_uuid: change for change in changes}
+        self._startable = len(changes) if limit is None else limit
+        self._failures_left = len(changes) if max_failures is None else max_failures
         self._report, self._warn, self._is_backward = report, warn, backward
         self._begun: set[str] = set()
         self._results: dict[str, TreeResult] = {}
@@ -145,13 +145,15 @@ class TreeQueue:
                 self._startable += 1
             self.end_tree(result)
 
-    def _result_without_end(self, tree: Change) -> TreeResult:
+    def _result_without_end(self, change: Change) -> TreeResult:
         """Return the result of a tree that was interrupted, or never started."""
-        if tree.root_provider_uuid in self._begun:
+        if change.root_provider_uuid in self._begun:
             return make_result(
-                tree, State.FAILED, Interrupted('interrupted: the next run finds out what was done')
+                change,
+                State.FAILED,
+                Interrupted('interrupted: the next run finds out what was done'),
             )
-        return make_result(tree, State.NOT_STARTED)
+        return make_result(change, State.NOT_STARTED)
 
 
 @contextlib.contextmanager
@@ -163,10 +165,10 @@ def outcomes_unknown_without_answer() -> Iterator[None]:
         raise OutcomeUnknown(reason) from reason
 
 
-def make_result(tree: Change, state: State, error: PlacementError | None = None) -> TreeResult:
+def make_result(change: Change, state: State, error: PlacementError | None = None) -> TreeResult:
     """Return the result of a tree, with an error and its message as the reason."""
     return TreeResult(
-        tree.root_provider_uuid, tree.root_provider_name, state, str(error or ''), error
+        change.root_provider_uuid, change.root_provider_name, state, str(error or ''), error
     )
 
 

@@ -303,16 +303,16 @@ class Change:
     def local_providers(self) -> Iterator[ProviderChange]:
         """The providers without the sharing ones of other trees."""
         roots = self.roots
-        return (change for change in self.providers if change.root_provider_uuid in roots)
+        return (provider for provider in self.providers if provider.root_provider_uuid in roots)
 
     def created(self) -> Iterator[ProviderChange]:
         """The new providers, parents before their children."""
-        return (change for change in self.providers if change.is_created)
+        return (provider for provider in self.providers if provider.is_created)
 
     @property
     def is_empty(self) -> bool:
         """Return True if the change needs no request."""
-        return not self.consumers and not any(change.is_changed for change in self.providers)
+        return not self.consumers and not any(provider.is_changed for provider in self.providers)
 
 
 class PlanOptions(msgspec.Struct, frozen=True):
@@ -351,7 +351,7 @@ class Plan:
     origin: Origin | None = None
     digest: str | None = field(default=None, compare=False)
 
-    def tree(self, name_or_uuid: str) -> Change | None:
+    def find_change(self, name_or_uuid: str) -> Change | None:
         """Return the change of the tree whose root has this UUID or name."""
         return self._by_root.get(name_or_uuid) or self._by_root.get(normalize_uuid(name_or_uuid))
 
@@ -363,19 +363,19 @@ class Plan:
         """
         selected = set()
         for name in patterns.expand_patterns(names, self._root_uuids, 'tree of the plan'):
-            tree = self.tree(name)
-            if tree is None:
+            change = self.find_change(name)
+            if change is None:
                 raise errors.NoSuchProvider(f'The plan has no tree {name!r}')
-            selected.add(tree.root_provider_uuid)
+            selected.add(change.root_provider_uuid)
         return tuple(
-            tree for tree in self.changes if not names or tree.root_provider_uuid in selected
+            change for change in self.changes if not names or change.root_provider_uuid in selected
         )
 
     def _root_uuids(self) -> dict[str, str]:
-        return {name: uuid for tree in self.changes for uuid, name in tree.roots.items()}
+        return {name: uuid for change in self.changes for uuid, name in change.roots.items()}
 
     @functools.cached_property
     def _by_root(self) -> dict[str, Change]:
         """The changes by the names and the UUIDs of their roots; a UUID wins."""
-        by_name = {name: tree for tree in self.changes for name in tree.roots.values()}
-        return by_name | {uuid: tree for tree in self.changes for uuid in tree.roots}
+        by_name = {name: change for change in self.changes for name in change.roots.values()}
+        return by_name | {uuid: change for change in self.changes for uuid in change.roots}

@@ -87,7 +87,9 @@ def plan_reshape(
     undecided = maker.list_undecided(allow_inferred)
     if undecided:
         warnings = (
-            (tree.root_provider_name, notice) for tree in maker.changes for notice in tree.warnings
+            (change.root_provider_name, notice)
+            for change in maker.changes
+            for notice in change.warnings
         )
         raise Undecided(undecided, [*grouped((name, notice.message) for name, notice in warnings)])
     if maker.unproved and not allow_inferred:

@@ -21,7 +21,7 @@ from placementclient.planner.layout.target_state import AllocationKey, TargetSta
 from placementclient.planner.solve.search import TIMEOUT
 
 
-def replan_tree(live: Snapshot, plan: Plan, tree: Change) -> Change:
+def replan_tree(live: Snapshot, plan: Plan, change: Change) -> Change:
     """Plan a tree again that has changed since the plan and is not applied.
 
     Each row of the old plan whose consumer still has the same allocation keeps its target and its
@@ -37,18 +37,18 @@ def replan_tree(live: Snapshot, plan: Plan, tree: Change) -> Change:
     recipe = plan.recipe
     assert recipe is not None
     try:
-        roots = _find_roots(live, tree)
-        _check_new_children(live, tree)
-        planned = {change.name for change in tree.providers}
+        roots = _find_roots(live, change)
+        _check_new_children(live, change)
+        planned = {provider.name for provider in change.providers}
         target_state = build_target_state(live, recipe.spec, roots, planned)
         rows = AssignedRows(recipe.spec, recipe.assignments)
         assigned = rows.match_tree(live, target_state)
         if rows.unexplained:
             raise Undecided([*rows.unexplained.values()])
-        assigned |= _retain_rows(live, target_state, tree)
+        assigned |= _retain_rows(live, target_state, change)
         return _make_change(live, target_state, recipe.spec, assigned)
     except errors.BadFile as reason:
-        cause = Cause('bad-row', tree.root_provider_name, reason=str(reason))
+        cause = Cause('bad-row', change.root_provider_name, reason=str(reason))
         raise Infeasible([cause]) from None
     except Refused as refusal:
         raise _make_error(refusal) from None
@@ -81,40 +81,40 @@ def _make_change(
     return compose_change(snapshot, target_state, assignment, spec)
 
 
-def _find_roots(snapshot: Snapshot, tree: Change) -> list[ProviderState]:
+def _find_roots(snapshot: Snapshot, change: Change) -> list[ProviderState]:
     """Return the present roots of the trees of a change.
 
     :raises Refused: if one is gone
     """
-    roots = {name: snapshot.providers.get(uuid) for uuid, name in tree.roots.items()}
+    roots = {name: snapshot.providers.get(uuid) for uuid, name in change.roots.items()}
     if missing := [name for name, root in roots.items() if root is None]:
         raise Refused([Cause('no-source', name, provider=name) for name in missing])
     return [root for root in roots.values() if root is not None]
 
 
-def _check_new_children(snapshot: Snapshot, tree: Change) -> None:
+def _check_new_children(snapshot: Snapshot, change: Change) -> None:
     """Refuse a change that creates a provider which is there and not empty.
 
     An interrupted apply leaves empty ones.
 
     :raises Refused: with the name of the first one
     """
-    for change in tree.created():
-        state = snapshot.find(change.name)
+    for provider in change.created():
+        state = snapshot.find(provider.name)
         if state is not None and (state.inventories or state.usages):
-            reason = f'{change.name}, which the plan makes, is there and not empty'
-            raise Refused([Cause('bad-row', tree.root_provider_name, reason=reason)])
+            reason = f'{provider.name}, which the plan makes, is there and not empty'
+            raise Refused([Cause('bad-row', change.root_provider_name, reason=reason)])
 
 
 def _retain_rows(
-    snapshot: Snapshot, target_state: TargetState, tree: Change
+    snapshot: Snapshot, target_state: TargetState, change: Change
 ) -> dict[AllocationKey, list[PlannedRow]]:
     """Return the rows of a change whose allocations still have the same amount.
 
     :raises Refused: if a target of such a row is no target any more
     """
     retained: dict[AllocationKey, list[PlannedRow]] = {}
-    for key, rows in group_rows(tree).items():
+    for key, rows in group_rows(change).items():
         targets = target_state.index_targets(key.inventory)
         if find_allocated(snapshot, key) != sum(row.amount for row in rows) or not targets:
             continue
@@ -175,16 +175,19 @@ def _compare_rows(reviewed: Change, again: Change) -> Iterator[str]:
             yield f'the place of consumer {row.consumer_uuid} would be a guess'
 
 
-def _list_changed_inventories(tree: Change) -> dict[tuple[str, str], Inventory | None]:
+def _list_changed_inventories(change: Change) -> dict[tuple[str, str], Inventory | None]:
     """Return the inventories that a change writes, by provider and class; ``None``: deleted."""
     result: dict[tuple[str, str], Inventory | None] = {}
-    for change in tree.providers:
-        before, after = change.content_before.inventories, change.content_after.inventories
-        for name in change.changed_classes:
+    for provider in change.providers:
+        before, after = (
+            provider.content_before.inventories,
+            provider.content_after.inventories,
+        )
+        for name in provider.changed_classes:
             inventory = after.get(name)
-            if change.root_provider_uuid not in tree.roots and inventory and name in before:
+            if provider.root_provider_uuid not in change.roots and inventory and name in before:
                 inventory = replace(inventory, total=inventory.total - before[name].total)
-            result[change.name, name] = inventory
+            result[provider.name, name] = inventory
     return result
 
 
@@ -205,10 +208,10 @@ def _identify_allocation(row: PlannedRow) -> tuple[str, str, str]:
     return row.consumer_uuid, row.resource_class, row.from_provider or ''
 
 
-def _list_targets_by_allocation(tree: Change) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
+def _list_targets_by_allocation(change: Change) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
     """Return the targets of each allocation that moves: providers and classes."""
     result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
-    for row in tree.reasons:
+    for row in change.reasons:
         place = (row.to_provider or '', row.to_resource_class)
         result.setdefault(_identify_allocation(row), set()).add(place)
     return result

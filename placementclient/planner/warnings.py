@@ -63,16 +63,16 @@ def _warn_of_consumers(kind: str, consumers: Sequence[str]) -> Iterator[Notice]:
 def find_warnings(
     snapshot: Snapshot,
     target_state: TargetState,
-    tree: Change,
+    change: Change,
     migrations: Sequence[ServerMigration] | None = (),
 ) -> Iterator[Notice]:
     """Yield the warnings about trees that change together, by kind."""
     yield from _warn_of_totals(target_state)
     yield from _warn_of_lost_capacity(target_state)
     yield from _warn_of_overcommitment(target_state)
-    yield from _warn_of_refused_amounts(tree)
-    yield from _warn_of_several_trees(snapshot, tree)
-    yield from _warn_of_migrations(tree, migrations)
+    yield from _warn_of_refused_amounts(change)
+    yield from _warn_of_several_trees(snapshot, change)
+    yield from _warn_of_migrations(change, migrations)
     for root in target_state.roots:
         yield from _warn_of_missing_owner(target_state, root)
     for root in target_state.roots:
@@ -137,21 +137,21 @@ def _warn_of_overcommitment(target_state: TargetState) -> Iterator[Notice]:
             yield _make_notice('overcommitted', {**facts, 'capacity': before.capacity(name)})
 
 
-def _warn_of_refused_amounts(tree: Change) -> Iterator[Notice]:
+def _warn_of_refused_amounts(change: Change) -> Iterator[Notice]:
     """Warn of amounts that their consumers could not get back: units changed under them.
 
     Placement judges all that a consumer holds whenever it is written.
     """
     refusing: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
-    for change in tree.consumers:
-        for uuid, resources in change.before.allocations.items():
-            if (state := tree.before.providers.get(uuid)) is None:
+    for consumer in change.consumers:
+        for uuid, resources in consumer.before.allocations.items():
+            if (state := change.before.providers.get(uuid)) is None:
                 continue
             for name, amount in resources.items():
                 if limits := state.inventories[name].units.list_refusing(amount):
                     fields, consumers = refusing.setdefault((state.name, name), (set(), set()))
                     fields.update(limits)
-                    consumers.add(change.uuid)
+                    consumers.add(consumer.uuid)
     for (provider, name), (fields, consumers) in refusing.items():
         facts: dict[str, object] = {'provider': provider, 'resource_class': name}
         facts |= {'limits': sorted(fields), 'consumers': sorted(consumers)}
@@ -159,11 +159,11 @@ def _warn_of_refused_amounts(tree: Change) -> Iterator[Notice]:
         yield _make_notice('no-way-back', facts, fields=', '.join(sorted(fields)), counted=number)
 
 
-def _warn_of_several_trees(snapshot: Snapshot, tree: Change) -> Iterator[Notice]:
+def _warn_of_several_trees(snapshot: Snapshot, change: Change) -> Iterator[Notice]:
     several = [
-        change.uuid
-        for change in tree.consumers
-        if any(_is_elsewhere(snapshot, uuid, tree.roots) for uuid in change.before.allocations)
+        consumer.uuid
+        for consumer in change.consumers
+        if any(_is_elsewhere(snapshot, uuid, change.roots) for uuid in consumer.before.allocations)
     ]
     yield from _warn_of_consumers('several-trees', several)
 
@@ -177,15 +177,15 @@ def _is_elsewhere(snapshot: Snapshot, provider_uuid: str, roots: Collection[str]
 
 
 def _warn_of_migrations(
-    tree: Change, migrations: Sequence[ServerMigration] | None
+    change: Change, migrations: Sequence[ServerMigration] | None
 ) -> Iterator[Notice]:
     """Warn of migrations under way, whose allocations no host reports."""
     pending = [migration for migration in migrations or () if not migration.is_over]
     involved = {uuid for it in pending for uuid in (it.uuid, it.server_uuid)}
     by_type: dict[str | None, list[str]] = {}
-    for change in tree.consumers:
-        kind = MIGRATION if change.uuid in involved else change.before.type
-        by_type.setdefault(kind, []).append(change.uuid)
+    for consumer in change.consumers:
+        kind = MIGRATION if consumer.uuid in involved else consumer.before.type
+        by_type.setdefault(kind, []).append(consumer.uuid)
     untyped = by_type.pop(None, [])
     by_type.pop(INSTANCE, None)
     yield from _warn_of_consumers('migration', sorted(by_type.pop(MIGRATION, [])))

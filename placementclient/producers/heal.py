@@ -92,20 +92,22 @@ class HealProducer(StateProducer):
         self.notes += notes
         return after
 
-    def check(self, tree: Change) -> Change | None:
+    def check(self, change: Change) -> Change | None:
         """Return the change without the servers that Nova has deleted or changed since."""
         is_current = self._is_current or (lambda _: True)
-        gone = {uuid for uuid in tree.after.consumers if not is_current(self._servers[uuid])}
+        gone = {uuid for uuid in change.after.consumers if not is_current(self._servers[uuid])}
         reason = 'Nova has deleted or changed the server since the list'
         self.notes += [
             Finding('failed', f'consumer {uuid}', reason=reason) for uuid in sorted(gone)
         ]
-        if gone >= tree.after.consumers.keys():
+        if gone >= change.after.consumers.keys():
             return None
         if not gone:
-            return tree
+            return change
         return replace(
-            tree, before=_drop_consumers(tree.before, gone), after=_drop_consumers(tree.after, gone)
+            change,
+            before=_drop_consumers(change.before, gone),
+            after=_drop_consumers(change.after, gone),
         )
 
 

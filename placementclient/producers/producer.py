@@ -35,9 +35,9 @@ class Producer(ABC):
     def plan(self) -> Plan:
         """Read the cloud, and return the plan of its changes."""
 
-    def check(self, tree: Change) -> Change | None:
+    def check(self, change: Change) -> Change | None:
         """Return the part of a change that may still be written; called just before the write."""
-        return tree
+        return change
 
 
 class StateProducer(Producer):

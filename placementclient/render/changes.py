@@ -59,14 +59,14 @@ def summarize_results(
     return tally([*(state for state in states if state[0] not in left_out), *undone])
 
 
-def _list_states(tree: Change, result: TreeResult) -> Iterator[tuple[str, str]]:
+def _list_states(change: Change, result: TreeResult) -> Iterator[tuple[str, str]]:
     """Yield the name and the state of a tree, or of each consumer if only consumers change."""
     state = 'not known' if result.unknown else result.state
-    if any(change.is_changed for change in tree.providers):
-        yield tree.root_provider_name, state
+    if any(provider.is_changed for provider in change.providers):
+        yield change.root_provider_name, state
         return
     done = {row.object for row in result.rows}
-    for pair in tree.consumers:
+    for pair in change.consumers:
         name = f'consumer {pair.uuid}'
         yield name, State.APPLIED if name in done else state
 

@@ -89,7 +89,7 @@ def make_tree_picture(
     return Picture(title, [Row([list(drawn.values())])], is_titled=bool(assuming))
 
 
-def make_plan_picture(trees: Iterable[Change], *, traits: bool, allocations: bool) -> Picture:
+def make_plan_picture(changes: Iterable[Change], *, traits: bool, allocations: bool) -> Picture:
     """Return a picture of trees before and after their plan.
 
     :param traits: show all traits; otherwise only those that the plan changes
@@ -98,12 +98,12 @@ def make_plan_picture(trees: Iterable[Change], *, traits: bool, allocations: boo
         Row(
             [
                 list(_make_nodes(one, other, traits, allocations))
-                for one, other in permutations((tree.before, tree.after))
+                for one, other in permutations((change.before, change.after))
             ],
-            tree.root_provider_name,
-            tree.root_provider_uuid,
+            change.root_provider_name,
+            change.root_provider_uuid,
         )
-        for tree in trees
+        for change in changes
     ]
     return Picture(f'{_TITLE} before and after', rows)
 

@@ -18,11 +18,11 @@ _MOVES = 'who goes where'
 _WIDTH = 96
 
 
-def describe_extent(trees: Iterable[Change]) -> str:
+def describe_extent(changes: Iterable[Change]) -> str:
     """Return the size of the changes of some trees in words, with the number of warnings."""
-    trees = list(trees)
-    counts = changes_summary(trees)
-    number = len(list(list_warnings(trees)))
+    changes = list(changes)
+    counts = changes_summary(changes)
+    number = len(list(list_warnings(changes)))
     return f'{counts}; {counted(number, "warning")}' if number else counts
 
 
@@ -49,8 +49,8 @@ def format_plan(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
         yield from _format_changes(plan.changes, is_summary)
         yield from _format_warnings(plan)
         return
-    for tree in () if is_summary else plan.changes:
-        yield from ('', *_format_tree(tree, _MOVES, map(_format_row, tree.reasons)))
+    for change in () if is_summary else plan.changes:
+        yield from ('', *_format_tree(change, _MOVES, map(_format_row, change.reasons)))
     for left_out in plan.left_out:
         yield ''
         yield f'Left out: {left_out.root_provider_name} ({left_out.root_provider_uuid})'
@@ -76,22 +76,24 @@ def _format_warnings(plan: Plan) -> Iterator[str]:
         yield from ('', 'Warnings:', *(f'  {text}' for text in texts))
 
 
-def list_warnings(trees: Iterable[Change]) -> Iterator[str]:
+def list_warnings(changes: Iterable[Change]) -> Iterator[str]:
     """Yield the warnings about some trees; equal ones of several trees are one."""
     return grouped(
-        (tree.root_provider_name, warning.message) for tree in trees for warning in tree.warnings
+        (change.root_provider_name, warning.message)
+        for change in changes
+        for warning in change.warnings
     )
 
 
-def _format_tree(tree: Change, title: str, body: Iterable[str]) -> Iterator[str]:
+def _format_tree(change: Change, title: str, body: Iterable[str]) -> Iterator[str]:
     """Yield a tree before and after its change, and a section below.
 
     :param title: of the section, which is left out if ``body`` is empty
     """
-    yield ', '.join(f'{name} ({uuid})' for uuid, name in tree.roots.items())
+    yield ', '.join(f'{name} ({uuid})' for uuid, name in change.roots.items())
     aggregates = title == _MOVES
     for heading, after in (('before', False), ('after', True)):
-        drawn = _draw_providers(tree, after=after, aggregates=aggregates)
+        drawn = _draw_providers(change, after=after, aggregates=aggregates)
         yield from ('', f'  {heading}', *(f'    {text}' for text in drawn))
     if texts := list(body):
         yield from ('', f'  {title}', *(f'    {text}' for text in texts))
@@ -109,11 +111,11 @@ def _format_row(row: PlannedRow) -> str:
     return f'{row.consumer_uuid}  {row.amount} {name}  {way}  ({row.label.value}{evidence})'
 
 
-def _draw_providers(tree: Change, *, after: bool, aggregates: bool) -> Iterator[str]:
+def _draw_providers(change: Change, *, after: bool, aggregates: bool) -> Iterator[str]:
     """Yield the providers of a change before or after it: the own trees first, then those that
     share.
     """
-    side, other = (tree.after, tree.before) if after else (tree.before, tree.after)
+    side, other = (change.after, change.before) if after else (change.before, change.after)
 
     def text(state: ProviderState) -> Iterator[str]:
         yield '  '.join([state.name, *_format_inventories(state)])
@@ -123,7 +125,7 @@ def _draw_providers(tree: Change, *, after: bool, aggregates: bool) -> Iterator[
         if aggregates and state.aggregates and state.aggregates != counterpart.aggregates:
             yield f'aggregates: {" ".join(sorted(state.aggregates))}'
 
-    for uuid in tree.concerned_roots:
+    for uuid in change.concerned_roots:
         if root := side.providers.get(uuid):
             yield from trees.draw_tree(side, root, text)
 

@@ -68,7 +68,7 @@ def advise_planning(
     roots: list[str] = []
     impossible: list[bool] = []
     for tree in trees:
-        planned = plan.tree(tree.root_provider_uuid)
+        planned = plan.find_change(tree.root_provider_uuid)
         roots += planned.roots.values() if planned else [tree.root_provider_name]
         impossible.append(IMPOSSIBLE in tree.reason)
     options = ['--allow-inferred'] if plan.recipe.options.allow_inferred else []
@@ -111,10 +111,10 @@ def list_statuses(trees: Iterable[TreeStatus]) -> Output:
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in ordered]
 
 
-def summarize_verification(trees: Iterable[Change], differences: Iterable[Finding]) -> str:
+def summarize_verification(changes: Iterable[Change], differences: Iterable[Finding]) -> str:
     """Return how many trees are as planned, and the names of the others."""
     by_tree = _group_by_tree(differences)
-    names = [tree.root_provider_name for tree in trees]
+    names = [change.root_provider_name for change in changes]
     return tally((name, _summarize_tree(by_tree.get(name, ()))) for name in names)
 
 
@@ -134,15 +134,15 @@ def _summarize_tree(differences: Collection[Finding]) -> str:
     return CHANGED_LATER if differences else _AS_PLANNED
 
 
-def list_verification(trees: Iterable[Change], differences: Iterable[Finding]) -> Output:
+def list_verification(changes: Iterable[Change], differences: Iterable[Finding]) -> Output:
     """Return a table with a row for each tree that is as planned, then for each difference."""
     by_tree = _group_by_tree(differences)
     rows: list[tuple[object, ...]] = []
-    for tree in trees:
+    for change in changes:
         rows += [
             (d.subject, d.kind, d.reason, d.is_error, judge_difference(d))
-            for d in by_tree.get(tree.root_provider_name, [])
-        ] or [(tree.root_provider_name, _AS_PLANNED, '', False, 'applied')]
+            for d in by_tree.get(change.root_provider_name, [])
+        ] or [(change.root_provider_name, _AS_PLANNED, '', False, 'applied')]
     rows.sort(key=lambda row: row[1] != _AS_PLANNED)
     return ('tree', 'kind', 'message', 'is_damage', 'verdict'), rows
 

@@ -76,9 +76,13 @@ def apply(
         with queue.stop_on_error():
             with outcomes_unknown_without_answer():
                 _end_finished_trees(run, queue, workers, backward)
-                looks = _compare_startable_trees(run, queue, workers, other_service, backward)
+                comparisons = _compare_startable_trees(run, queue, workers, other_service, backward)
             run.journal.write_beginning()
-            for tree in (look.tree for look in looks if look.obstacle and not backward):
+            for tree in (
+                comparison.change
+                for comparison in comparisons
+                if comparison.obstacle and not backward
+            ):
                 # Another run of the plan may have gone on while it was read.
                 again = run.compare_tree(tree, run.make_reader([tree]), backward=False)
                 if again.obstacle is not None:
@@ -101,16 +105,16 @@ def _end_finished_trees(run: Carrier, queue: TreeQueue, workers: int, backward: 
     """End the trees of which the journal says that they are done, unless they were undone since."""
     done = State.ROLLED_BACK if backward else State.APPLIED
 
-    def ended(tree: Change) -> TreeResult | None:
+    def ended(change: Change) -> TreeResult | None:
         try:
-            is_so = run.is_unchanged(tree, backward=backward)
+            is_so = run.is_unchanged(change, backward=backward)
         except Differs as reason:
-            return make_result(tree, State.LEFT_ALONE, reason)
+            return make_result(change, State.LEFT_ALONE, reason)
         if not is_so:
             return None
         if backward:
-            return replace(make_result(tree, State.ALREADY_BACK), reason='already rolled back')
-        return make_result(tree, State.ALREADY_APPLIED)
+            return replace(make_result(change, State.ALREADY_BACK), reason='already rolled back')
+        return make_result(change, State.ALREADY_APPLIED)
 
     finished = [
         tree for uuid, tree in queue.trees.items() if run.journal.record_for(uuid).ended == done
@@ -126,37 +130,37 @@ def _compare_startable_trees(
     """Compare the trees that may have their turn with the plan."""
     trees = queue.startable_trees()
     is_elsewhere = snapshots.is_of_other_service(run.plan.origin, run.client.service)
-    looks: Sequence[TreeComparison] = ()
+    comparisons: Sequence[TreeComparison] = ()
     if trees and (not backward or (is_elsewhere and not other_service)):
         compare = functools.partial(
             run.compare_tree, reader=run.make_reader(trees), backward=backward
         )
-        looks = list(_run_in_order(run, compare, trees, workers))
+        comparisons = list(_run_in_order(run, compare, trees, workers))
     if (trees or backward) and not other_service:
-        _check_service_has_tree(run, looks)
+        _check_service_has_tree(run, comparisons)
     if is_elsewhere and not other_service:
-        for look in looks:
-            if look.difference:
+        for comparison in comparisons:
+            if comparison.difference:
                 raise _other_service_error(
-                    run, f'{look.tree.root_provider_name}: {look.difference}'
+                    run, f'{comparison.change.root_provider_name}: {comparison.difference}'
                 )
-    return looks
+    return comparisons
 
 
 def _run_in_order(
-    run: Carrier, function: Callable[[Change], T], trees: Sequence[Change], workers: int
+    run: Carrier, function: Callable[[Change], T], changes: Sequence[Change], workers: int
 ) -> Iterator[T]:
     """Return the results of a function that reads trees; threads would only wait for tables."""
-    return parallel(function, trees, 1 if run.client.snapshot_reader else workers)
+    return parallel(function, changes, 1 if run.client.snapshot_reader else workers)
 
 
-def _check_service_has_tree(run: Carrier, looks: Sequence[TreeComparison]) -> None:
+def _check_service_has_tree(run: Carrier, comparisons: Sequence[TreeComparison]) -> None:
     """Refuse a service that has none of the plan's trees: it is probably the wrong one."""
-    seen = {look.tree.root_provider_uuid for look in looks}
-    others = (tree for tree in run.plan.changes if tree.root_provider_uuid not in seen)
-    looked_up = (run.has_tree(tree, run.make_reader([tree])) for tree in others)
+    seen = {comparison.change.root_provider_uuid for comparison in comparisons}
+    others = (change for change in run.plan.changes if change.root_provider_uuid not in seen)
+    looked_up = (run.has_tree(change, run.make_reader([change])) for change in others)
     states = set[bool | None]()
-    for state in chain((look.is_there for look in looks), looked_up):
+    for state in chain((comparison.is_there for comparison in comparisons), looked_up):
         if state:
             return
         states.add(state)
@@ -188,8 +192,8 @@ def status(
     :param journal_path: says if a tree was rolled back, or left alone, or never applied
     """
     run, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
-    look = functools.partial(run.status, reader=run.make_reader(selected))
-    return list(_run_in_order(run, look, selected, workers))
+    read_status = functools.partial(run.status, reader=run.make_reader(selected))
+    return list(_run_in_order(run, read_status, selected, workers))
 
 
 def verify(
@@ -206,9 +210,11 @@ def verify(
     :param journal_path: knows the trees that were planned again, and those that were not begun yet
     """
     run, selected = load_carrier(client, plan, journal_path), plan.select_changes(trees)
-    look = functools.partial(run.find_deviations, reader=run.make_reader(selected))
+    find_deviations = functools.partial(run.find_deviations, reader=run.make_reader(selected))
     result: list[Finding] = []
-    for tree, deviations in zip(selected, _run_in_order(run, look, selected, workers), strict=True):
+    for tree, deviations in zip(
+        selected, _run_in_order(run, find_deviations, selected, workers), strict=True
+    ):
         result += deviations
         if progress:
             progress(tree.root_provider_name)

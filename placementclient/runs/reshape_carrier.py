@@ -23,7 +23,7 @@ class ReshapeCarrier(Carrier):
     # The states are those of the plan.
     record_of = staticmethod(operations.encode_brief)
 
-    def check(self, trees: Sequence[Change]) -> None:
+    def check(self, changes: Sequence[Change]) -> None:
         """Check the plan, and that the service allows a reshape."""
         invariants.check_plan(self.plan)
         reshaper.check_allowed(self.client)
@@ -31,7 +31,7 @@ class ReshapeCarrier(Carrier):
     def check_records(self, path: str) -> None:
         """Check that each new plan in the journal is the one that was reviewed."""
         assert self.plan.recipe is not None
-        reviewed = {tree.root_provider_uuid: tree for tree in self.plan.changes}
+        reviewed = {change.root_provider_uuid: change for change in self.plan.changes}
         for root_uuid, record in self.journal.records.items():
             again = record.plan
             if again is None:
@@ -49,24 +49,24 @@ class ReshapeCarrier(Carrier):
             except invariants.BadPlan as fault:
                 raise errors.BadFile(path, str(fault)) from None
 
-    def read_remaining(self, tree: Change) -> tuple[Snapshot, Sequence[Operation]]:
+    def read_remaining(self, change: Change) -> tuple[Snapshot, Sequence[Operation]]:
         """Read a tree, and return the remaining operations of its change.
 
         :raises PlannedAgain: if the tree has changed, and a new plan is noted
         :raises LeftAlone: if no new plan is the one that was reviewed
         """
         try:
-            return super().read_remaining(tree)
+            return super().read_remaining(change)
         except Obstructed as drift:
             if not drift.is_drift:
                 raise
-            self.journal.write_new_plan(self._plan_again(tree, str(drift)))
-            self._remarks[tree.root_provider_uuid] = [f'planned again, as {drift}']
+            self.journal.write_new_plan(self._plan_again(change, str(drift)))
+            self._remarks[change.root_provider_uuid] = [f'planned again, as {drift}']
         raise PlannedAgain('it changes each time that it is planned again')
 
-    def _plan_again(self, tree: Change, drift: str) -> Change:
+    def _plan_again(self, change: Change, drift: str) -> Change:
         """Return the new plan of an unapplied tree, if it is the reviewed one."""
-        current = self.latest_plan(tree)
+        current = self.latest_plan(change)
         snapshot = _drop_prepared(self.capture_trees(current), current)
         try:
             again = replan.replan_tree(snapshot, self.plan, current)
@@ -74,16 +74,16 @@ class ReshapeCarrier(Carrier):
             raise LeftAlone(f'{drift}, and {IMPOSSIBLE}{failure.reason}') from failure
         except (Undecided, Undetermined) as failure:
             raise LeftAlone(f'{drift}, and a new plan is not decided: {failure}') from failure
-        for difference in replan.find_unreviewed_effects(tree, again):
+        for difference in replan.find_unreviewed_effects(change, again):
             raise LeftAlone(
                 f'{drift}, and a new plan is not the one that was reviewed: {difference}'
             )
         return again
 
 
-def _drop_prepared(snapshot: Snapshot, tree: Change) -> Snapshot:
+def _drop_prepared(snapshot: Snapshot, change: Change) -> Snapshot:
     """Return a snapshot without the plan's own providers that are made, and still empty."""
-    made = {change.uuid for change in tree.created()}
+    made = {provider.uuid for provider in change.created()}
     prepared = {
         uuid
         for uuid in made & snapshot.providers.keys()

@@ -48,23 +48,23 @@ def find_plan_faults(plan: Plan) -> Iterator[str]:
     """
     roots: set[str] = set()
     changed: set[str] = set()
-    for tree in plan.changes:
-        if not roots.isdisjoint(tree.roots):
-            yield f'{tree.root_provider_name} appears twice'
-        roots.update(tree.roots)
-        touched = {*find_changed_providers(tree.before, tree.after)}
-        touched.update(tree.before.consumers, tree.after.consumers)
+    for change in plan.changes:
+        if not roots.isdisjoint(change.roots):
+            yield f'{change.root_provider_name} appears twice'
+        roots.update(change.roots)
+        touched = {*find_changed_providers(change.before, change.after)}
+        touched.update(change.before.consumers, change.after.consumers)
         if changed & touched:
             yield f'{min(changed & touched)} changes in two trees'
         changed |= touched
-        for after in tree.after.providers.values():
-            before = tree.before.providers.get(after.uuid)
+        for after in change.after.providers.values():
+            before = change.before.providers.get(after.uuid)
             for aggregate in sorted(after.aggregates - (before.aggregates if before else set())):
                 if not is_uuid(aggregate):
                     yield f'aggregate {aggregate!r} of {after.name} is not a UUID'
-        for uuid, holder in tree.after.consumers.items():
+        for uuid, holder in change.after.consumers.items():
             for provider_uuid, resources in holder.allocations.items():
-                state = tree.after.providers.get(provider_uuid)
+                state = change.after.providers.get(provider_uuid)
                 if state is not None and not resources.keys() <= state.inventories.keys():
                     yield f'consumer {uuid} holds a class that {state.name} does not have'
 

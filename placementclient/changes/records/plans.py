@@ -87,9 +87,11 @@ def plan_digest(plan: Plan) -> str:
 
 def make_document(plan: Plan) -> dict[str, object]:
     """Return a plan for programs: its file, and the rollback operations of each tree."""
-    trees = [convert_to_json(changes.encode_change(tree)) for tree in plan.changes]
-    for tree, shown in zip(plan.changes, trees, strict=True):
-        shown['inverse'] = list(map(operations.encode_brief, list_operations(tree, backward=True)))
+    trees = [convert_to_json(changes.encode_change(change)) for change in plan.changes]
+    for change, shown in zip(plan.changes, trees, strict=True):
+        shown['inverse'] = list(
+            map(operations.encode_brief, list_operations(change, backward=True))
+        )
     return {**convert_to_json(_make_header(plan)), 'trees': trees}
 
 
@@ -119,4 +121,4 @@ def _encode_lines(plan: Plan) -> Iterator[bytes]:
     """Yield the lines before the digest."""
     # Not sorted: earlier moves of the specification are preferred.
     yield open_object(msgspec.json.encode(_make_header(plan)), 'trees', b'[')
-    yield from separate_lines(encode_json(changes.encode_change(tree)) for tree in plan.changes)
+    yield from separate_lines(encode_json(changes.encode_change(change)) for change in plan.changes)

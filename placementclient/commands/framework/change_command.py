@@ -172,14 +172,14 @@ def _list_rows(plan: Plan) -> list[ChangeRow]:
     """Return a row for each change of a plan."""
     from placementclient.changes.summary import change_rows
 
-    return [row for tree in plan.changes for row in change_rows(tree.before, tree.after)]
+    return [row for change in plan.changes for row in change_rows(change.before, change.after)]
 
 
-def _add_names(tree: Change, error: PlacementError) -> PlacementError:
+def _add_names(change: Change, error: PlacementError) -> PlacementError:
     """Return an error with the names of the providers of a tree beside their UUIDs."""
     if not isinstance(error, errors.HTTPError):
         return error
-    states = (*tree.before.walk(), *tree.after.walk())
+    states = (*change.before.walk(), *change.after.walk())
     return error.with_names({state.uuid: state.name for state in states})
 
 

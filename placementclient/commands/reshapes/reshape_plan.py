@@ -47,14 +47,14 @@ def describe_computes(hosts: Sequence[str]) -> str:
     )
 
 
-def find_running_computes(command: base.PlacementCommand, trees: Iterable[Change]) -> list[str]:
+def find_running_computes(command: base.PlacementCommand, changes: Iterable[Change]) -> list[str]:
     """Return the names of the hosts of some trees whose nova-compute is up.
 
     If Nova cannot be asked, that is logged, and the list is empty.
     """
     from placementclient.nova import compute_hosts, service
 
-    roots = [name for tree in trees for name in tree.roots.values()]
+    roots = [name for change in changes for name in change.roots.values()]
     try:
         services = compute_hosts.read_compute_services(command.client)
         up = compute_hosts.find_running_computes(roots, services)

@@ -91,9 +91,9 @@ class ApplyReshape(base.Lister):
         suggest_new_plan(self, plan, outcome.trees_in(State.LEFT_ALONE))
         return _show_outcome(self, outcome)
 
-    def _check_computes(self, trees: Sequence[Change]) -> None:
+    def _check_computes(self, changes: Sequence[Change]) -> None:
         """Ask the operator, or refuse, if nova-compute is up on a host and would undo the plan."""
-        hosts = [] if self.args.compute_is_up else find_running_computes(self, trees)
+        hosts = [] if self.args.compute_is_up else find_running_computes(self, changes)
         if not hosts:
             return
         if not self.app.stdin.isatty():
@@ -215,9 +215,9 @@ def _describe_origin(plan: Plan, here: str) -> str:
     return f'The plan was made on what was there at {origin.captured_at}{elsewhere}. '
 
 
-def _count_trees(command: base.Lister, trees: Sequence[Change]) -> int:
+def _count_trees(command: base.Lister, changes: Sequence[Change]) -> int:
     """Return the number of trees that a run changes at most, with ``--limit``."""
-    return min(len(trees), command.args.limit or len(trees))
+    return min(len(changes), command.args.limit or len(changes))
 
 
 def _run_plan(command: base.Lister, plan: Plan, total: int, *, backward: bool = False) -> Outcome:

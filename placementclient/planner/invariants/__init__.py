@@ -36,7 +36,7 @@ def check_plan(plan: Plan) -> None:
     """
     recipe = plan.recipe
     assert recipe is not None
-    checked_changes = [CheckedChange(tree, recipe.spec) for tree in plan.changes]
+    checked_changes = [CheckedChange(change, recipe.spec) for change in plan.changes]
     faults = [fault for checked in checked_changes for fault in _find_faults(checked)]
     faults += _check_selection(plan.changes, recipe.spec.trees)
     faults += moves.check_assignments(recipe, checked_changes)
@@ -44,12 +44,12 @@ def check_plan(plan: Plan) -> None:
         raise BadPlan(faults)
 
 
-def check_tree(tree: Change, spec: Spec) -> None:
+def check_tree(change: Change, spec: Spec) -> None:
     """Check the change of trees that change together.
 
     :raises BadPlan: with every fault found
     """
-    faults = list(_find_faults(CheckedChange(tree, spec)))
+    faults = list(_find_faults(CheckedChange(change, spec)))
     if faults:
         raise BadPlan(faults)
 
@@ -63,44 +63,44 @@ def _find_faults(checked: CheckedChange) -> Iterator[str]:
         contents.check_contents,
     ):
         for fault in inspect(checked):
-            yield f'{checked.tree.root_provider_name}: {fault}'
+            yield f'{checked.change.root_provider_name}: {fault}'
 
 
-def _check_selection(trees: Iterable[Change], selection: TreeSelection | None) -> Iterator[str]:
+def _check_selection(changes: Iterable[Change], selection: TreeSelection | None) -> Iterator[str]:
     """Yield a fault for each tree that the specification does not select."""
-    for tree in trees if selection else ():
-        for uuid, name in tree.roots.items():
-            if selection and not selection.selects(uuid, name, tree.before.providers.get(uuid)):
+    for change in changes if selection else ():
+        for uuid, name in change.roots.items():
+            if selection and not selection.selects(uuid, name, change.before.providers.get(uuid)):
                 yield f'{name}: the specification does not select this tree'
 
 
 def _check_identities(checked: CheckedChange) -> Iterator[str]:
     """Yield a fault for each name that is not unique, and each provider that leaves its tree."""
-    tree = checked.tree
-    if not tree.is_atomic:
+    change = checked.change
+    if not change.is_atomic:
         yield 'it is to change step by step'
-    if len(checked.by_name) < len(tree.providers):
+    if len(checked.by_name) < len(change.providers):
         yield 'a name appears twice'
-    for root_uuid, name in tree.roots.items():
+    for root_uuid, name in change.roots.items():
         if not is_uuid(root_uuid):
             yield f'{root_uuid} is not a UUID'
             return
         root = checked.by_uuid.get(root_uuid)
         if root is not None and root.name != name:
             yield f'the root is called {root.name} among the providers'
-    for change in tree.providers:
-        if change.is_created:
-            yield from _check_creation(checked, change)
-        elif change.after is None or change.is_moved:
-            yield f'{change.name} is to be deleted, renamed or moved'
-        parent = checked.by_uuid.get(change.parent_provider_uuid or '')
-        if parent is not None and parent.root_provider_uuid != change.root_provider_uuid:
-            yield f'{change.name} is below {parent.name}, which is in another tree'
+    for provider in change.providers:
+        if provider.is_created:
+            yield from _check_creation(checked, provider)
+        elif provider.after is None or provider.is_moved:
+            yield f'{provider.name} is to be deleted, renamed or moved'
+        parent = checked.by_uuid.get(provider.parent_provider_uuid or '')
+        if parent is not None and parent.root_provider_uuid != provider.root_provider_uuid:
+            yield f'{provider.name} is below {parent.name}, which is in another tree'
 
 
 def _check_creation(checked: CheckedChange, change: ProviderChange) -> Iterator[str]:
     """Yield the faults in the identity of a new provider."""
-    if change.root_provider_uuid not in checked.tree.roots:
+    if change.root_provider_uuid not in checked.change.roots:
         yield f'{change.name} is to be made in another tree'
         return
     stated = next((entry.uuid for entry in checked.find_entries(change) if entry.uuid), None)

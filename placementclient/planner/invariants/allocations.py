@@ -17,13 +17,13 @@ def check_allocations(checked: CheckedChange) -> Iterator[str]:
     for amounts in moved.values():
         for key, amount in amounts.items():
             gains[key] += amount
-    for consumer in checked.tree.consumers:
+    for consumer in checked.change.consumers:
         yield from _check_consumer(checked, consumer, moved.pop(consumer.uuid, Amounts(int)))
     for uuid, amounts in moved.items():
         if any(amounts.values()):
             yield f'{uuid} has rows, but is not among the consumers'
-    for change in checked.tree.providers:
-        yield from _check_capacities(checked, change, gains)
+    for provider in checked.change.providers:
+        yield from _check_capacities(checked, provider, gains)
 
 
 def _sum_rows(checked: CheckedChange, moved: dict[str, Amounts]) -> Iterator[str]:
@@ -33,10 +33,10 @@ def _sum_rows(checked: CheckedChange, moved: dict[str, Amounts]) -> Iterator[str
     """
     moves = {
         (move.from_provider, move.resource_class, move.to_provider, move.to_resource_class)
-        for move in checked.tree.moves
+        for move in checked.change.moves
     }
     additions = _list_additions(checked)
-    for row in checked.tree.reasons:
+    for row in checked.change.reasons:
         amounts = moved[row.consumer_uuid]
         if row.from_provider is None or row.to_provider is None:
             yield from _check_addition_row(checked, row, additions, amounts)
@@ -61,9 +61,9 @@ def _sum_rows(checked: CheckedChange, moved: dict[str, Amounts]) -> Iterator[str
 def _list_additions(checked: CheckedChange) -> dict[tuple[str, str, str], int]:
     """Return the amounts that additions give, by consumer UUID, provider name and class."""
     return {
-        (uuid, change.name, name): amount
-        for change in checked.tree.providers
-        for entry in checked.find_entries(change)
+        (uuid, provider.name, name): amount
+        for provider in checked.change.providers
+        for entry in checked.find_entries(provider)
         if isinstance(entry, Addition)
         for uuid, resources in entry.consumers.items()
         for name, amount in resources.items()

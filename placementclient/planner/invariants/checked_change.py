@@ -33,19 +33,19 @@ class SourcedMove(NamedTuple):
 class CheckedChange:
     """The change of trees to check, with the parts of the specification about these trees."""
 
-    def __init__(self, tree: Change, spec: Spec) -> None:
-        self.tree, self.spec = tree, spec
+    def __init__(self, change: Change, spec: Spec) -> None:
+        self.change, self.spec = change, spec
         self.names = spec.names
-        self.by_name = {change.name: change for change in tree.providers}
-        self.by_uuid = {change.uuid: change for change in tree.providers}
+        self.by_name = {provider.name: provider for provider in change.providers}
+        self.by_uuid = {provider.uuid: provider for provider in change.providers}
         #: the moves of the specification in these trees
         self.moves: list[SourcedMove] = []
         self._entries: dict[str, list[ProviderSpec]] = {}
-        members: dict[str, list[ProviderChange]] = {uuid: [] for uuid in tree.roots}
+        members: dict[str, list[ProviderChange]] = {uuid: [] for uuid in change.roots}
         others: list[ProviderChange] = []
-        for change in tree.providers:
-            members.get(change.root_provider_uuid, others).append(change)
-        for root in tree.roots.items():
+        for provider in change.providers:
+            members.get(provider.root_provider_uuid, others).append(provider)
+        for root in change.roots.items():
             self._add_tree(root, members[root[0]], others)
 
     def _add_tree(

@@ -14,7 +14,7 @@ from placementclient.planner.invariants.checked_change import Amounts, CheckedCh
 def check_contents(checked: CheckedChange) -> Iterator[str]:
     """Yield the inventories, traits and aggregates that differ from the specification."""
     net, origins = Amounts(int), defaultdict[tuple[str, str], list[Inventory]](list)
-    for move in checked.tree.moves:
+    for move in checked.change.moves:
         source = checked.by_name.get(move.from_provider)
         target = checked.by_name.get(move.to_provider)
         if source and target:  # else the check of the moves reports it
@@ -22,10 +22,12 @@ def check_contents(checked: CheckedChange) -> Iterator[str]:
             net[target.uuid, move.to_resource_class] += move.amount
             if inventory := source.content_before.inventories.get(move.resource_class):
                 origins[target.uuid, move.to_resource_class].append(inventory)
-    for change in checked.tree.providers:
-        for name in sorted({*change.content_before.inventories, *change.content_after.inventories}):
-            key = change.uuid, name
-            yield from _check_inventory(checked, change, name, net.get(key), origins[key])
+    for provider in checked.change.providers:
+        for name in sorted(
+            {*provider.content_before.inventories, *provider.content_after.inventories}
+        ):
+            key = provider.uuid, name
+            yield from _check_inventory(checked, provider, name, net.get(key), origins[key])
     yield from _check_traits_and_aggregates(checked)
 
 
@@ -122,22 +124,22 @@ def _check_traits_and_aggregates(checked: CheckedChange) -> Iterator[str]:
             moved = source.content_before.traits.intersection(move.traits)
             gained[target.uuid] |= moved
             lost[source.uuid] |= moved
-    for change in checked.tree.providers:
-        entries = checked.find_entries(change)
-        before, after = change.content_before, change.content_after
-        gains = gained[change.uuid].union(
-            *(_list_stated_traits(change, entry) for entry in entries)
+    for provider in checked.change.providers:
+        entries = checked.find_entries(provider)
+        before, after = provider.content_before, provider.content_after
+        gains = gained[provider.uuid].union(
+            *(_list_stated_traits(provider, entry) for entry in entries)
         )
-        loses = lost[change.uuid] | _list_unstated_traits(before.traits, entries)
+        loses = lost[provider.uuid] | _list_unstated_traits(before.traits, entries)
         expected = (before.traits - loses) | gains
         # A trait that the provider both loses and gains may be there afterwards or not.
         uncertain = loses & gains
         if (after.traits ^ expected) - uncertain:
-            yield f'{change.name} has other traits than the specification gives it'
+            yield f'{provider.name} has other traits than the specification gives it'
         is_whole = any('aggregates' in entry.whole for entry in entries)
         retained = frozenset[str]() if is_whole else before.aggregates
         if after.aggregates != retained.union(*(entry.aggregates for entry in entries)):
-            yield f'{change.name} has other aggregates than the specification gives it'
+            yield f'{provider.name} has other aggregates than the specification gives it'
 
 
 def _list_stated_traits(change: ProviderChange, entry: ProviderSpec) -> set[str]:

@@ -21,7 +21,7 @@ _Assigned = tuple[AssignmentRow, str | None]
 
 def check_moves(checked: CheckedChange) -> Iterator[str]:
     """Yield a fault for each move that only the plan has, or only the specification."""
-    planned, specified = Counter(checked.tree.moves), Counter(_derive_moves(checked))
+    planned, specified = Counter(checked.change.moves), Counter(_derive_moves(checked))
     for reason, moves in (
         ('the specification does not move', planned - specified),
         ('the plan does not move, as the specification says,', specified - planned),
@@ -83,8 +83,8 @@ def check_assignments(
     in_moves = {uuid for move in recipe.spec.moves for uuid in move.consumers}
     for checked in checked_changes:
         rows_of: dict[str, list[PlannedRow]] = {}
-        root_name = checked.tree.root_provider_name
-        for planned in checked.tree.reasons:
+        root_name = checked.change.root_provider_name
+        for planned in checked.change.reasons:
             rows_of.setdefault(planned.consumer_uuid, []).append(planned)
             if planned.label is Label.INFERRED and not recipe.options.allow_inferred:
                 yield f'{root_name}: the place of {planned.consumer_uuid} is a guess'

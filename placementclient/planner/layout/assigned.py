@@ -254,11 +254,11 @@ def _is_in_trees(snapshot: Snapshot, consumer: Consumer, roots: Sequence[str]) -
     return any(state.provider.root_uuid in roots for state in states if state is not None)
 
 
-def group_rows(tree: Change) -> dict[AllocationKey, list[PlannedRow]]:
+def group_rows(change: Change) -> dict[AllocationKey, list[PlannedRow]]:
     """Return the rows of a change by the allocation that they move, without those of additions."""
-    uuids = {change.name: change.uuid for change in tree.providers}
+    uuids = {provider.name: provider.uuid for provider in change.providers}
     rows: dict[AllocationKey, list[PlannedRow]] = {}
-    for row in tree.reasons:
+    for row in change.reasons:
         if row.from_provider is not None:
             key = AllocationKey(row.consumer_uuid, uuids[row.from_provider], row.resource_class)
             rows.setdefault(key, []).append(row)

@@ -213,9 +213,9 @@ def apply_plan(cloud: AssumedCloud, at: Cursor, plan: Plan) -> None:
     :raises errors.BadFile: if the plan does not suit the cloud any more
     """
     operations: list[Operation] = []
-    for tree in plan.changes:
-        live = _select_part(cloud.snapshot, tree)
-        merged = merge_change(tree, live)
+    for change in plan.changes:
+        live = _select_part(cloud.snapshot, change)
+        merged = merge_change(change, live)
         if merged.obstacles:
             raise at.descend('plan').error(
                 f'the plan does not suit the cloud any more: '

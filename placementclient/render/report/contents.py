@@ -139,17 +139,18 @@ def measure_state(state: ProviderState) -> dict[str, Fill]:
     }
 
 
-def measure_after(tree: Change) -> dict[str, dict[str, Fill]]:
+def measure_after(change: Change) -> dict[str, dict[str, Fill]]:
     """Return the usages and capacities after a change, by provider UUID and class."""
-    gains = sum_gains((c.before.allocations, c.after.allocations) for c in tree.consumers)
+    gains = sum_gains((c.before.allocations, c.after.allocations) for c in change.consumers)
     return {
-        change.uuid: {
+        provider.uuid: {
             name: Fill(
-                change.content_before.used(name) + gains[change.uuid][name], inventory.capacity
+                provider.content_before.used(name) + gains[provider.uuid][name],
+                inventory.capacity,
             )
-            for name, inventory in change.content_after.inventories.items()
+            for name, inventory in provider.content_after.inventories.items()
         }
-        for change in tree.providers
+        for provider in change.providers
     }
 
 
@@ -158,9 +159,9 @@ def compare_fills(plan: Plan) -> list[tuple[str, Fill, Fill]]:
     first: dict[str, Fills] = {}
     last: dict[str, Fills] = {}
     for tree in plan.changes:
-        for change in tree.providers:
+        for provider in tree.providers:
             # Several trees may change one provider: its first state counts here.
-            first.setdefault(change.uuid, measure_state(change.content_before))
+            first.setdefault(provider.uuid, measure_state(provider.content_before))
         last |= measure_after(tree)
     was, becomes = sum_fills(first.values()), sum_fills(last.values())
     return [(name, was[name], becomes[name]) for name in sorted(was.keys() | becomes.keys())]
@@ -179,13 +180,15 @@ def add_rows(plan: Plan) -> Plan:
     return replace(plan, changes=tuple(map(_add_rows, plan.changes)))
 
 
-def _add_rows(tree: Change) -> Change:
+def _add_rows(change: Change) -> Change:
     """Return a change with rows for its allocations."""
-    states = {**tree.before.providers, **tree.after.providers}
+    states = {**change.before.providers, **change.after.providers}
     names = {uuid: state.name for uuid, state in states.items()}
     return replace(
-        tree,
-        reasons=tuple(row for change in tree.consumers for row in _pair_changes(change, names)),
+        change,
+        reasons=tuple(
+            row for consumer in change.consumers for row in _pair_changes(consumer, names)
+        ),
     )
 
 

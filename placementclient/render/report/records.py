@@ -83,7 +83,7 @@ class Records:
                 for finding in findings
                 if finding.severity is severity
             ],
-            'plan': [self._record_plan(tree) for tree in plan.changes] if plan else [],
+            'plan': [self._record_plan(change) for change in plan.changes] if plan else [],
             'consumers': [self._record_consumer(uuid) for uuid in self._consumers],
             'inventories': list(self._inventories),
             'sets': [self._number_names(names) for names in self._sets],
@@ -163,21 +163,21 @@ class Records:
             *map(escape_text, choose_next_step(finding, self._report.invocation)),
         ]
 
-    def _record_plan(self, tree: Change) -> list[object]:
+    def _record_plan(self, change: Change) -> list[object]:
         """Return the name of a tree, its changed providers, rows, and the places of its warnings.
 
         ``page.js``: ``openPlanned``, ``listing('planned-trees')``.
         """
-        becomes = contents.measure_after(tree)
-        places = {change.uuid: place for place, change in enumerate(tree.providers)}
+        becomes = contents.measure_after(change)
+        places = {provider.uuid: place for place, provider in enumerate(change.providers)}
         return [
-            escape_text(tree.root_provider_name),
+            escape_text(change.root_provider_name),
             [
-                self._record_change(change, places, becomes[change.uuid])
-                for change in tree.providers
+                self._record_change(provider, places, becomes[provider.uuid])
+                for provider in change.providers
             ],
-            [self._record_row(row) for row in tree.reasons],
-            [self._number_text(warning.message) for warning in tree.warnings],
+            [self._record_row(row) for row in change.reasons],
+            [self._number_text(warning.message) for warning in change.warnings],
         ]
 
     def _record_change(

@@ -82,7 +82,7 @@ def _sum_renamed(plan: Plan) -> Counter[str]:
     class.
     """
     renamed: Counter[str] = Counter()
-    for row in (row for tree in plan.changes for row in tree.reasons):
+    for row in (row for change in plan.changes for row in change.reasons):
         renamed[row.resource_class] -= row.amount
         renamed[row.to_resource_class] += row.amount
     return renamed

@@ -63,7 +63,7 @@ def test_a_rollback_of_trees_that_change_together_restores_all_allocations():
     before = cloud({**HOSTS, **POOL}, CONSUMERS)
     plan = planned(before)
     (tree,) = plan.changes
-    assert plan.tree('h1') is plan.tree('h0') is tree
+    assert plan.find_change('h1') is plan.find_change('h0') is tree
     live = applied(before, tree)
     assert allocations(taken_back(live, tree)) == allocations(before)
 

@@ -126,7 +126,7 @@ def _expect_plan(case):
     for name, traits in expect.get('traits', {}).items():
         assert sorted(after[name].traits) == traits
     for names in expect.get('joined', []):
-        tree = plan.tree(names[0])
+        tree = plan.find_change(names[0])
         assert tree is not None
         assert list(tree.roots.values()) == names
     left_out = {

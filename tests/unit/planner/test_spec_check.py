@@ -166,7 +166,7 @@ def test_uuids_in_capitals_are_accepted():
     move = f'from_resource_provider: {root}, to_resource_provider: "gpu"'
     spec = specifications.parse_specification(f'- {{{move}, moved_resources: {{VGPU: 1}}}}', 'spec')
     plan = planner.plan_reshape(snapshot, spec, trees=[root])
-    assert plan.tree(root) == plan.select_changes([root])[0] == plan.changes[0]
+    assert plan.find_change(root) == plan.select_changes([root])[0] == plan.changes[0]
 
 
 MOVE = '{from_resource_provider: "{root}", to_resource_provider: b, moved_resources: {VGPU: 1}}'
