@@ -71,7 +71,7 @@ def find_heals(
         requested = ports.get(server.uuid, ())
         if consumer is None or not consumer.allocations:
             if server.node:
-                heal = _judge(snapshot, server, server.node)
+                heal = _judge_allocations(snapshot, server, server.node)
                 if server.node in shared_names:
                     reason = f'Nova has several hosts called {server.node}, in different cells'
                     heal = Heal(server, heal.lacks, UNKNOWN, reason)
@@ -93,7 +93,7 @@ def heal_amounts(snapshot: Snapshot, server: Server, consumer: Consumer) -> Heal
     reason = ''
     if not server.is_settled:
         reason = f'its state is {server.state}'
-    elif host is None or not _is_on(snapshot, host, consumer):
+    elif host is None or not _is_on_host(snapshot, host, consumer):
         reason = f'it holds something on another host than {server.node}'
     try:
         after = correct_amounts(snapshot, server, consumer)
@@ -116,7 +116,7 @@ def _find_wrong_amounts(
         yield _leave_moving_alone(heal_amounts(snapshot, server, consumer), migrating)
 
 
-def _is_on(snapshot: Snapshot, host: ProviderState, consumer: Consumer) -> bool:
+def _is_on_host(snapshot: Snapshot, host: ProviderState, consumer: Consumer) -> bool:
     """Return True if all allocations of a consumer are on a host and on sharing providers."""
     states = [snapshot.providers.get(uuid) for uuid in consumer.allocations]
     roots = {s.provider.root_uuid for s in states if s and not is_sharing(s)}
@@ -173,7 +173,7 @@ def find_movement(server: Server, migrating: Collection[str]) -> str:
     return server.under_way or ('a migration is not over' if server.uuid in migrating else '')
 
 
-def _judge(snapshot: Snapshot, server: Server, node: str) -> Heal:
+def _judge_allocations(snapshot: Snapshot, server: Server, node: str) -> Heal:
     """Return the allocations that a server lacks on a node, or why they are not known."""
 
     def unknown(reason: str) -> Heal:

@@ -65,7 +65,7 @@ class CandidateCount:
         return all(tree.is_exact for tree in self.trees)
 
     @property
-    def lost_trees(self) -> int:
+    def lost_tree_count(self) -> int:
         """The least number of trees all of whose candidates are beyond the limit of Nova.
 
         Without breadth first, the service has all candidates of one tree before those of the next

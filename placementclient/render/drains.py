@@ -16,7 +16,7 @@ from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.nova_facts import name_affinity_group, name_cell, name_zone
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict
-from placementclient.insight.drain.rolling import Rolling
+from placementclient.insight.drain.rolling import RollingDrain
 from placementclient.model import patterns
 from placementclient.model.consumers import Allocations, sum_parts
 from placementclient.model.findings import Finding
@@ -90,7 +90,7 @@ def answer_drain(
     return DrainAnswer(decision.verdict, decision.moves, decision.unsettled, messages, facts)
 
 
-def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: Rolling) -> DrainAnswer:
+def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDrain) -> DrainAnswer:
     """Return the answer to the question whether hosts can be emptied batch by batch.
 
     :param emptied: UUIDs of the roots of these hosts

@@ -4,30 +4,30 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from placementclient.basis.wording import counted, listed
-from placementclient.insight.candidates.explanation import Explanation, Host, Offer, Relaxation
+from placementclient.insight.candidates.explanation import Explanation, NearTree, Offer, Relaxation
 from placementclient.insight.candidates.group_hosts import GroupHosts
-from placementclient.insight.candidates.requirements import Kind, Requirement
-from placementclient.insight.candidates.shortages import Reason, Shortage
+from placementclient.insight.candidates.requirements import Requirement, RequirementKind
+from placementclient.insight.candidates.shortages import Shortage, ShortageReason
 from placementclient.nova.server_request import FALLBACK
 from placementclient.placing.candidate_count import CandidateCount
 
 #: More candidates of one tree make the service slow.
 _MANY = 1000
 _LIMITS = {
-    Reason.FREE: '{amount} free on {provider}',
-    Reason.MIN_UNIT: 'min_unit is {amount} on {provider}',
-    Reason.MAX_UNIT: 'max_unit is {amount} on {provider}',
-    Reason.STEP_SIZE: 'step_size is {amount} on {provider}',
-    Reason.INVENTORY: 'no inventory of it',
+    ShortageReason.FREE: '{amount} free on {provider}',
+    ShortageReason.MIN_UNIT: 'min_unit is {amount} on {provider}',
+    ShortageReason.MAX_UNIT: 'max_unit is {amount} on {provider}',
+    ShortageReason.STEP_SIZE: 'step_size is {amount} on {provider}',
+    ShortageReason.INVENTORY: 'no inventory of it',
 }
 _MISSING = {
-    Kind.TRAIT: 'no provider has it',
-    Kind.NOT_TRAIT: 'every provider has it',
-    Kind.AGGREGATE: 'no provider is in it',
-    Kind.NOT_AGGREGATE: 'every provider is in it',
-    Kind.IN_TREE: 'another tree',
-    Kind.ROOT_TRAIT: 'the root does not have it',
-    Kind.NOT_ROOT_TRAIT: 'the root has it',
+    RequirementKind.TRAIT: 'no provider has it',
+    RequirementKind.NOT_TRAIT: 'every provider has it',
+    RequirementKind.AGGREGATE: 'no provider is in it',
+    RequirementKind.NOT_AGGREGATE: 'every provider is in it',
+    RequirementKind.IN_TREE: 'another tree',
+    RequirementKind.ROOT_TRAIT: 'the root does not have it',
+    RequirementKind.NOT_ROOT_TRAIT: 'the root has it',
 }
 
 
@@ -78,7 +78,7 @@ def _list_lines(
         yield f'  {count:>{width}}  {requirement}'
     made = explanation.count
     # One candidate for each tree needs no line, unless some are lost.
-    if made is not None and (made.total > len(made.trees) or made.lost_trees):
+    if made is not None and (made.total > len(made.trees) or made.lost_tree_count):
         yield from _describe_candidates(made, most)
     if not explanation.is_met:
         yield from _describe_causes(explanation)
@@ -135,11 +135,11 @@ def _describe_candidates(count: CandidateCount, most: int) -> Iterator[str]:
     for tree in count.trees[:most]:
         yield f'  {tree.count:>{width}}  {"" if tree.is_exact else "at least, "}{tree.name}'
     yield f'  {count.total:>{width}}  in all'
-    if count.lost_trees:
+    if count.lost_tree_count:
         yield (
             f'  Nova takes {count.limit} of them (max_placement_results): at least '
-            f'{count.lost_trees} of {counted(len(count.trees), "tree")} cannot be chosen, unless '
-            'Placement has allocation_candidates_generation_strategy = breadth-first'
+            f'{count.lost_tree_count} of {counted(len(count.trees), "tree")} cannot be chosen, '
+            'unless Placement has allocation_candidates_generation_strategy = breadth-first'
         )
     if count.trees[0].count > _MANY:
         yield (
@@ -201,7 +201,7 @@ def make_record(explanation: Explanation, fallback: Offer | None = None) -> dict
             'total': count.total,
             'is_exact': count.is_exact,
             'limit': count.limit,
-            'lost': count.lost_trees,
+            'lost': count.lost_tree_count,
             'trees': {tree.name: tree.count for tree in count.trees},
         }
     return record
@@ -238,10 +238,10 @@ def _describe_relaxation(relaxation: Relaxation) -> str:
 
 def _describe_shortage(shortage: Shortage) -> str:
     """Return the missing part of a requirement in words."""
-    if shortage.reason is Reason.SHAPE:
+    if shortage.reason is ShortageReason.SHAPE:
         together = ', '.join(map(str, shortage.others))
         return f'not together with {together}' if together else 'the tree has not that shape'
-    if shortage.reason is Reason.FREE and (shortage.amount or 0) < 0:
+    if shortage.reason is ShortageReason.FREE and (shortage.amount or 0) < 0:
         over = -(shortage.amount or 0)
         return f'0 free on {shortage.provider}, of which {over} more is used than it has'
     if shortage.reason in _LIMITS:
@@ -256,7 +256,7 @@ def _record_requirement(requirement: Requirement) -> dict[str, object]:
         'value': requirement.value,
         'group': requirement.group,
     }
-    if requirement.kind is Kind.RESOURCE:
+    if requirement.kind is RequirementKind.RESOURCE:
         record['amount'] = requirement.amount
     return record
 
@@ -274,7 +274,7 @@ def _record_relaxation(relaxation: Relaxation) -> Mapping[str, object]:
     }
 
 
-def _record_host(host: Host) -> Mapping[str, object]:
+def _record_host(host: NearTree) -> Mapping[str, object]:
     """Return a host with its shortages as data."""
     return {
         'name': host.name,

@@ -30,7 +30,7 @@ def answer_room(cloud: DrainCloud, new: NewServers, decision: RoomDecision) -> D
     ]
     facts = {
         'flavor': new.flavor,
-        'count': new.number,
+        'count': new.server_count,
         'room': decision.room,
         'bound': decision.bound,
     }
@@ -39,7 +39,7 @@ def answer_room(cloud: DrainCloud, new: NewServers, decision: RoomDecision) -> D
 
 def _summarize(new: NewServers, decision: RoomDecision) -> str:
     """Return the sentence whether further servers have room."""
-    servers = f'{counted(new.number, "server")} of {new.flavor}'
+    servers = f'{counted(new.server_count, "server")} of {new.flavor}'
     now = f'room for {decision.room} now'
     moves = counted(len(decision.moves), 'move')
     match decision.verdict:

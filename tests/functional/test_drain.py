@@ -17,7 +17,7 @@ from placementclient.insight.drain.plan import DrainVerdict, decide_drain
 from placementclient.insight.drain.problem import build_problem
 from placementclient.insight.drain.proof import pack
 from placementclient.insight.drain.rolling import plan_rolling, split_into_batches
-from placementclient.insight.drain.room_plan import NewServers, make_room
+from placementclient.insight.drain.room_plan import NewServers, decide_room
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
@@ -126,7 +126,7 @@ def test_moves_make_room_that_the_service_grants_to_new_servers(client):
         snapshot = real(small, f'room{seed}')
         chosen = [snapshot.find_by_name(f'room{seed}-{name}').uuid for name in names]
         new = NewServers('new', parse_request(CandidateRequest(Filter(resources))), number)
-        decision = make_room(DrainCloud(snapshot), chosen, new)
+        decision = decide_room(DrainCloud(snapshot), chosen, new)
         if decision.verdict is DrainVerdict.YES and decision.moves:
             cases.append((f'room{seed}-*', chosen, new, list(decision.moves)))
             snapshots.append(snapshot)
@@ -138,7 +138,7 @@ def test_moves_make_room_that_the_service_grants_to_new_servers(client):
         migrate(client, moves)
         cloud = DrainCloud(clouds.captured(client).select_trees([names]))
         kind, others = cloud.number_request(new.request), set(cloud.hosts).difference(chosen)
-        servers = [ServerMove(str(uuid.uuid4()), '', {}, {}) for _ in range(new.number)]
+        servers = [ServerMove(str(uuid.uuid4()), '', {}, {}) for _ in range(new.server_count)]
         packing = pack(build_problem(cloud, {kind: servers}, others))
         assert packing.is_complete
         for move in packing.list_moves():

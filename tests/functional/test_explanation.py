@@ -10,8 +10,8 @@ import pytest
 from placementclient.insight.candidates.explanation import explain
 from placementclient.insight.candidates.matching import index_snapshot
 from placementclient.insight.candidates.requirements import (
-    Kind,
     Requirement,
+    RequirementKind,
     list_requirements,
     restrict_request,
 )
@@ -69,7 +69,7 @@ class Judge:
         """
         choices = [
             (None, item, replace(item, amount=1))
-            if item.kind is Kind.RESOURCE and not item.group
+            if item.kind is RequirementKind.RESOURCE and not item.group
             else (None, item)
             for item in self.all
             if item not in parts

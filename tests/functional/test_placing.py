@@ -189,7 +189,7 @@ def worked_out(snapshot, request):
     packing = Packing(problem)
     for number, host in enumerate(problem.hosts):
         options = every_option(problem, kind, host, host.room, problem.pools)
-        is_admitted = problem.find_fit(kind, host.shape) is not None
+        is_admitted = problem.find_shape_fit(kind, host.shape) is not None
         assert bool(options) == (is_admitted and packing.find_option(kind, number) is not None)
         for option in options:
             mappings: dict[str, list[str]] = {}

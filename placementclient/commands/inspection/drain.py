@@ -193,7 +193,7 @@ class PlanDrain(base.Lister):
             meaning = 'new servers may come to all of'
             self.warn([*drains.describe_parts(snapshot, names, meaning)])
             self.warn([*drains.check_cells(cloud, ())])
-            hosts, answer = [], self._make_room(cloud, hosts)
+            hosts, answer = [], self._decide_room(cloud, hosts)
         else:
             self.warn([*drains.describe_parts(snapshot, names), *drains.check_cells(cloud, hosts)])
             if self.args.lose:
@@ -305,7 +305,7 @@ class PlanDrain(base.Lister):
         remedies = enough.find_remedies(cloud, hosts, decision.strict) if is_no else []
         return drains.answer_drain(cloud, hosts, decision, remedies)
 
-    def _make_room(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
+    def _decide_room(self, cloud: DrainCloud, hosts: Sequence[str]) -> DrainAnswer:
         """Plan the moves after which the servers of ``--for-flavor`` fit on hosts."""
         from placementclient.insight.drain import moves, room_plan
         from placementclient.placing.requests import parse_request
@@ -319,7 +319,7 @@ class PlanDrain(base.Lister):
             new = room_plan.NewServers(
                 flavor.name, parse_request(request.first), self.args.count or 1
             )
-            decision = room_plan.make_room(
+            decision = room_plan.decide_room(
                 cloud,
                 hosts,
                 new,

@@ -28,7 +28,7 @@ _NO_SERVER = (
 _UNKNOWN = 'a server may just be built on it: give the list of servers too, with --servers'
 
 
-def find_node_faults(cloud: Cloud) -> Iterator[Finding]:
+def find_node_differences(cloud: Cloud) -> Iterator[Finding]:
     """Yield the differences between each node of Ironic and its provider."""
     for node in cloud.answers.nodes or ():
         # The provider has the node's UUID as its name, and in newer releases as its UUID too.
@@ -37,13 +37,15 @@ def find_node_faults(cloud: Cloud) -> Iterator[Finding]:
             continue
         name = {'node': node.name} if node.name else {}
         for finding in (
-            *_find_class_fault(cloud, node, root),
-            *_find_state_faults(cloud, node, root),
+            *_find_missing_class(cloud, node, root),
+            *_find_state_differences(cloud, node, root),
         ):
             yield replace(finding, facts={**name, 'state': node.state, **finding.facts})
 
 
-def _find_class_fault(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
+def _find_missing_class(
+    cloud: Cloud, node: BaremetalNode, root: ProviderState
+) -> Iterator[Finding]:
     """Yield a finding if the provider of a node lacks the resource class of the node."""
     if not node.resource_class:
         return
@@ -60,7 +62,9 @@ def _is_unusable(node: BaremetalNode) -> bool:
     return bool(node.withheld) or node.state not in ('', 'available', 'active')
 
 
-def _find_state_faults(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Finding]:
+def _find_state_differences(
+    cloud: Cloud, node: BaremetalNode, root: ProviderState
+) -> Iterator[Finding]:
     """Yield the allocations and reserved amounts of a node that its state in Ironic forbids."""
     holding = [consumer.uuid for consumer in cloud.snapshot.consumers_on(root.uuid)]
     is_free = node.instance_uuid is None

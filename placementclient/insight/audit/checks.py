@@ -84,7 +84,7 @@ CHECKS = (
     Check('host-without-provider', _ERROR, unmatched.find_unmatched_hosts, _NODES),
     Check('disabled-mismatch', _WARNING, hosts.find_disabled_mismatches, _SERVICES, _HYPERVISORS),
     Check('inventory-drift', _ERROR, hosts.find_inventory_drift, ('hypervisors',)),
-    Check('ironic-node', _ERROR, baremetal.find_node_faults, ('nodes',), _BOTH),
+    Check('ironic-node', _ERROR, baremetal.find_node_differences, ('nodes',), _BOTH),
     Check('flavor-unplaceable', _WARNING, flavors.find_unplaceable_flavors, ('flavors',)),
     Check('limit-missing', _ERROR, flavors.find_missing_limits, ('limits',), ('flavors',)),
     Check('ratio-differs', _WARNING, ratios.find_ratio_differences),

@@ -29,7 +29,7 @@ def find_orphans(cloud: Cloud) -> Iterator[Finding]:
             audited.consumer.uuid in cloud.deleted or audited.consumer.uuid in cloud.answers.gone
         )
         if is_known or cloud.has_migration_uuids:
-            yield _make_finding(audited, 'orphan')
+            yield _make_consumer_finding(audited, 'orphan')
     if not cloud.answers.has('migrations'):
         raise MissingFields('migrations')
     if not cloud.has_migration_uuids:
@@ -44,7 +44,7 @@ def make_check(kind: str) -> Callable[[Cloud], Iterator[Finding]]:
 
     def find_consumers(cloud: Cloud) -> Iterator[Finding]:
         for audited in cloud.faulty_consumers[kind]:
-            yield _make_finding(audited, kind)
+            yield _make_consumer_finding(audited, kind)
 
     return find_consumers
 
@@ -100,7 +100,7 @@ def find_untyped_consumers(cloud: Cloud) -> Iterator[Finding]:
             yield make_finding(consumer.uuid, {'type': None, **counts}, roots, None, _UNTYPED)
 
 
-def _make_finding(audited: AuditedConsumer, kind: str) -> Finding:
+def _make_consumer_finding(audited: AuditedConsumer, kind: str) -> Finding:
     """Return the finding about a consumer, with the allocations that may be freed as its remedy."""
     verdict, consumer = audited.verdict, audited.consumer
     remedy, reason = None, ''

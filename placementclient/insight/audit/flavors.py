@@ -47,11 +47,11 @@ def find_unplaceable_flavors(cloud: Cloud) -> Iterator[Finding]:
         return
     names, hosts = Names.from_snapshot(cloud.snapshot), _build_empty_hosts(cloud.topology)
     for flavor in cloud.answers.flavors:
-        if facts := _describe_fault(hosts, names, flavor, cloud.answers.scheduling):
+        if facts := _explain_unplaceable(hosts, names, flavor, cloud.answers.scheduling):
             yield make_finding(flavor.name, facts, reason=_CHANGE)
 
 
-def _describe_fault(
+def _explain_unplaceable(
     hosts: Sequence[ProviderIndex], names: Names, flavor: Flavor, scheduling: Scheduling
 ) -> dict[str, object]:
     """Return the facts why no host can take a server of a flavor; empty if one can."""

@@ -29,7 +29,7 @@ def find_disabled_mismatches(cloud: Cloud) -> Iterator[Finding]:
         nodes.setdefault(hypervisor.host, []).append(hypervisor)
     for service in cloud.answers.services or ():
         local = nodes.get(service.host, ())
-        for root in _find_roots(cloud, service, local) if service.is_up else ():
+        for root in _find_compute_roots(cloud, service, local) if service.is_up else ():
             has_trait = DISABLED in root.traits
             if service.is_enabled is None or has_trait is not service.is_enabled:
                 continue
@@ -42,16 +42,18 @@ def find_disabled_mismatches(cloud: Cloud) -> Iterator[Finding]:
             yield cloud.make_finding(root, facts, remedy, _LATER)
 
 
-def _find_roots(
+def _find_compute_roots(
     cloud: Cloud, service: ComputeService, hypervisors: Sequence[Hypervisor]
 ) -> list[ProviderState]:
     """Return the roots of the compute nodes of a nova-compute: one, or many with Ironic."""
     if hypervisors:
-        return [root for hypervisor in hypervisors if (root := _find_root(cloud, hypervisor))]
+        return [
+            root for hypervisor in hypervisors if (root := _find_hypervisor_root(cloud, hypervisor))
+        ]
     return [cloud.snapshot.providers[uuid] for uuid in cloud.find_host_roots([service.host])]
 
 
-def _find_root(cloud: Cloud, hypervisor: Hypervisor) -> ProviderState | None:
+def _find_hypervisor_root(cloud: Cloud, hypervisor: Hypervisor) -> ProviderState | None:
     """Return the root with the UUID of a hypervisor, or else with its name."""
     by_uuid = cloud.snapshot.providers.get(hypervisor.uuid or '')
     return by_uuid or cloud.snapshot.find_by_name(hypervisor.node)
@@ -65,7 +67,7 @@ def find_inventory_drift(cloud: Cloud) -> Iterator[Finding]:
             'the hypervisors have no amounts: list them at compute API 2.87 or below'
         )
     for hypervisor in hypervisors:
-        root = _find_root(cloud, hypervisor)
+        root = _find_hypervisor_root(cloud, hypervisor)
         # Ironic's nodes have no such amounts.
         if root is not None and not hypervisor.is_of_ironic:
             yield from _compare_inventories(cloud, hypervisor, root)
@@ -77,7 +79,7 @@ def _compare_inventories(
     """Yield the inventories of a host that differ from its hypervisor's."""
     tree = cloud.topology.trees[root.provider.root_uuid]
     having = {name: [state for state in tree if name in state.inventories] for name in _COMPARED}
-    is_empty = _is_empty(cloud, hypervisor, tree)
+    is_empty = _is_host_empty(cloud, hypervisor, tree)
     for name, reported in sorted(hypervisor.totals.items()):
         inventories = [state.inventories[name] for state in having[name]]
         if inventories and all(i.reserved >= i.total for i in inventories):
@@ -85,7 +87,7 @@ def _compare_inventories(
         differences = _compare_total(cloud, root, name, sum(i.total for i in inventories), reported)
         if is_empty and inventories:
             differences |= _compare_reserved(hypervisor, name, sum(i.reserved for i in inventories))
-        yield from _make_findings(root, name, having[name], differences)
+        yield from _make_inventory_findings(root, name, having[name], differences)
 
 
 def _compare_total(
@@ -96,7 +98,7 @@ def _compare_total(
     return {} if is_same else {'total': (total, reported)}
 
 
-def _make_findings(
+def _make_inventory_findings(
     root: ProviderState,
     name: str,
     having: Sequence[ProviderState],
@@ -115,7 +117,7 @@ def _make_findings(
         yield make_finding(root.name, facts, (root.uuid,), remedy, reason)
 
 
-def _is_empty(cloud: Cloud, hypervisor: Hypervisor, tree: Iterable[ProviderState]) -> bool:
+def _is_host_empty(cloud: Cloud, hypervisor: Hypervisor, tree: Iterable[ProviderState]) -> bool:
     """Return True if neither Nova nor Placement has a server on a host.
 
     Nova's counters include what an evacuation has claimed, but not its server, and no record says

@@ -67,7 +67,9 @@ def find_twins(cloud: Cloud) -> Iterator[Finding]:
             remedy = make_advice(
                 'replace', other.reference, '--with', live.uuid, '--name', node.node
             )
-            reason = _find_obstacle(cloud, node, other, is_by_servers=other in by_servers)
+            reason = _find_replacement_obstacle(
+                cloud, node, other, is_by_servers=other in by_servers
+            )
             yield make_finding(other.name, facts, roots, remedy, reason)
 
 
@@ -86,7 +88,9 @@ def find_renamed_hosts(cloud: Cloud) -> Iterator[Finding]:
                 continue
             named = () if _find_original_name(other) == node.node else ('--name', node.node)
             made = make_advice('replace', other.reference, '--uuid', str(node.uuid), *named)
-            reason = _find_obstacle(cloud, node, other, is_by_servers=other in by_servers)
+            reason = _find_replacement_obstacle(
+                cloud, node, other, is_by_servers=other in by_servers
+            )
             yield make_finding(other.name, facts, (other.uuid,), made, reason)
 
 
@@ -114,7 +118,8 @@ def match_nodes(cloud: Cloud) -> Iterator[NodeRoots]:
             root
             for root in by_short[node.node.partition('.')[0]]
             # Each cell may have a host of one name: those are two.
-            if own.get(root.uuid) != (node.node, node.host) and _is_named(root, node.node, names)
+            if own.get(root.uuid) != (node.node, node.host)
+            and _has_name_of_node(root, node.node, names)
         ]
         by_servers = [root for root in by_node[node.node] if root not in dead]
         live = cloud.snapshot.providers.get(str(node.uuid))
@@ -143,7 +148,7 @@ def _group_other_roots(
     return by_short, by_node
 
 
-def _is_named(root: ProviderState, node: str, names: Collection[str]) -> bool:
+def _has_name_of_node(root: ProviderState, node: str, names: Collection[str]) -> bool:
     """Return True if a root has the name of a node, or a similar one that no node has."""
     name = _find_original_name(root)
     return name == node or (name not in names and is_same_host(name, node))
@@ -168,12 +173,12 @@ def _find_node_of_servers(
     """Return the compute node with all servers of a root; ``None`` if they are on several."""
     nodes = {
         next((hosts[name] for name in server.hosts if name in hosts), None)
-        for server in _find_servers(cloud, root)
+        for server in _find_servers_of_root(cloud, root)
     }
     return nodes.pop() if len(nodes) == 1 else None
 
 
-def _find_servers(cloud: Cloud, root: ProviderState) -> Iterator[Server]:
+def _find_servers_of_root(cloud: Cloud, root: ProviderState) -> Iterator[Server]:
     """Yield the servers that have allocations on a root, and on no other host."""
     for consumer in cloud.snapshot.consumers_on(root.uuid):
         server = cloud.servers.get(consumer.uuid)
@@ -181,7 +186,7 @@ def _find_servers(cloud: Cloud, root: ProviderState) -> Iterator[Server]:
             yield server
 
 
-def _find_obstacle(
+def _find_replacement_obstacle(
     cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_servers: bool
 ) -> str:
     """Return the reason not to replace a dead provider at once; empty if there is none."""
@@ -192,7 +197,7 @@ def _find_obstacle(
     if not cloud.answers.has('servers'):
         return _UNKNOWN.format(_find_original_name(dead))
     is_still = any(
-        _find_original_name(dead) in server.hosts for server in _find_servers(cloud, dead)
+        _find_original_name(dead) in server.hosts for server in _find_servers_of_root(cloud, dead)
     )
     return _STILL.format(_find_original_name(dead)) if is_still else ''
 

@@ -78,7 +78,7 @@ def find_broken_units(cloud: Cloud) -> Iterator[Finding]:
             amount = consumer.allocations[state.uuid].get(name)
             if amount is None or inventory.admits(amount):
                 continue
-            fields = _relax_units(inventory, amount)
+            fields = _find_admitting_units(inventory, amount)
             facts = {'provider': state.name, 'resource_class': name, 'amount': amount}
             facts |= {field: inventory.as_fields()[field] for field in fields}
             remedy = advise_amending(state.reference, name, fields)
@@ -138,7 +138,7 @@ def _list_inventories(cloud: Cloud) -> Iterator[tuple[ProviderState, str, Invent
             yield state, resource_class, inventory
 
 
-def _relax_units(inventory: Inventory, amount: int) -> dict[str, int]:
+def _find_admitting_units(inventory: Inventory, amount: int) -> dict[str, int]:
     """Return the units that do not admit an amount, each with a value that does."""
     fields = dict.fromkeys(inventory.units.list_refusing(amount), amount)
     if 'step_size' in fields:

@@ -55,7 +55,7 @@ def find_bandwidth_differences(cloud: Cloud) -> Iterator[Finding]:
             yield make_finding(
                 subject, {'resources_synced': False}, roots, None, _ADVICE_RESTART_AGENT
             )
-        yield from _compare_devices(cloud, agent)
+        yield from _compare_bandwidths(cloud, agent)
 
 
 def _reports_resources(agent: NetworkAgent) -> bool:
@@ -63,7 +63,7 @@ def _reports_resources(agent: NetworkAgent) -> bool:
     return agent.bandwidths is not None or agent.is_synced is False
 
 
-def _compare_devices(cloud: Cloud, agent: NetworkAgent) -> Iterator[Finding]:
+def _compare_bandwidths(cloud: Cloud, agent: NetworkAgent) -> Iterator[Finding]:
     """Yield the devices of an agent whose bandwidth in Placement is not the configured one."""
     for (hypervisor, device), amounts in (agent.bandwidths or {}).items():
         name = f'{hypervisor}:{agent.type}:{device}'

@@ -29,7 +29,7 @@ class _Ratio(NamedTuple):
     value: float
 
 
-class _Group(NamedTuple):
+class _AggregateRatios(NamedTuple):
     """The hosts of an aggregate that have a class: their ratios by the UUID of the root."""
 
     aggregate: str
@@ -68,7 +68,7 @@ def find_ratio_differences(cloud: Cloud) -> Iterator[Finding]:
                 if live.value != wanted.value:
                     facts = {wanted.option: wanted.value}
                     reason = _LASTING if wanted.is_lasting else ''
-                    yield _make_finding(cloud, live, wanted.value, facts, reason)
+                    yield _make_ratio_finding(cloud, live, wanted.value, facts, reason)
     yield from _compare_hosts(cloud, ratios)
 
 
@@ -99,12 +99,12 @@ def _compare_hosts(
                 if group.usual is not None and ratio.value != group.usual:
                     told.add((uuid, name))
                     facts = {'others': group.usual, 'aggregate': group.aggregate}
-                    yield _make_finding(cloud, ratio, group.usual, facts)
+                    yield _make_ratio_finding(cloud, ratio, group.usual, facts)
 
 
 def _group_hosts(
     cloud: Cloud, ratios: Mapping[str, Mapping[str, list[_Ratio]]]
-) -> Iterator[_Group]:
+) -> Iterator[_AggregateRatios]:
     """Yield the hosts of each aggregate that have a class, if they are several."""
     for aggregate, members in sorted(cloud.topology.members.items()):
         hosts = defaultdict[str, dict[str, list[_Ratio]]](dict)
@@ -113,10 +113,10 @@ def _group_hosts(
                 hosts[name][member.uuid] = listed
         for name, by_root in sorted(hosts.items()):
             if len(by_root) > 1:
-                yield _Group(aggregate, name, by_root)
+                yield _AggregateRatios(aggregate, name, by_root)
 
 
-def _make_tied_finding(cloud: Cloud, group: _Group) -> Finding:
+def _make_tied_finding(cloud: Cloud, group: _AggregateRatios) -> Finding:
     """Return the finding about an aggregate without a usual ratio, with its hosts by ratio."""
     names = defaultdict[str, list[str]](list)
     for uuid, values in group.values.items():
@@ -125,7 +125,7 @@ def _make_tied_finding(cloud: Cloud, group: _Group) -> Finding:
     return make_finding(group.aggregate, facts, tuple(group.hosts), None, _TIED)
 
 
-def _make_finding(
+def _make_ratio_finding(
     cloud: Cloud, ratio: _Ratio, wanted: float, facts: Mapping[str, object], reason: str = ''
 ) -> Finding:
     """Return the finding about a ratio, with the command that sets the wanted one."""

@@ -47,7 +47,7 @@ def find_classes_without_flavor(cloud: Cloud) -> Iterator[Finding]:
             unasked := surplus.keys() - _find_requested_classes(flavor, image, surplus)
         ):
             holds = {name: surplus[name] for name in sorted(unasked)}
-            yield _make_finding(
+            yield _make_server_finding(
                 cloud, server, consumer, {'flavor': flavor.name, 'holds': holds}, _LOST
             )
 
@@ -76,7 +76,7 @@ def find_trait_mismatches(cloud: Cloud) -> Iterator[Finding]:
         if wrong := _find_broken_rules(cloud, consumer, rules) if rules else {}:
             [root] = cloud.find_providers_by_root(consumer)
             host = {'flavor': flavor.name, 'host': cloud.provider_name(root)}
-            yield _make_finding(cloud, server, consumer, {**host, **wrong}, _TRAITS)
+            yield _make_server_finding(cloud, server, consumer, {**host, **wrong}, _TRAITS)
 
 
 def _find_broken_rules(
@@ -119,7 +119,7 @@ def _find_placed_servers(cloud: Cloud) -> Iterator[tuple[Server, Flavor, Consume
             yield server, server.flavor, consumer
 
 
-def _make_finding(
+def _make_server_finding(
     cloud: Cloud, server: Server, consumer: Consumer, facts: Mapping[str, object], reason: str
 ) -> Finding:
     """Return the finding about a server, which concerns all trees with its allocations."""

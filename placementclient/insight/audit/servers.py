@@ -45,7 +45,7 @@ def find_servers_without_allocations(cloud: Cloud) -> Iterator[Finding]:
         reason = explain_manual_healing(cloud, server.uuid)
         passed_over = '' if hidden.isdisjoint(cloud.find_host_roots(server.hosts)) else _HIDDEN
         remedy = None if reason else HealServer(server.uuid)
-        yield _make_finding(cloud, server, facts, remedy, reason, passed_over)
+        yield _make_server_finding(cloud, server, facts, remedy, reason, passed_over)
 
 
 def explain_manual_healing(cloud: Cloud, server_uuid: str) -> str:
@@ -71,7 +71,7 @@ def find_foreign_owners(cloud: Cloud) -> Iterator[Finding]:
             'user_id': consumer.user_id,
             'owner': {'project_id': heal.server.project_id, 'user_id': heal.server.user_id},
         }
-        yield _make_finding(cloud, heal.server, facts, HealServer(heal.server.uuid))
+        yield _make_server_finding(cloud, heal.server, facts, HealServer(heal.server.uuid))
 
 
 def find_wrong_hosts(cloud: Cloud) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ def find_wrong_hosts(cloud: Cloud) -> Iterator[Finding]:
             holds = {
                 cloud.provider_name(uuid): dict(used) for uuid, used in consumer.allocations.items()
             }
-            yield _make_finding(cloud, server, {'holds': holds}, None, _ELSEWHERE, also=root)
+            yield _make_server_finding(cloud, server, {'holds': holds}, None, _ELSEWHERE, also=root)
 
 
 def find_wrong_amounts(cloud: Cloud) -> Iterator[Finding]:
@@ -105,7 +105,7 @@ def find_wrong_amounts(cloud: Cloud) -> Iterator[Finding]:
         }
         heal = heal_amounts(cloud.snapshot, server, consumer)
         remedy = HealServer(server.uuid, amounts=True) if heal.consumer else None
-        yield _make_finding(cloud, server, facts, remedy, heal.reason)
+        yield _make_server_finding(cloud, server, facts, remedy, heal.reason)
 
 
 def _find_servers_on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
@@ -120,7 +120,7 @@ def _find_servers_on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, 
             yield server, consumer, next(iter(hosts))
 
 
-def _make_finding(
+def _make_server_finding(
     cloud: Cloud,
     server: Server,
     facts: Mapping[str, object],

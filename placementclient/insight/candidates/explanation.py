@@ -13,13 +13,13 @@ from itertools import combinations, groupby, islice
 from placementclient.insight.candidates.conflicts import ConflictSearch, minimize_conflict
 from placementclient.insight.candidates.matching import Matcher, ProviderIndex
 from placementclient.insight.candidates.requirements import (
-    Kind,
     Requirement,
+    RequirementKind,
     list_requirements,
     restrict_request,
-    select_askable,
+    select_askable_requirements,
 )
-from placementclient.insight.candidates.shortages import Reason, Shortage, find_shortages
+from placementclient.insight.candidates.shortages import Shortage, ShortageReason, find_shortages
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 from placementclient.placing.candidate_count import CandidateCount
@@ -63,7 +63,7 @@ class Relaxation:
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class NearTree:
     """A tree with few shortages."""
 
     name: str
@@ -76,7 +76,8 @@ class Host:
         return sum(
             1 - (shortage.amount or 0) / shortage.requirement.amount
             for shortage in self.shortages
-            if shortage.reason in (Reason.FREE, Reason.MAX_UNIT, Reason.INVENTORY)
+            if shortage.reason
+            in (ShortageReason.FREE, ShortageReason.MAX_UNIT, ShortageReason.INVENTORY)
         )
 
 
@@ -98,7 +99,7 @@ class Explanation:
     alone: Mapping[Requirement, int]
     conflicts: Sequence[frozenset[Requirement]] = ()
     relaxations: Sequence[Relaxation] = ()
-    nearest: Sequence[Host] = ()
+    nearest: Sequence[NearTree] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     has_more_conflicts: bool = False
     is_cut: bool = False
@@ -128,7 +129,7 @@ def explain(
     names = {
         need.value: providers[need.value].name
         for need in required
-        if need.kind is Kind.IN_TREE and need.value in providers
+        if need.kind is RequirementKind.IN_TREE and need.value in providers
     }
     offer = offer or Offer(len(matcher.find_satisfying_trees(frozenset(required))))
     explanation = Explanation(offer, len(topology.trees), alone, names=names)
@@ -173,7 +174,7 @@ class _RequestDiagnosis:
         nearest = self._find_nearest(hosts)
         self._read |= self._index.read_trees([root for root in nearest if root not in self._read])
 
-        def rank(host: Host) -> tuple[object, ...]:
+        def rank(host: NearTree) -> tuple[object, ...]:
             lacking = nearest[host.root_uuid]
             return *self._rank_tree(host.root_uuid, lacking), host.missing
 
@@ -210,7 +211,7 @@ class _RequestDiagnosis:
         met = {
             need: self._matcher.count_granted_amounts(need)
             for need in self._needs
-            if need.kind is Kind.RESOURCE
+            if need.kind is RequirementKind.RESOURCE
         }
 
         def sort_key(pair: tuple[str, frozenset[Requirement]]) -> tuple[object, ...]:
@@ -234,7 +235,7 @@ class _RequestDiagnosis:
         trees = self._index.topology.trees
         hosts = {root for root, states in trees.items() if not all(map(is_sharing, states))}
         for need in self._needs:
-            if need.kind is Kind.IN_TREE:
+            if need.kind is RequirementKind.IN_TREE:
                 hosts = hosts & self._matcher.trees_by_requirement[need] or hosts
         return hosts or trees
 
@@ -244,7 +245,7 @@ class _RequestDiagnosis:
         search = ConflictSearch(rest, partial(self._matcher.is_possible_in, root))
         return short | next(search.find_corrections(), frozenset(rest))
 
-    def _describe_host(self, root: str, lacking: frozenset[Requirement]) -> Host:
+    def _describe_host(self, root: str, lacking: frozenset[Requirement]) -> NearTree:
         """Return a tree with the reasons why it lacks some requirements."""
         lacks: list[Shortage] = []
         for need in self._needs:
@@ -255,10 +256,10 @@ class _RequestDiagnosis:
                 rest = [other for other in self._needs if other not in lacking or other == need]
                 joint = minimize_conflict(rest, partial(self._matcher.is_possible_in, root))
                 others = tuple(sorted(joint - {need}, key=str))
-                lacks.append(Shortage(need, Reason.SHAPE, others=others))
+                lacks.append(Shortage(need, ShortageReason.SHAPE, others=others))
             else:
                 lacks += find_shortages(need, self._read.get(root, ()), self._needs)
-        return Host(self._index.topology.trees[root][0].name, root, tuple(lacks))
+        return NearTree(self._index.topology.trees[root][0].name, root, tuple(lacks))
 
     def _find_relaxations(
         self, corrections: Sequence[frozenset[Requirement]]
@@ -287,7 +288,7 @@ class _RequestDiagnosis:
                     lowered[need] = amount
                     retained |= {replace(need, amount=amount)}
             if restrict_request(self._request, retained) is None:
-                retained = select_askable(retained)
+                retained = select_askable_requirements(retained)
             others = {replace(need, amount=amount) for need, amount in lowered.items()}
             if others <= retained:
                 retained |= self._find_needless(self._all - retained - lowered.keys(), retained)
@@ -330,7 +331,7 @@ class _RequestDiagnosis:
         self, requirement: Requirement, retained: frozenset[Requirement]
     ) -> int:
         """Return the nearest amount that has candidates beside the other requirements; else 0."""
-        if requirement.kind is not Kind.RESOURCE:
+        if requirement.kind is not RequirementKind.RESOURCE:
             return 0
 
         def fits(amount: int) -> bool:

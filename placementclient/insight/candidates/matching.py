@@ -8,7 +8,11 @@ from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
-from placementclient.insight.candidates.requirements import Kind, Requirement, assemble_request
+from placementclient.insight.candidates.requirements import (
+    Requirement,
+    RequirementKind,
+    assemble_request,
+)
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.placing.options import PartSearch
@@ -56,15 +60,17 @@ class Matcher:
         self.topology, self.requirements = index.topology, requirements
         self._granting = index.granting
         self._groups = tuple(dict.fromkeys(need.group for need in requirements if need.group))
-        self._named = [need.value for need in requirements if need.kind is Kind.IN_TREE]
+        self._named = [need.value for need in requirements if need.kind is RequirementKind.IN_TREE]
         kinds = {
             group: {need.kind for need in requirements if need.group == group}
             for group in self._groups
         }
         #: The groups that request no resource.
-        self._bare = frozenset(group for group in self._groups if Kind.RESOURCE not in kinds[group])
+        self._bare = frozenset(
+            group for group in self._groups if RequirementKind.RESOURCE not in kinds[group]
+        )
         # Placement looks for no provider for a group that only forbids.
-        looking = {Kind.RESOURCE, Kind.TRAIT, Kind.AGGREGATE}
+        looking = {RequirementKind.RESOURCE, RequirementKind.TRAIT, RequirementKind.AGGREGATE}
         idle = {group for group in self._groups if looking.isdisjoint(kinds[group])}
         self._unserved = frozenset(need for need in requirements if need.group in idle)
         #: The UUIDs of the providers that grant an amount of a class.
@@ -106,13 +112,15 @@ class Matcher:
         resources. A provider with the trait may serve a resource that is not retained: so these
         may be added, whole or one unit of them. Then fewer requirements are never harder to meet.
         """
-        has_common_trait = any(need.kind is Kind.TRAIT and not need.group for need in retained)
+        has_common_trait = any(
+            need.kind is RequirementKind.TRAIT and not need.group for need in retained
+        )
         if not has_common_trait:
             return self.is_satisfied_in(root, retained)
         choices = (
             {None, need, replace(need, amount=1)}
             for need in self.requirements
-            if need.kind is Kind.RESOURCE and not need.group and need not in retained
+            if need.kind is RequirementKind.RESOURCE and not need.group and need not in retained
         )
         return any(
             self.is_satisfied_in(root, retained.union(filter(None, added)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from placementclient.model.requests import CandidateRequest, Filter
 
 
-class Kind(enum.Enum):
+class RequirementKind(enum.Enum):
     """The kind of a requirement."""
 
     RESOURCE = 'resource'
@@ -24,18 +24,23 @@ class Kind(enum.Enum):
 
 
 _WORDS = {
-    Kind.TRAIT: 'trait {}',
-    Kind.NOT_TRAIT: 'no trait {}',
-    Kind.AGGREGATE: 'member of {}',
-    Kind.NOT_AGGREGATE: 'not member of {}',
-    Kind.IN_TREE: 'in the tree of {}',
-    Kind.ROOT_TRAIT: 'trait {} on the root',
-    Kind.NOT_ROOT_TRAIT: 'no trait {} on the root',
-    Kind.ISOLATE: 'each group on a provider of its own',
-    Kind.SAME_SUBTREE: 'groups {} in one subtree',
+    RequirementKind.TRAIT: 'trait {}',
+    RequirementKind.NOT_TRAIT: 'no trait {}',
+    RequirementKind.AGGREGATE: 'member of {}',
+    RequirementKind.NOT_AGGREGATE: 'not member of {}',
+    RequirementKind.IN_TREE: 'in the tree of {}',
+    RequirementKind.ROOT_TRAIT: 'trait {} on the root',
+    RequirementKind.NOT_ROOT_TRAIT: 'no trait {} on the root',
+    RequirementKind.ISOLATE: 'each group on a provider of its own',
+    RequirementKind.SAME_SUBTREE: 'groups {} in one subtree',
 }
 #: The kinds of requirements that no group has, only the request as a whole.
-_OF_THE_WHOLE = (Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT, Kind.ISOLATE, Kind.SAME_SUBTREE)
+_OF_THE_WHOLE = (
+    RequirementKind.ROOT_TRAIT,
+    RequirementKind.NOT_ROOT_TRAIT,
+    RequirementKind.ISOLATE,
+    RequirementKind.SAME_SUBTREE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +52,16 @@ class Requirement:
     :param group: the suffix of its group; empty for the request as a whole
     """
 
-    kind: Kind
+    kind: RequirementKind
     value: str = ''
     group: str = ''
     amount: int = 0
 
     def __str__(self) -> str:
-        if self.kind is Kind.RESOURCE:
+        if self.kind is RequirementKind.RESOURCE:
             text = f'{self.value}={self.amount}'
         else:
-            is_joint = self.kind is Kind.SAME_SUBTREE
+            is_joint = self.kind is RequirementKind.SAME_SUBTREE
             value = self.value if is_joint else self.value.replace(',', ' or ')
             text = _WORDS[self.kind].format(value)
         return f'{text} (group {self.group})' if self.group else text
@@ -64,33 +69,36 @@ class Requirement:
 
 def list_requirements(request: CandidateRequest) -> tuple[Requirement, ...]:
     """Return all requirements of a request, one by one."""
-    parts = list(_list_group('', request.common))
+    parts = list(_list_group_requirements('', request.common))
     for suffix, group in request.groups.items():
-        parts += _list_group(suffix, group)
-    parts += [Requirement(Kind.ROOT_TRAIT, trait) for trait in request.root_required]
-    parts += [Requirement(Kind.NOT_ROOT_TRAIT, trait) for trait in request.root_forbidden]
-    if request.group_policy == 'isolate' and len(request.groups) > 1:
-        parts.append(Requirement(Kind.ISOLATE))
+        parts += _list_group_requirements(suffix, group)
+    parts += [Requirement(RequirementKind.ROOT_TRAIT, trait) for trait in request.root_required]
     parts += [
-        Requirement(Kind.SAME_SUBTREE, ','.join(suffixes)) for suffixes in request.same_subtree
+        Requirement(RequirementKind.NOT_ROOT_TRAIT, trait) for trait in request.root_forbidden
+    ]
+    if request.group_policy == 'isolate' and len(request.groups) > 1:
+        parts.append(Requirement(RequirementKind.ISOLATE))
+    parts += [
+        Requirement(RequirementKind.SAME_SUBTREE, ','.join(suffixes))
+        for suffixes in request.same_subtree
     ]
     return tuple(parts)
 
 
-def _list_group(suffix: str, group: Filter) -> Iterator[Requirement]:
+def _list_group_requirements(suffix: str, group: Filter) -> Iterator[Requirement]:
     """Yield the requirements of a group, one by one."""
     for name, amount in group.resources.items():
-        yield Requirement(Kind.RESOURCE, name, suffix, amount)
+        yield Requirement(RequirementKind.RESOURCE, name, suffix, amount)
     for kind, values in (
-        (Kind.TRAIT, group.required),
-        (Kind.NOT_TRAIT, group.forbidden),
-        (Kind.AGGREGATE, group.member_of),
-        (Kind.NOT_AGGREGATE, group.forbidden_member_of),
+        (RequirementKind.TRAIT, group.required),
+        (RequirementKind.NOT_TRAIT, group.forbidden),
+        (RequirementKind.AGGREGATE, group.member_of),
+        (RequirementKind.NOT_AGGREGATE, group.forbidden_member_of),
     ):
         for value in values:
             yield Requirement(kind, value, suffix)
     if group.in_tree:
-        yield Requirement(Kind.IN_TREE, group.in_tree, suffix)
+        yield Requirement(RequirementKind.IN_TREE, group.in_tree, suffix)
 
 
 def restrict_request(
@@ -122,34 +130,40 @@ def assemble_request(
     for requirement in retained:
         by_group.setdefault(requirement.group, []).append(requirement)
     wide = by_group.get('', [])
-    subtrees = [tuple(names.split(',')) for names in _select_values(wide, Kind.SAME_SUBTREE)]
+    subtrees = [
+        tuple(names.split(',')) for names in _select_values(wide, RequirementKind.SAME_SUBTREE)
+    ]
     joint = set().union(*subtrees)
     groups = {
         suffix: _build_filter(by_group.get(suffix, ()))
         for suffix in suffixes
         if suffix in by_group or suffix in joint
     }
-    isolated = any(requirement.kind is Kind.ISOLATE for requirement in wide)
+    isolated = any(requirement.kind is RequirementKind.ISOLATE for requirement in wide)
     policy = ('isolate' if isolated else 'none') if groups else None
     return request._replace(
         common=_build_filter(wide),
         groups=groups,
         group_policy=policy,
         same_subtree=tuple(subtrees),
-        root_required=_select_values(wide, Kind.ROOT_TRAIT),
-        root_forbidden=_select_values(wide, Kind.NOT_ROOT_TRAIT),
+        root_required=_select_values(wide, RequirementKind.ROOT_TRAIT),
+        root_forbidden=_select_values(wide, RequirementKind.NOT_ROOT_TRAIT),
     )
 
 
-def select_askable(retained: Collection[Requirement]) -> frozenset[Requirement]:
+def select_askable_requirements(retained: Collection[Requirement]) -> frozenset[Requirement]:
     """Return the requirements without those of groups that request no resource any more."""
-    served = {requirement.group for requirement in retained if requirement.kind is Kind.RESOURCE}
+    served = {
+        requirement.group
+        for requirement in retained
+        if requirement.kind is RequirementKind.RESOURCE
+    }
     return frozenset(
         requirement
         for requirement in retained
         if (requirement.group in served or requirement.kind in _OF_THE_WHOLE)
         and (
-            requirement.kind is not Kind.SAME_SUBTREE
+            requirement.kind is not RequirementKind.SAME_SUBTREE
             or served.issuperset(requirement.value.split(','))
         )
     )
@@ -160,18 +174,18 @@ def _build_filter(group: Collection[Requirement]) -> Filter:
     resources = {
         requirement.value: requirement.amount
         for requirement in group
-        if requirement.kind is Kind.RESOURCE
+        if requirement.kind is RequirementKind.RESOURCE
     }
     return Filter(
         resources,
-        required=_select_values(group, Kind.TRAIT),
-        forbidden=_select_values(group, Kind.NOT_TRAIT),
-        member_of=_select_values(group, Kind.AGGREGATE),
-        forbidden_member_of=_select_values(group, Kind.NOT_AGGREGATE),
-        in_tree=next(iter(_select_values(group, Kind.IN_TREE)), None),
+        required=_select_values(group, RequirementKind.TRAIT),
+        forbidden=_select_values(group, RequirementKind.NOT_TRAIT),
+        member_of=_select_values(group, RequirementKind.AGGREGATE),
+        forbidden_member_of=_select_values(group, RequirementKind.NOT_AGGREGATE),
+        in_tree=next(iter(_select_values(group, RequirementKind.IN_TREE)), None),
     )
 
 
-def _select_values(group: Collection[Requirement], kind: Kind) -> tuple[str, ...]:
+def _select_values(group: Collection[Requirement], kind: RequirementKind) -> tuple[str, ...]:
     """Return the values of the requirements of a kind."""
     return tuple(requirement.value for requirement in group if requirement.kind is kind)

@@ -5,11 +5,11 @@ import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from placementclient.insight.candidates.requirements import Kind, Requirement
+from placementclient.insight.candidates.requirements import Requirement, RequirementKind
 from placementclient.model.snapshots import ProviderState
 
 
-class Reason(enum.Enum):
+class ShortageReason(enum.Enum):
     """The property of a tree that is not as requested."""
 
     INVENTORY = 'inventory'
@@ -25,13 +25,13 @@ class Reason(enum.Enum):
 
 
 _BY_KIND = {
-    Kind.TRAIT: Reason.TRAIT,
-    Kind.ROOT_TRAIT: Reason.TRAIT,
-    Kind.NOT_TRAIT: Reason.FORBIDDEN_TRAIT,
-    Kind.NOT_ROOT_TRAIT: Reason.FORBIDDEN_TRAIT,
-    Kind.AGGREGATE: Reason.AGGREGATE,
-    Kind.NOT_AGGREGATE: Reason.AGGREGATE,
-    Kind.IN_TREE: Reason.TREE,
+    RequirementKind.TRAIT: ShortageReason.TRAIT,
+    RequirementKind.ROOT_TRAIT: ShortageReason.TRAIT,
+    RequirementKind.NOT_TRAIT: ShortageReason.FORBIDDEN_TRAIT,
+    RequirementKind.NOT_ROOT_TRAIT: ShortageReason.FORBIDDEN_TRAIT,
+    RequirementKind.AGGREGATE: ShortageReason.AGGREGATE,
+    RequirementKind.NOT_AGGREGATE: ShortageReason.AGGREGATE,
+    RequirementKind.IN_TREE: ShortageReason.TREE,
 }
 
 
@@ -46,7 +46,7 @@ class Shortage:
     """
 
     requirement: Requirement
-    reason: Reason
+    reason: ShortageReason
     provider: str | None = None
     amount: int | None = None
     others: tuple[Requirement, ...] = ()
@@ -60,16 +60,16 @@ def find_shortages(
     :param providers: those that can serve the tree
     :param required: all requirements; traits of the same group decide which provider comes nearest
     """
-    if requirement.kind is not Kind.RESOURCE:
-        return [Shortage(requirement, _BY_KIND.get(requirement.kind, Reason.SHAPE))]
+    if requirement.kind is not RequirementKind.RESOURCE:
+        return [Shortage(requirement, _BY_KIND.get(requirement.kind, ShortageReason.SHAPE))]
     name = requirement.value
     traits = [
         set(other.value.split(','))
         for other in required
-        if other.kind is Kind.TRAIT and other.group == requirement.group
+        if other.kind is RequirementKind.TRAIT and other.group == requirement.group
     ]
     short = {
-        state.uuid: list(_compare_amounts(requirement, state))
+        state.uuid: list(_find_amount_shortages(requirement, state))
         for state in providers
         if name in state.inventories
     }
@@ -80,15 +80,17 @@ def find_shortages(
 
     able = [state for state in providers if state.uuid in short]
     return (
-        short[min(able, key=distance).uuid] if able else [Shortage(requirement, Reason.INVENTORY)]
+        short[min(able, key=distance).uuid]
+        if able
+        else [Shortage(requirement, ShortageReason.INVENTORY)]
     )
 
 
-def _compare_amounts(requirement: Requirement, state: ProviderState) -> Iterator[Shortage]:
+def _find_amount_shortages(requirement: Requirement, state: ProviderState) -> Iterator[Shortage]:
     """Yield the reasons why a provider cannot grant a requested amount: free amount, units."""
     units, free = state.inventories[requirement.value].units, state.free(requirement.value)
     limits = units._asdict()
     if requirement.amount > free:
-        yield Shortage(requirement, Reason.FREE, state.name, free)
+        yield Shortage(requirement, ShortageReason.FREE, state.name, free)
     for name in units.list_refusing(requirement.amount):
-        yield Shortage(requirement, Reason(name), state.name, limits[name])
+        yield Shortage(requirement, ShortageReason(name), state.name, limits[name])

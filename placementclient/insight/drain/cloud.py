@@ -168,7 +168,7 @@ class DrainCloud:
                     unsettled.append(self._make_unsettled(obstacle, uuid))
         return occupants
 
-    def find_residents(self, hosts: Iterable[str]) -> dict[str, list[ServerMove]]:
+    def find_servers_by_host(self, hosts: Iterable[str]) -> dict[str, list[ServerMove]]:
         """Return the servers of each host that need a place elsewhere if the host is emptied."""
         residents: dict[str, list[ServerMove]] = {uuid: [] for uuid in hosts}
         for server in self.find_occupants(residents).servers:

@@ -45,7 +45,7 @@ class Departure(NamedTuple):
     needs_place: bool = True
 
 
-def _wait_for(reason: str, command: str) -> Departure:
+def _make_waiting_departure(reason: str, command: str) -> Departure:
     """Return that a server cannot move, for a reason, before a command."""
     return Departure(MoveState.CANNOT_MOVE, f'openstack server {command} {{server}}', reason)
 
@@ -57,18 +57,22 @@ _DEPARTURES = {
     ('stopped', 'shutoff'): Departure(MoveState.COLD, _COLD),
     # "openstack server shelve --offload" passes over a server that is shelved already.
     ('shelved',): Departure(MoveState.MOVE, 'nova shelve-offload {server}', needs_place=False),
-    ('suspended',): _wait_for('is suspended', 'resume'),
-    ('rescued', 'rescue'): _wait_for('is rescued', 'unrescue'),
-    ('resized', 'verify_resize'): _wait_for('waits for its resize to end', 'resize confirm'),
-    ('error',): _wait_for('is in error', 'set --state active'),
-    ('building', 'build'): _wait_for('is being built', 'show'),
-    ('soft-delete', 'soft_deleted'): _wait_for('is deleted and can be restored', 'restore'),
+    ('suspended',): _make_waiting_departure('is suspended', 'resume'),
+    ('rescued', 'rescue'): _make_waiting_departure('is rescued', 'unrescue'),
+    ('resized', 'verify_resize'): _make_waiting_departure(
+        'waits for its resize to end', 'resize confirm'
+    ),
+    ('error',): _make_waiting_departure('is in error', 'set --state active'),
+    ('building', 'build'): _make_waiting_departure('is being built', 'show'),
+    ('soft-delete', 'soft_deleted'): _make_waiting_departure(
+        'is deleted and can be restored', 'restore'
+    ),
 }
 #: Servers in these states are on no host: their allocations on hosts are left over.
 GONE = frozenset({'deleted', 'shelved_offloaded'})
 
 
-class Occupant(NamedTuple):
+class ServerFacts(NamedTuple):
     """The known facts about a server.
 
     :param allocated: a provider and a class for each of its allocations
@@ -91,10 +95,10 @@ class Restriction(NamedTuple):
     reason: str
     source: str
     is_cold: bool
-    applies: Callable[[Occupant], bool]
+    applies: Callable[[ServerFacts], bool]
 
 
-def _is_baremetal(server: Occupant) -> bool:
+def _is_baremetal(server: ServerFacts) -> bool:
     """Return True if a server is on a node of Ironic, which has one unit of one class."""
     return any(
         state.provider.parent_provider_uuid is None
@@ -107,21 +111,21 @@ def _is_baremetal(server: Occupant) -> bool:
     )
 
 
-def _has_accelerator(server: Occupant) -> bool:
+def _has_accelerator(server: ServerFacts) -> bool:
     """Return True if a server has an accelerator of Cyborg."""
     if server.wishes is not None and server.wishes.specs.get(PROFILE):
         return True
     return any(name == 'FPGA' or OWNER_CYBORG in state.traits for state, name in server.allocated)
 
 
-def _has_encrypted_memory(server: Occupant) -> bool:
+def _has_encrypted_memory(server: ServerFacts) -> bool:
     """Return True if the memory of a server is encrypted."""
     if server.wishes is not None and server.wishes.requires_feature('mem_encryption'):
         return True
     return any(name == _MEMORY for _, name in server.allocated)
 
 
-def _has_bound_device(server: Occupant) -> bool:
+def _has_bound_device(server: ServerFacts) -> bool:
     """Return True if a server has a PCI device of an alias that is not live-migratable."""
     counts = parse_alias_counts(server.wishes.specs) if server.wishes else ()
     aliases = {name for name, count in counts if count}
@@ -137,7 +141,7 @@ def _has_bound_device(server: Occupant) -> bool:
     )
 
 
-def _has_bound_tpm(server: Occupant) -> bool:
+def _has_bound_tpm(server: ServerFacts) -> bool:
     """Return True if the secret of a server's TPM stays on its host."""
     wishes = server.wishes
     if wishes is None or wishes.choose_value('tpm_version') is None:
@@ -192,20 +196,20 @@ def find_restriction(
         if uuid in snapshot.providers
         for name in resources
     ]
-    server = Occupant(snapshot, allocated, wishes, settings)
+    server = ServerFacts(snapshot, allocated, wishes, settings)
     return next((kind for kind in RESTRICTIONS if kind.applies(server)), None)
 
 
 def choose_departure(state: str, restricted: Restriction | None) -> Departure:
     """Return the command that moves a server off its host; without a state, of an active one."""
     known = (way for states, way in _DEPARTURES.items() if state in states)
-    of_state = next(known, _wait_for(f'is {state}', 'show'))
+    of_state = next(known, _make_waiting_departure(f'is {state}', 'show'))
     if restricted is None or MoveState.CANNOT_MOVE is of_state.state or not of_state.needs_place:
         return of_state
     if not restricted.is_cold:
         return Departure(MoveState.CANNOT_MOVE, '', restricted.reason, needs_place=False)
     if state == 'paused':
-        return _wait_for(f'is paused and {restricted.reason}', 'unpause')
+        return _make_waiting_departure(f'is paused and {restricted.reason}', 'unpause')
     return Departure(MoveState.COLD, _COLD, restricted.reason)
 
 

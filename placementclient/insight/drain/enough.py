@@ -64,14 +64,16 @@ class _RemedySearch:
             if len(alike) == 1:
                 # With the other hosts, fewer may be enough.
                 kinds, emptied = self._kinds, self._emptied
-            number = _find_least(partial(self._suffices_with_hosts, kinds, emptied, root), HOSTS)
+            number = _find_least_number(
+                partial(self._is_enough_with_hosts, kinds, emptied, root), HOSTS
+            )
             if number is None:
                 return
             hosts = '' if sentences else ' empty host' if number == 1 else ' empty hosts'
             sentences.append(f'{number}{hosts} like {self._name_host(root)}')
         yield ' and '.join(sentences)
 
-    def _suffices_with_hosts(
+    def _is_enough_with_hosts(
         self, kinds: ServersByKind, emptied: set[str], root: str, number: int
     ) -> bool:
         """Return True if servers have places with so many new hosts like one."""
@@ -82,7 +84,7 @@ class _RemedySearch:
         for uuid in self._cloud.hosts:
             root = self._cloud.snapshot.providers[uuid]
             usable = replace(root, traits=root.traits - {DISABLED})
-            if usable != root and uuid not in self._emptied and self._suffices([usable]):
+            if usable != root and uuid not in self._emptied and self._is_enough([usable]):
                 yield (
                     f'{root.name}, which is disabled, as a target (openstack compute service '
                     'set --enable)'
@@ -95,12 +97,12 @@ class _RemedySearch:
         classes = set(chain.from_iterable(allocations))
         for name, tenths in RATIOS.items():
             if name in classes:
-                least = _find_least(partial(self._suffices_with_ratio, name), tenths)
+                least = _find_least_number(partial(self._is_enough_with_ratio, name), tenths)
                 if least is not None:
                     yield f'{name} ratio {least / 10:g} on the other hosts'
                     return
 
-    def _suffices_with_ratio(self, name: str, tenths: int) -> bool:
+    def _is_enough_with_ratio(self, name: str, tenths: int) -> bool:
         """Return True if every server has a place with a larger ratio on the other hosts."""
         states = []
         for root in set(self._cloud.hosts) - self._emptied:
@@ -109,7 +111,7 @@ class _RemedySearch:
                 if inventory and inventory.allocation_ratio < tenths / 10:
                     larger = replace(inventory, allocation_ratio=tenths / 10)
                     states.append(replace(state, inventories={**state.inventories, name: larger}))
-        return bool(states) and self._suffices(states)
+        return bool(states) and self._is_enough(states)
 
     def find_host_to_leave(self) -> Iterator[str]:
         """Yield a host without which the others can be emptied."""
@@ -123,7 +125,7 @@ class _RemedySearch:
                 yield f'leave {self._name_host(root)} out'
                 return
 
-    def _suffices(self, changed: Sequence[ProviderState]) -> bool:
+    def _is_enough(self, changed: Sequence[ProviderState]) -> bool:
         """Return True if every server has a place once some providers are changed."""
         providers = self._cloud.snapshot.providers | {state.uuid: state for state in changed}
         snapshot = Snapshot(providers.values(), self._cloud.snapshot.consumers.values())
@@ -143,7 +145,7 @@ def _can_place(
     return (pack(problem, EFFORT) if is_searched else fill_by_best_fit(problem)).is_complete
 
 
-def _find_least(suffices: Callable[[int], bool], numbers: range) -> int | None:
+def _find_least_number(suffices: Callable[[int], bool], numbers: range) -> int | None:
     """Return the least number that suffices; each larger number does as well."""
     if not suffices(numbers[-1]):
         return None

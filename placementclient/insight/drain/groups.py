@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from placementclient.insight.drain.numbers import HostNumber, KindNumber, Piece, ShapeNumber
-from placementclient.insight.drain.problem import Fit, Problem, TargetHost
+from placementclient.insight.drain.problem import Problem, ShapeFit, TargetHost
 from placementclient.placing.shapes import HostOption, Shape
 
 #: The most options of one request on one host that are counted separately.
@@ -25,7 +25,7 @@ Amounts = tuple[int, ...]
 
 
 @dataclass(slots=True)
-class Group:
+class HostGroup:
     """Hosts of one shape with equal free amounts.
 
     :param shape: its number
@@ -42,25 +42,27 @@ class Group:
     needs: dict[Piece, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     is_relaxed: bool = False
 
-    def count_most(self, piece: Piece) -> int:
+    def count_fitting_servers(self, piece: Piece) -> int:
         """Return the number of servers of a piece that fit on one host of the group."""
         return min((self.room[at] // n for at, n in self.needs[piece] if n), default=1 << 31)
 
 
-def group_hosts(problem: Problem) -> list[Group]:
+def group_hosts(problem: Problem) -> list[HostGroup]:
     """Return groups of the hosts that have room for at least one request."""
     kinds = {
-        shape: {kind: fit for kind in problem.servers if (fit := problem.find_fit(kind, shape))}
+        shape: {
+            kind: fit for kind in problem.servers if (fit := problem.find_shape_fit(kind, shape))
+        }
         for shape in problem.hosts_by_shape
     }
     trim = cache(lambda shape, room: _find_usable_room(problem, kinds[shape], shape, room))
     names = sorted({name for kind in problem.servers for name in problem.requests[kind].limits})
-    groups: dict[object, Group] = {}
+    groups: dict[object, HostGroup] = {}
     for number in problem.host_numbers:
         host = problem.hosts[number]
         room: Amounts = trim(host.shape, tuple(max(0, free) for free in host.room))
         room += tuple(problem.limits[name] - host.members.get(name, 0) for name in names)
-        groups.setdefault((host.shape, room), Group(host.shape, room)).hosts.append(number)
+        groups.setdefault((host.shape, room), HostGroup(host.shape, room)).hosts.append(number)
     for group in groups.values():
         width = problem.shapes[group.shape].width
         places = {name: width + at for at, name in enumerate(names)}
@@ -69,7 +71,7 @@ def group_hosts(problem: Problem) -> list[Group]:
     return [group for group in groups.values() if group.options]
 
 
-def find_patterns(problem: Problem, group: Group) -> list[Pattern] | None:
+def find_patterns(problem: Problem, group: HostGroup) -> list[Pattern] | None:
     """Return the largest sets of servers that fit together on a host of a group.
 
     :return: ``None`` if there are too many
@@ -107,7 +109,7 @@ def _list_patterns(
 
 
 def add_options(
-    problem: Problem, group: Group, kind: KindNumber, fit: Fit, places: Mapping[str, int]
+    problem: Problem, group: HostGroup, kind: KindNumber, fit: ShapeFit, places: Mapping[str, int]
 ) -> None:
     """Add to a group of hosts each way to serve a kind of request there.
 
@@ -132,7 +134,7 @@ def add_options(
 
 
 def _find_usable_room(
-    problem: Problem, kinds: Mapping[KindNumber, Fit], shape: ShapeNumber, room: Amounts
+    problem: Problem, kinds: Mapping[KindNumber, ShapeFit], shape: ShapeNumber, room: Amounts
 ) -> Amounts:
     """Return the free amounts of a host without what its servers can never use.
 
@@ -153,7 +155,7 @@ def _find_usable_room(
 
 
 def _has_room(
-    problem: Problem, kind: KindNumber, fit: Fit, shape: ShapeNumber, room: Amounts
+    problem: Problem, kind: KindNumber, fit: ShapeFit, shape: ShapeNumber, room: Amounts
 ) -> bool:
     """Return False if a host with some free amounts certainly has no room for a server."""
     if fit.is_fixed:
@@ -162,7 +164,7 @@ def _has_room(
     return search.find_first() is not None or search.left < 0
 
 
-def sort_twins(host: TargetHost, shape: Shape) -> TargetHost:
+def sort_twin_providers(host: TargetHost, shape: Shape) -> TargetHost:
     """Return a host whose otherwise equal providers are in the order of their free amounts."""
     if not shape.twins:
         return host

@@ -64,14 +64,14 @@ def check_failures(
     :param effort: how long to search for what the packing by best fit does not find, for all
         failures, in seconds
     """
-    residents = cloud.find_residents(hosts)
+    residents = cloud.find_servers_by_host(hosts)
     order = _sort_by_size(cloud, residents)
     possible = comb(len(order), number)
     if number > 1:
         few = max(n for n in range(number, len(order) + 1) if comb(n, number) <= MOST)
         order = order[:few]
     checked = list(combinations(order, number))
-    homeless = _count_homeless(cloud, residents, checked)
+    homeless = _count_unplaced_servers(cloud, residents, checked)
     worst_first = sorted(homeless, key=lambda lost: -homeless[lost])
     share = effort / max(1, len(worst_first[:MOST_SEARCHED]))
     failures = []
@@ -89,7 +89,7 @@ def check_failures(
     return HostFailures(failures, [*failures, largest][0], len(checked), possible)
 
 
-def _count_homeless(
+def _count_unplaced_servers(
     cloud: DrainCloud,
     residents: Mapping[str, Sequence[ServerMove]],
     failures: Iterable[tuple[str, ...]],
@@ -97,7 +97,7 @@ def _count_homeless(
     """Return the number of servers without a place by best fit, of each failure with any."""
     servers = [server for servers in residents.values() for server in servers]
     packing = Packing(build_problem(cloud, group_by_kind(servers, cloud.number_strict_request), ()))
-    packing.rank(packing.problem.host_numbers, packing.problem.servers)
+    packing.rank_hosts(packing.problem.host_numbers, packing.problem.servers)
     homeless = {}
     for lost in failures:
         servers = [server for host in lost for server in residents[host]]

@@ -69,7 +69,7 @@ def read_knowledge(
     sources = replace(scheduling.sources, aggregates=aggregates or None)
     scheduling = replace(scheduling, settings=settings, sources=sources)
     zones = {part.zone for part in aggregates if part.zone}
-    groups, affine = _read_groups(snapshot, server_groups)
+    groups, affine = _find_server_group_rules(snapshot, server_groups)
     is_owned = owners.is_owner_required(snapshot)
     reader = _RequestReader(snapshot, scheduling, known, is_owned, zones, groups, affine)
     for server in here:
@@ -86,7 +86,7 @@ def read_knowledge(
         migrations,
         aggregates={aggregate.uuid: aggregate.name for aggregate in aggregates},
     )
-    return knowledge, [*reader.list_remarks(), *_list_missing(document)]
+    return knowledge, [*reader.list_remarks(), *_list_missing_lists(document)]
 
 
 def _read_migrations(
@@ -98,7 +98,7 @@ def _read_migrations(
     return {entry.uuid: entry for entry in records.decode_migrations(lists, path) if entry.uuid}
 
 
-def _list_missing(document: object) -> list[str]:
+def _list_missing_lists(document: object) -> list[str]:
     """Return sentences about the lists that a file lacks."""
     return [
         f'Not counted: {subject}, as there are no {name} in the file'
@@ -226,7 +226,7 @@ def _find_restrictions(
             yield server.uuid, find_restriction(snapshot, allocations, wishes, settings)
 
 
-def _read_groups(
+def _find_server_group_rules(
     snapshot: Snapshot, server_groups: Iterable[ServerGroup]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Return the anti-affinity groups of each server, and the affinity groups, by server."""

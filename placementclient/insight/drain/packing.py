@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.numbers import HostNumber, KindNumber, ShapeNumber
-from placementclient.insight.drain.problem import Fit, Placed, Problem
+from placementclient.insight.drain.problem import Placed, Problem, ShapeFit
 from placementclient.model.consumers import Allocations
 from placementclient.placing.shapes import HostOption
 
@@ -69,8 +69,8 @@ class Packing:
         servers, places = self.problem.servers, self.places
         return [server for kind in servers for server in servers[kind][len(places[kind]) :]]
 
-    def rank(self, hosts: Iterable[HostNumber], kinds: Iterable[KindNumber]) -> None:
-        """Sort hosts by their room for some kinds of servers: :meth:`fill` uses these hosts."""
+    def rank_hosts(self, hosts: Iterable[HostNumber], kinds: Iterable[KindNumber]) -> None:
+        """Sort by room for some kinds of servers the hosts that :meth:`fill_hosts` uses."""
         by_shape = defaultdict[ShapeNumber, list[HostNumber]](list)
         for number in hosts:
             by_shape[self.problem.hosts[number].shape].append(number)
@@ -107,7 +107,7 @@ class Packing:
         return {name: counts[name] / sums[name] if sums[name] else 1.0 for name in classes}
 
     @contextmanager
-    def take_out(self, hosts: Iterable[HostNumber]) -> Iterator[None]:
+    def rerank_hosts(self, hosts: Iterable[HostNumber]) -> Iterator[None]:
         """Take hosts out of the ranking while the block changes their room."""
         numbers = list(hosts)
         for number in numbers:
@@ -118,7 +118,7 @@ class Packing:
             for ranks, rank in self._list_entries(number):
                 insort(ranks, rank)
 
-    def fill(self, counts: Mapping[KindNumber, int]) -> Places:
+    def fill_hosts(self, counts: Mapping[KindNumber, int]) -> Places:
         """Put servers on the ranked hosts, the largest first.
 
         :param counts: the number of servers of each kind
@@ -135,12 +135,12 @@ class Packing:
 
         :param excluded: the UUIDs of hosts that receive none
         """
-        with self.take_out(self.problem.find_numbers(excluded)):
-            places = self.fill(counts)
-            with self.take_out({place.host for placed in places.values() for place in placed}):
+        with self.rerank_hosts(self.problem.find_host_numbers(excluded)):
+            places = self.fill_hosts(counts)
+            with self.rerank_hosts({place.host for placed in places.values() for place in placed}):
                 for kind, placed in places.items():
                     for number, option in placed:
-                        self.place(kind, number, option, -1)
+                        self.place_servers(kind, number, option, -1)
         return places
 
     def _calculate_size(self, kind: KindNumber) -> float:
@@ -153,7 +153,7 @@ class Packing:
         placed: list[Placed] = []
         if not number:
             return placed
-        fits = self.problem.find_fits(kind, self._ranks)
+        fits = self.problem.find_shape_fits(kind, self._ranks)
         scans = [self._find_hosts(kind, shape, fit) for shape, fit in fits]
         heads = {scan: head for scan in scans if (head := next(scan, None))}
         while heads and len(placed) < number:
@@ -161,9 +161,9 @@ class Packing:
             _, (_, _, at), first = heads[scan]
             # Earlier servers may have used up the shared inventory.
             option = self.find_option(kind, at) if first.shared else first
-            with self.take_out([at]):
+            with self.rerank_hosts([at]):
                 while option is not None and len(placed) < number:
-                    self.place(kind, at, option)
+                    self.place_servers(kind, at, option)
                     placed.append(Placed(at, option))
                     option = self.find_option(kind, at)
             if head := next(scan, None):
@@ -173,7 +173,7 @@ class Packing:
         return placed
 
     def _find_hosts(
-        self, kind: KindNumber, shape: ShapeNumber, fit: Fit
+        self, kind: KindNumber, shape: ShapeNumber, fit: ShapeFit
     ) -> Iterator[tuple[int, _Rank, HostOption]]:
         """Yield the hosts of a shape with room for a server, the fullest first, until full."""
         totals, lists = self.problem.shapes[shape].totals, self._ranks[shape]
@@ -216,7 +216,7 @@ class Packing:
             if self.members[number][name] >= problem.limits[name]:
                 return None
         room, shape = self.room[number], problem.hosts[number].shape
-        fit = problem.find_fit(kind, shape)
+        fit = problem.find_shape_fit(kind, shape)
         assert fit is not None
         if fit.only is None:
             return problem.search_options(kind, shape, room, self.pools).find_first()
@@ -225,7 +225,7 @@ class Packing:
                 return None
         return fit.only
 
-    def place(
+    def place_servers(
         self, kind: KindNumber, number: HostNumber, option: HostOption, servers: int = 1
     ) -> None:
         """Use the room of some servers on a host and on sharing providers; -1 frees it."""
@@ -237,11 +237,11 @@ class Packing:
         for name in self.problem.requests[kind].limits:
             self.members[number][name] += servers
 
-    def occupy(
+    def occupy_host(
         self, uuid: str, allocations: Allocations, groups: Iterable[str], servers: int = 1
     ) -> None:
         """Use the room of what servers hold on a host and on sharing providers; -1 frees it."""
-        for number in self.problem.find_numbers([uuid]):
+        for number in self.problem.find_host_numbers([uuid]):
             for at, amount in self.problem.list_local_amounts(number, allocations):
                 self.room[number][at] -= servers * amount
             for name in groups:

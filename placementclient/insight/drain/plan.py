@@ -71,10 +71,10 @@ def decide_drain(
     lax: Packing | None = None
     if not is_certain and (least := group_by_kind(servers, cloud.number_lax_request)) != kinds:
         lax = pack(build_problem(cloud, least, emptied), effort)
-    return DrainDecision(_judge(strict, lax or strict), (), strict, lax, unsettled)
+    return DrainDecision(_judge_packings(strict, lax or strict), (), strict, lax, unsettled)
 
 
-def _judge(strict: Packing, lax: Packing) -> DrainVerdict:
+def _judge_packings(strict: Packing, lax: Packing) -> DrainVerdict:
     """Return the answer if the strict packing leaves a server without a place."""
     if lax.bound < lax.total:
         return DrainVerdict.NO

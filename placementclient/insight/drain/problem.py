@@ -59,7 +59,7 @@ class Placed(NamedTuple):
     option: HostOption
 
 
-class Fit(NamedTuple):
+class ShapeFit(NamedTuple):
     """The facts about servers of a kind on hosts of a shape.
 
     :param suitable: the providers that can serve each part, by number
@@ -94,7 +94,7 @@ class Problem:
     hosts: Sequence[TargetHost]
     pools: Pools
     limits: Mapping[str, int]
-    _fits: dict[tuple[KindNumber, ShapeNumber], Fit | None] = field(default_factory=dict)
+    _fits: dict[tuple[KindNumber, ShapeNumber], ShapeFit | None] = field(default_factory=dict)
 
     @cached_property
     def counts(self) -> Mapping[KindNumber, int]:
@@ -107,13 +107,13 @@ class Problem:
         return [HostNumber(number) for number in range(len(self.hosts))]
 
     @cached_property
-    def _numbers(self) -> Mapping[str, HostNumber]:
+    def _numbers_by_uuid(self) -> Mapping[str, HostNumber]:
         """The numbers of the hosts by UUID."""
         return {self.hosts[number].uuid: number for number in self.host_numbers}
 
-    def find_numbers(self, hosts: Iterable[str]) -> list[HostNumber]:
+    def find_host_numbers(self, hosts: Iterable[str]) -> list[HostNumber]:
         """Return the numbers of those of some hosts, by UUID, that may receive servers."""
-        return [self._numbers[uuid] for uuid in hosts if uuid in self._numbers]
+        return [self._numbers_by_uuid[uuid] for uuid in hosts if uuid in self._numbers_by_uuid]
 
     @cached_property
     def hosts_by_shape(self) -> Mapping[ShapeNumber, Sequence[HostNumber]]:
@@ -132,9 +132,9 @@ class Problem:
                 shapes[name].append(shape)
         return shapes
 
-    def find_fits(
+    def find_shape_fits(
         self, kind: KindNumber, shapes: Collection[ShapeNumber]
-    ) -> Iterator[tuple[ShapeNumber, Fit]]:
+    ) -> Iterator[tuple[ShapeNumber, ShapeFit]]:
         """Yield those of some shapes that can serve a kind, each with the facts about it."""
         # Where each rack has an aggregate there are as many shapes as racks.
         members = self.requests[kind].root_member_of
@@ -143,10 +143,10 @@ class Problem:
             self._shapes_by_aggregate.get(name, ()) for name in single
         ]
         for shape in min((*few, shapes), key=len):
-            if shape in shapes and (fit := self.find_fit(kind, shape)) is not None:
+            if shape in shapes and (fit := self.find_shape_fit(kind, shape)) is not None:
                 yield shape, fit
 
-    def find_fit(self, kind: KindNumber, shape: ShapeNumber) -> Fit | None:
+    def find_shape_fit(self, kind: KindNumber, shape: ShapeNumber) -> ShapeFit | None:
         """Return the facts about a kind on a shape; ``None`` if that cannot serve it."""
         key = kind, shape
         if key not in self._fits:
@@ -160,7 +160,7 @@ class Problem:
 
         :param pools: by default the free amounts of the problem
         """
-        fit = self.find_fit(kind, shape)
+        fit = self.find_shape_fit(kind, shape)
         assert fit is not None
         free = self.pools if pools is None else pools
         return OptionSearch(self.requests[kind], self.shapes[shape], fit.suitable, room, free)
@@ -207,14 +207,14 @@ def group_by_kind(
     return dict(kinds)
 
 
-def _analyze_request(request: Request, shape: Shape) -> Fit | None:
+def _analyze_request(request: Request, shape: Shape) -> ShapeFit | None:
     """Return the facts about a request on hosts of a shape; ``None`` if none can serve it."""
     suitable = shape.find_suitable(request)
     if suitable is None:
         return None
     sums, root = shape.sum_least_amounts(request), shape.bins[0]
     if request.is_lax:
-        return Fit(suitable, None if shape.pooled else sums, dict(sums.local), True, sums, 0)
+        return ShapeFit(suitable, None if shape.pooled else sums, dict(sums.local), True, sums, 0)
     only, fixed = None, dict[int, int]()
     single = [len(places) == 1 and shape.bins[places[0]].pool is None for places in suitable]
     for is_single, places, part in zip(single, suitable, request.parts, strict=True):
@@ -228,7 +228,7 @@ def _analyze_request(request: Request, shape: Shape) -> Fit | None:
     named = frozenset().union(*request.root_required, *request.root_member_of)
     # A flavor may forbid them: a server prefers a host like its own.
     surplus = len(root.traits - named) + len(root.aggregates - named)
-    return Fit(suitable, only, fixed, only is not None, sums, surplus)
+    return ShapeFit(suitable, only, fixed, only is not None, sums, surplus)
 
 
 def build_problem(

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient.insight.drain import groups
-from placementclient.insight.drain.groups import Group, Pattern
+from placementclient.insight.drain.groups import HostGroup, Pattern
 from placementclient.insight.drain.numbers import KindNumber, Piece, ShapeNumber
 from placementclient.insight.drain.packing import Packing
 from placementclient.insight.drain.problem import Placed, Problem
@@ -46,21 +46,25 @@ def pack(problem: Problem, effort: float = EFFORT) -> Packing:
         single = [(host.shape, host.room, 1) for host in problem.hosts]
         best.bound = _bound_placed_servers(problem, _find_possible_kinds(problem), single)
         return best
-    hosts = [groups.sort_twins(host, problem.shapes[host.shape]) for host in problem.hosts]
+    hosts = [groups.sort_twin_providers(host, problem.shapes[host.shape]) for host in problem.hosts]
     problem = replace(problem, hosts=hosts)
     alike = groups.group_hosts(problem)
     possible = {kind for group in alike for kind, _ in group.options}
     rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]
     best.bound = _bound_placed_servers(problem, possible, rooms)
     is_small = sum(len(group.options) for group in alike) <= LARGEST
-    return Proof(problem, alike).search(best, effort) if is_small and not best.is_exact else best
+    return (
+        PatternModel(problem, alike).search(best, effort)
+        if is_small and not best.is_exact
+        else best
+    )
 
 
 def fill_by_best_fit(problem: Problem) -> Packing:
     """Return the packing of the largest servers first, each on the fullest host with room."""
     packing = Packing(problem)
-    packing.rank(problem.host_numbers, problem.servers)
-    packing.places = packing.fill(problem.counts)
+    packing.rank_hosts(problem.host_numbers, problem.servers)
+    packing.places = packing.fill_hosts(problem.counts)
     return packing
 
 
@@ -115,7 +119,7 @@ def _find_possible_kinds(problem: Problem) -> set[KindNumber]:
         for kind in problem.servers
         if any(
             all(most[shape][at] >= amount for at, amount in fit.sums.local)
-            for shape, fit in problem.find_fits(kind, most)
+            for shape, fit in problem.find_shape_fits(kind, most)
         )
     }
 
@@ -128,10 +132,10 @@ class _Share(NamedTuple):
     patterns: Sequence[Pattern] | None
 
 
-class Proof:
+class PatternModel:
     """The groups as large hosts, some of which are filled by patterns, as a model of CP-SAT."""
 
-    def __init__(self, problem: Problem, alike: Sequence[Group]) -> None:
+    def __init__(self, problem: Problem, alike: Sequence[HostGroup]) -> None:
         self._problem, self._groups = problem, alike
         #: The patterns of groups whose cuts are too loose, by number; ``None``: there are too many.
         self._patterns: dict[int, list[Pattern] | None] = {}
@@ -172,7 +176,10 @@ class Proof:
         for number, group in enumerate(self._groups):
             counts = {}
             for piece, option in group.options.items():
-                most = min(problem.counts[piece.kind], len(group.hosts) * group.count_most(piece))
+                most = min(
+                    problem.counts[piece.kind],
+                    len(group.hosts) * group.count_fitting_servers(piece),
+                )
                 count = counts[piece] = self._model.new_int_var(0, most, '')
                 by_kind[piece.kind].append(count)
                 for pool, amount in option.shared:
@@ -187,7 +194,7 @@ class Proof:
             self._model.add(sum(amounts) <= max(0, problem.pools[pool]))
         self._model.maximize(sum(count for counts in self._counts for count in counts.values()))
 
-    def _limit_amounts(self, group: Group, counts: Mapping[Piece, cp_model.IntVar]) -> None:
+    def _limit_amounts(self, group: HostGroup, counts: Mapping[Piece, cp_model.IntVar]) -> None:
         """Limit the servers to the free amounts of a group, with a rounding cut for each size."""
         hosts = len(group.hosts)
         by_room: dict[int, list[tuple[int, cp_model.IntVar]]] = defaultdict(list)
@@ -241,8 +248,8 @@ class Proof:
             elif not self._place_by_best_fit(packing, share):
                 failed.append(share.number)
         missing = {kind: n - len(packing.places[kind]) for kind, n in problem.counts.items()}
-        packing.rank(problem.host_numbers, problem.servers)
-        for kind, placed in packing.fill(missing).items():
+        packing.rank_hosts(problem.host_numbers, problem.servers)
+        for kind, placed in packing.fill_hosts(missing).items():
             packing.places[kind] += placed
         return packing, failed
 
@@ -256,7 +263,7 @@ class Proof:
                 free = [packing.pools[pool] // amount for pool, amount in option.shared]
                 count = max(0, min(most, left.get(piece, 0), *free))
                 if count:
-                    packing.place(kind, at, option, count)
+                    packing.place_servers(kind, at, option, count)
                     packing.places[kind] += [Placed(at, option)] * count
                     left[piece] -= count
 
@@ -265,8 +272,8 @@ class Proof:
         counts = Counter[KindNumber]()
         for (kind, _), number in share.pieces.items():
             counts[kind] += number
-        packing.rank(self._groups[share.number].hosts, counts)
-        for kind, placed in packing.fill(counts).items():
+        packing.rank_hosts(self._groups[share.number].hosts, counts)
+        for kind, placed in packing.fill_hosts(counts).items():
             packing.places[kind] += placed
             counts[kind] -= len(placed)
         return not counts.total()

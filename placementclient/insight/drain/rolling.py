@@ -27,7 +27,7 @@ HostBatch = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Rolling:
+class RollingDrain:
     """The result of a rolling drain.
 
     :param order: the batches that can be emptied, in their order
@@ -74,7 +74,7 @@ def plan_rolling(
     batches: Iterable[HostBatch],
     pace: Pace = PACE,
     effort: float = EFFORT,
-) -> Rolling:
+) -> RollingDrain:
     """Find an order of the batches, and the new places of the servers for each.
 
     A batch that is blocked comes again when another one is empty and back.
@@ -84,7 +84,7 @@ def plan_rolling(
     waiting = list(batches)
     hosts = dict.fromkeys(chain.from_iterable(waiting))
     search = _RollingSearch(cloud, hosts, pace)
-    rolling = Rolling(unsettled=[f for f in search.unsettled if f.roots[0] in hosts])
+    rolling = RollingDrain(unsettled=[f for f in search.unsettled if f.roots[0] in hosts])
     limit = 0.0
     while waiting:
         blocked = []
@@ -130,7 +130,7 @@ class _RollingSearch:
         }
         self._problem = build_problem(cloud, self._group_by_kind(occupants.servers), ())
         self._packing = Packing(self._problem)
-        self._packing.rank(self._problem.host_numbers, self._problem.servers)
+        self._packing.rank_hosts(self._problem.host_numbers, self._problem.servers)
 
     def _group_by_kind(self, servers: Iterable[ServerMove]) -> dict[KindNumber, list[ServerMove]]:
         """Return servers by the number of their kind."""
@@ -166,7 +166,7 @@ class _RollingSearch:
         moves = [*(server for uuid in batch for server in self._offloaded[uuid]), *moves]
         planned = schedule_waves(moves, self._ledger, self._pace, first)
         ends = {uuid for move in planned or () for uuid in (move.source, move.target) if uuid}
-        with self._packing.take_out(self._problem.find_numbers(ends)):
+        with self._packing.rerank_hosts(self._problem.find_host_numbers(ends)):
             for move in planned or ():
                 self._apply_move(move)
         return planned
@@ -175,10 +175,10 @@ class _RollingSearch:
         """Take a server off its host, and put it on the target."""
         kind = self._kinds.get(move.server)
         request = Request(()) if kind is None else self._cloud.requests[kind]
-        self._packing.occupy(move.source, move.before, request.limits, -1)
+        self._packing.occupy_host(move.source, move.before, request.limits, -1)
         if move.target is None:
             return
-        self._packing.occupy(move.target, move.after, request.limits)
+        self._packing.occupy_host(move.target, move.after, request.limits)
         shared = requests.find_shared_amounts(self._cloud.snapshot, move.after)
         if shared != request.shared:
             self._kinds[move.server] = self._cloud.number_request(request._replace(shared=shared))
@@ -194,12 +194,12 @@ def can_never_be_empty(cloud: DrainCloud, emptied: Collection[str], effort: floa
     lax = [cloud.requests[cloud.number_lax_request(server)] for server in leaving]
     amounts = [requests.build_lax_request(cloud.snapshot, server.before) for server in servers]
     return not (
-        _can_fit(cloud.without_servers, leaving, lax, emptied, effort)
-        and _can_fit(_loosen(cloud), servers, amounts, emptied, effort)
+        _can_fit_all(cloud.without_servers, leaving, lax, emptied, effort)
+        and _can_fit_all(_loosen_inventories(cloud), servers, amounts, emptied, effort)
     )
 
 
-def _can_fit(
+def _can_fit_all(
     cloud: DrainCloud,
     servers: Sequence[ServerMove],
     requested: Sequence[Request],
@@ -214,7 +214,7 @@ def _can_fit(
     return packing.bound >= packing.total
 
 
-def _loosen(cloud: DrainCloud) -> DrainCloud:
+def _loosen_inventories(cloud: DrainCloud) -> DrainCloud:
     """Return a cloud without servers, with room for each server on its present host."""
     # Without limits of units and without disabled hosts. A host over its capacity has room for its
     # own servers.

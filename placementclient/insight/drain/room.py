@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
 
-from placementclient.insight.drain.groups import Group, add_options
+from placementclient.insight.drain.groups import HostGroup, add_options
 from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.numbers import HostNumber, HostRoom, KindNumber, Piece
 from placementclient.insight.drain.packing import Packing
@@ -19,7 +19,7 @@ from placementclient.placing.requests import Pool
 MOST_LEAVING = 4
 
 
-class Resident(NamedTuple):
+class AlikeServers(NamedTuple):
     """Servers that are alike on one host, by its number.
 
     :param kind: the number of their request; ``None`` if they can leave without another place
@@ -40,11 +40,11 @@ class RoomHost(NamedTuple):
     :param room: its present free amounts, then the servers that each server group allows
     """
 
-    emptied: Group
+    emptied: HostGroup
     room: Sequence[int]
 
 
-class Room:
+class RoomProblem:
     """Servers that may move, and new servers of one kind.
 
     :param problem: with the servers that may move
@@ -63,7 +63,7 @@ class Room:
         offloaded: Iterable[ServerMove],
     ) -> None:
         self.problem, self.new, self.number = problem, new, number
-        self.chosen = set(problem.find_numbers(chosen))
+        self.chosen = set(problem.find_host_numbers(chosen))
         #: The server groups, which have places behind the rooms of a host.
         kinds = problem.servers.keys() | {new}
         self._names = sorted({name for kind in kinds for name in problem.requests[kind].limits})
@@ -71,20 +71,20 @@ class Room:
         self.hosts = list(self._find_hosts())
         self.residents = list(self._find_movable())
 
-    def _find_residents(self, offloaded: Iterable[ServerMove]) -> Iterator[Resident]:
+    def _find_residents(self, offloaded: Iterable[ServerMove]) -> Iterator[AlikeServers]:
         """Yield the servers that may move, equal ones of a host together."""
         problem = self.problem
-        alike = defaultdict[Resident, list[ServerMove]](list)
+        alike = defaultdict[AlikeServers, list[ServerMove]](list)
         loads: list[tuple[KindNumber | None, Iterable[ServerMove]]] = [*problem.servers.items()]
         for kind, servers in (*loads, (None, offloaded)):
             groups = self.find_groups(kind)
             for server in servers:
-                for host in problem.find_numbers([server.source]):
+                for host in problem.find_host_numbers([server.source]):
                     width = problem.shapes[problem.hosts[host].shape].width
                     places = tuple((width + self._names.index(name), 1) for name in groups)
                     local = *sorted(problem.list_local_amounts(host, server.before)), *places
                     shared = tuple(sorted(problem.list_shared_amounts(server.before)))
-                    alike[Resident(host, kind, local, shared)].append(server)
+                    alike[AlikeServers(host, kind, local, shared)].append(server)
         for resident, servers in alike.items():
             yield resident._replace(servers=tuple(servers))
 
@@ -100,14 +100,14 @@ class Room:
                     fewest[total] = min(fewest.get(total, moves + leaving), moves + leaving)
         return fewest.get(self.number, 0)
 
-    def _find_stairs(self, number: HostNumber, residents: Iterable[Resident]) -> list[int]:
+    def _find_stairs(self, number: HostNumber, residents: Iterable[AlikeServers]) -> list[int]:
         """Return the least servers that leave a host before one new server fits, two, and so on.
 
         The list ends where no number is enough. The numbers are lower bounds: where the servers go
         does not count.
         """
         group, room = self.hosts[number]
-        fit = self.problem.find_fit(self.new, group.shape)
+        fit = self.problem.find_shape_fit(self.new, group.shape)
         pooled = self.problem.shapes[group.shape].pooled
         needs = [(at, n) for at, n in fit.fixed.items() if at not in pooled] if fit else []
         frees: list[tuple[int, ...]] = []
@@ -128,9 +128,9 @@ class Room:
         """Return the anti-affinity groups of a kind of servers."""
         return () if kind is None else self.problem.requests[kind].limits
 
-    def _group_by_host(self) -> Mapping[HostNumber, Sequence[Resident]]:
+    def _group_by_host(self) -> Mapping[HostNumber, Sequence[AlikeServers]]:
         """Return the servers that may move by the numbers of their hosts."""
-        on = defaultdict[HostNumber, list[Resident]](list)
+        on = defaultdict[HostNumber, list[AlikeServers]](list)
         for resident in self.residents:
             on[resident.host].append(resident)
         return on
@@ -149,15 +149,15 @@ class Room:
             for resident in on[number]:
                 for at, amount in resident.local:
                     most[at] += amount * len(resident.servers)
-            group = Group(host.shape, tuple(max(0, free) for free in most), [number])
+            group = HostGroup(host.shape, tuple(max(0, free) for free in most), [number])
             width = problem.shapes[host.shape].width
             places = {name: width + at for at, name in enumerate(self._names)}
             for kind in problem.servers.keys() | {self.new}:
-                if (fit := problem.find_fit(kind, host.shape)) is not None:
+                if (fit := problem.find_shape_fit(kind, host.shape)) is not None:
                     add_options(emptied, group, kind, fit, places)
             yield RoomHost(group, room)
 
-    def _find_movable(self) -> Iterator[Resident]:
+    def _find_movable(self) -> Iterator[AlikeServers]:
         """Yield the residents that find room on another host, now or once others have moved."""
         packing, waiting = Packing(self.problem), self.residents
         while waiting:
@@ -166,7 +166,7 @@ class Room:
                 for piece in self.hosts[number].emptied.options:
                     if self.has_room(packing, number, piece):
                         targets[piece.kind].add(number)
-            movable, others = list[Resident](), list[Resident]()
+            movable, others = list[AlikeServers](), list[AlikeServers]()
             for resident in waiting:
                 can_move = resident.kind is None or targets[resident.kind] - {resident.host}
                 (movable if can_move else others).append(resident)
@@ -174,7 +174,7 @@ class Room:
             for resident in movable:
                 for server in resident.servers:
                     groups = self.find_groups(resident.kind)
-                    packing.occupy(server.source, server.before, groups, -1)
+                    packing.occupy_host(server.source, server.before, groups, -1)
             waiting = others if movable else []
 
     def list_needs(self, number: HostNumber, piece: Piece) -> Iterator[tuple[HostRoom | Pool, int]]:

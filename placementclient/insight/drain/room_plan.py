@@ -11,7 +11,7 @@ from placementclient.insight.drain.moves import PACE, Pace, ServerMove
 from placementclient.insight.drain.plan import DrainVerdict
 from placementclient.insight.drain.problem import ServersByKind, build_problem, group_by_kind
 from placementclient.insight.drain.proof import EFFORT, pack
-from placementclient.insight.drain.room import Room
+from placementclient.insight.drain.room import RoomProblem
 from placementclient.insight.drain.room_search import RoomResult, RoomSearch
 from placementclient.model.consumers import sum_parts
 from placementclient.model.findings import Finding
@@ -23,7 +23,7 @@ class NewServers(NamedTuple):
 
     flavor: str
     request: Request
-    number: int
+    server_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class RoomDecision:
     unsettled: Sequence[Finding] = ()
 
 
-def make_room(
+def decide_room(
     cloud: DrainCloud,
     chosen: Collection[str],
     new: NewServers,
@@ -59,7 +59,7 @@ def make_room(
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     kind, others = cloud.number_request(new.request), set(cloud.hosts).difference(chosen)
-    servers = [ServerMove('', '', {}, {})] * new.number
+    servers = [ServerMove('', '', {}, {})] * new.server_count
     packing = pack(build_problem(cloud, {kind: servers}, others), effort)
     if packing.is_complete:
         return RoomDecision(DrainVerdict.YES, packing.count)
@@ -67,21 +67,21 @@ def make_room(
     if not _has_free_amounts(cloud, new, occupants.offloaded):
         return RoomDecision(DrainVerdict.NO, packing.count)
 
-    def build_room(kinds: ServersByKind) -> Room:
+    def build_room(kinds: ServersByKind) -> RoomProblem:
         problem = build_problem(cloud, {kind: (), **kinds}, ())
-        return Room(problem, kind, new.number, chosen, occupants.offloaded)
+        return RoomProblem(problem, kind, new.server_count, chosen, occupants.offloaded)
 
     # Of alike servers, those come first that Nova moves live.
     servers = sorted(
-        occupants.servers, key=lambda server: _find_move_way(cloud, server) is MoveState.COLD
+        occupants.servers, key=lambda server: _find_move_state(cloud, server) is MoveState.COLD
     )
-    movable = (s for s in servers if _find_move_way(cloud, s) is not MoveState.CANNOT_MOVE)
+    movable = (s for s in servers if _find_move_state(cloud, s) is not MoveState.CANNOT_MOVE)
     kinds = group_by_kind(movable, cloud.number_strict_request)
     strict = lax = RoomSearch(build_room(kinds)).search(cloud.snapshot, pace, effort)
     least = group_by_kind(servers, cloud.number_lax_request)
     if not is_certain and least != kinds and (strict.bound is None or strict.bound > 1):
         lax = RoomSearch(build_room(least)).find_fewest_moves(effort)
-    return _judge(cloud, packing.count, occupants, strict, lax)
+    return _combine_results(cloud, packing.count, occupants, strict, lax)
 
 
 def _has_free_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[ServerMove]) -> bool:
@@ -90,10 +90,10 @@ def _has_free_amounts(cloud: DrainCloud, new: NewServers, offloaded: Iterable[Se
     for state in cloud.snapshot.providers.values():
         for name in state.inventories:
             free[name] += max(0, state.free(name))
-    return all(free[name] >= new.number * n for name, n in new.request.totals.items())
+    return all(free[name] >= new.server_count * n for name, n in new.request.totals.items())
 
 
-def _judge(
+def _combine_results(
     cloud: DrainCloud, room: int, occupants: Occupants, strict: RoomResult, lax: RoomResult
 ) -> RoomDecision:
     """Return the decision from the searches with the strict and with the lax requests."""
@@ -104,7 +104,7 @@ def _judge(
         stuck = {
             server.server
             for server in lax.leaving
-            if _find_move_way(cloud, server) is MoveState.CANNOT_MOVE
+            if _find_move_state(cloud, server) is MoveState.CANNOT_MOVE
         }
         unsettled = [finding for finding in occupants.unsettled if finding.subject in stuck]
         return RoomDecision(DrainVerdict.DEPENDS, room, (), bound, lax.leaving, unsettled)
@@ -115,6 +115,6 @@ def _judge(
     return RoomDecision(verdict, room, strict.moves, bound)
 
 
-def _find_move_way(cloud: DrainCloud, server: ServerMove) -> MoveState:
+def _find_move_state(cloud: DrainCloud, server: ServerMove) -> MoveState:
     """Return the way in which Nova moves a server."""
     return cloud.find_departure(server.server).state

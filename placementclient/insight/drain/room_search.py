@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from placementclient.insight.drain.moves import Ledger, Pace, ServerMove, schedule_waves
 from placementclient.insight.drain.numbers import HostNumber, HostPiece, HostRoom, KindNumber, Piece
 from placementclient.insight.drain.packing import Packing
-from placementclient.insight.drain.room import Resident, Room
+from placementclient.insight.drain.room import AlikeServers, RoomProblem
 from placementclient.model.consumers import Allocations
 from placementclient.model.snapshots import Snapshot
 from placementclient.optimize import cpsat
@@ -62,7 +62,7 @@ class RoomResult(NamedTuple):
 class RoomSearch:
     """Searches for the fewest moves after which new servers have room."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: RoomProblem) -> None:
         self._room = room
         #: How many moves may still be tried in search for an order; below 0 there may be one.
         self._steps = MOST_STEPS
@@ -169,11 +169,11 @@ class RoomSearch:
             group = self._room.hosts[number].emptied
             for piece in group.options:
                 if piece.kind in problem.servers:
-                    most = min(problem.counts[piece.kind], group.count_most(piece))
+                    most = min(problem.counts[piece.kind], group.count_fitting_servers(piece))
                     self._come[HostPiece(number, piece)] = model.new_int_var(0, most, '')
                     yield number, piece, self._come[HostPiece(number, piece)]
                 if piece.kind == self._room.new and number in self._room.chosen:
-                    most = min(self._room.number, group.count_most(piece))
+                    most = min(self._room.number, group.count_fitting_servers(piece))
                     self._add[HostPiece(number, piece)] = model.new_int_var(0, most, '')
                     yield number, piece, self._add[HostPiece(number, piece)]
 
@@ -209,7 +209,7 @@ class RoomSearch:
             self._model.add(variable < n).only_enforce_if(fewer[-1])
         self._model.add_bool_or(fewer)
 
-    def _list_leaving(self, change: Rearrangement) -> Iterator[tuple[Resident, ServerMove]]:
+    def _list_leaving(self, change: Rearrangement) -> Iterator[tuple[AlikeServers, ServerMove]]:
         """Yield the servers that leave, each with its resident."""
         for number, n in change.leaving.items():
             for server in self._room.residents[number].servers[:n]:
@@ -250,7 +250,7 @@ class RoomSearch:
                 waiting[resident.kind].append(server)
                 continue
             moves.append(server)
-            packing.occupy(server.source, server.before, (), -1)
+            packing.occupy_host(server.source, server.before, (), -1)
         moving = self._arrange_moves(packing, Counter(change.coming), waiting)
         return None if moving is None else [*moves, *moving]
 
@@ -275,14 +275,14 @@ class RoomSearch:
                 self._steps -= 1
                 if self._steps < 0:
                     return None
-                packing.occupy(target, after, groups)
-                packing.occupy(server.source, server.before, groups, -1)
+                packing.occupy_host(target, after, groups)
+                packing.occupy_host(server.source, server.before, groups, -1)
                 waiting[kind].remove(server)
                 moves = self._arrange_moves(packing, later, waiting)
                 if moves is not None:
                     return [server._replace(target=target, after=after), *moves]
-                packing.occupy(target, after, groups, -1)
-                packing.occupy(server.source, server.before, groups)
+                packing.occupy_host(target, after, groups, -1)
+                packing.occupy_host(server.source, server.before, groups)
                 waiting[kind].append(server)
         return None
 

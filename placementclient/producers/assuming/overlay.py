@@ -195,13 +195,15 @@ def _place_servers(
     """
     packing = Packing(problem)
     hosts = deque(
-        host for host in problem.host_numbers if problem.find_fit(number, problem.hosts[host].shape)
+        host
+        for host in problem.host_numbers
+        if problem.find_shape_fit(number, problem.hosts[host].shape)
     )
     left = count
     while hosts and left > 0:
         target = hosts.popleft()
         if option := packing.find_option(number, target):
-            packing.place(number, target, option)
+            packing.place_servers(number, target, option)
             yield problem.hosts[target].build_allocations(request, option)
             left -= 1
             hosts.append(target)

@@ -62,10 +62,10 @@ def test_trees_beyond_the_limit_of_nova_are_counted():
     assert set(number.trees) == {
         TreeCandidates('a', 12), TreeCandidates('b', 12), TreeCandidates('c', 2)
     }  # fmt: skip
-    assert (number.total, number.limit, number.lost_trees) == (26, 20, 0)
-    assert count_candidates(Topology(cloud(hosts)), groups(2, limit=14)).lost_trees == 1
-    assert count_candidates(Topology(cloud(hosts)), groups(2, limit=1)).lost_trees == 2
-    assert count_candidates(Topology(cloud(hosts)), groups(2)).lost_trees == 0
+    assert (number.total, number.limit, number.lost_tree_count) == (26, 20, 0)
+    assert count_candidates(Topology(cloud(hosts)), groups(2, limit=14)).lost_tree_count == 1
+    assert count_candidates(Topology(cloud(hosts)), groups(2, limit=1)).lost_tree_count == 2
+    assert count_candidates(Topology(cloud(hosts)), groups(2)).lost_tree_count == 0
 
 
 def test_groups_below_one_provider_are_at_least_so_many():

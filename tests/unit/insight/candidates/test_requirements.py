@@ -4,11 +4,11 @@
 import pytest
 
 from placementclient.insight.candidates.requirements import (
-    Kind,
     Requirement,
+    RequirementKind,
     list_requirements,
     restrict_request,
-    select_askable,
+    select_askable_requirements,
 )
 from placementclient.model.requests import CandidateRequest, Filter
 
@@ -61,7 +61,9 @@ def test_a_request_without_one_requirement_keeps_the_others(text):
 
 def test_a_request_can_have_another_amount_of_a_requirement():
     retained = [need for need in list_requirements(FULL) if need.value != 'VGPU']
-    relaxed = restrict_request(FULL, [*retained, Requirement(Kind.RESOURCE, 'VGPU', '_G', 2)])
+    relaxed = restrict_request(
+        FULL, [*retained, Requirement(RequirementKind.RESOURCE, 'VGPU', '_G', 2)]
+    )
     assert relaxed is not None
     assert relaxed.groups['_G'].resources == {'VGPU': 2}
 
@@ -72,5 +74,5 @@ def test_a_request_without_resources_cannot_be_asked():
     assert restrict_request(request, [a, vgpu, e]) is None
     assert restrict_request(request, [vcpu, a, e]) is None
     assert restrict_request(request, []) is None
-    assert select_askable([vcpu, a, e]) == {vcpu, a}
+    assert select_askable_requirements([vcpu, a, e]) == {vcpu, a}
     assert restrict_request(request, [vcpu, a]) == CandidateRequest(Filter({'VCPU': 1}, ('A',)))

@@ -3,8 +3,8 @@
 
 import pytest
 
-from placementclient.insight.candidates.requirements import Kind, Requirement
-from placementclient.insight.candidates.shortages import Reason, Shortage, find_shortages
+from placementclient.insight.candidates.requirements import Requirement, RequirementKind
+from placementclient.insight.candidates.shortages import Shortage, ShortageReason, find_shortages
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState
@@ -17,20 +17,20 @@ def state(name, inventory, used=0, *traits):
 
 
 def requirement(amount):
-    return Requirement(Kind.RESOURCE, 'VGPU', '1', amount)
+    return Requirement(RequirementKind.RESOURCE, 'VGPU', '1', amount)
 
 
 @pytest.mark.parametrize(
     ('amount', 'inventory', 'reasons'),
     [
-        (4, Inventory(8), [(Reason.FREE, 2)]),
-        (2, Inventory(8, max_unit=1), [(Reason.MAX_UNIT, 1)]),
-        (1, Inventory(8, min_unit=2), [(Reason.MIN_UNIT, 2)]),
-        (1, Inventory(8, step_size=2), [(Reason.STEP_SIZE, 2)]),
+        (4, Inventory(8), [(ShortageReason.FREE, 2)]),
+        (2, Inventory(8, max_unit=1), [(ShortageReason.MAX_UNIT, 1)]),
+        (1, Inventory(8, min_unit=2), [(ShortageReason.MIN_UNIT, 2)]),
+        (1, Inventory(8, step_size=2), [(ShortageReason.STEP_SIZE, 2)]),
         (
             3,
             Inventory(8, max_unit=2, step_size=2),
-            [(Reason.FREE, 2), (Reason.MAX_UNIT, 2), (Reason.STEP_SIZE, 2)],
+            [(ShortageReason.FREE, 2), (ShortageReason.MAX_UNIT, 2), (ShortageReason.STEP_SIZE, 2)],
         ),
     ],
 )
@@ -42,7 +42,7 @@ def test_shortages_name_the_limits_of_an_inventory(amount, inventory, reasons):
 
 def test_a_provider_with_the_trait_is_nearer_than_one_with_more_room():
     providers = [state('a', Inventory(3)), state('b', Inventory(1), 0, 'CUSTOM_A40')]
-    trait = Requirement(Kind.TRAIT, 'CUSTOM_T4,CUSTOM_A40', '1')
+    trait = Requirement(RequirementKind.TRAIT, 'CUSTOM_T4,CUSTOM_A40', '1')
     [shortage] = find_shortages(requirement(4), providers, [requirement(4), trait])
     assert (shortage.provider, shortage.amount) == ('b', 1)
     [shortage] = find_shortages(requirement(4), providers, [requirement(4)])
@@ -51,5 +51,5 @@ def test_a_provider_with_the_trait_is_nearer_than_one_with_more_room():
 
 def test_a_tree_without_the_class_lacks_its_inventory():
     assert list(find_shortages(requirement(1), [], ())) == [
-        Shortage(requirement(1), Reason.INVENTORY)
+        Shortage(requirement(1), ShortageReason.INVENTORY)
     ]

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.plan import DrainVerdict
-from placementclient.insight.drain.room_plan import NewServers, make_room
+from placementclient.insight.drain.room_plan import NewServers, decide_room
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import parse_request
@@ -163,7 +163,7 @@ def decision(snapshot: Snapshot, chosen, resources, number, **options):
     """Return the answer for servers of a flavor with some resources."""
     request = parse_request(CandidateRequest(Filter(resources), root_forbidden=(oracle.DISABLED,)))
     new = NewServers('new', request, number)
-    return make_room(DrainCloud(snapshot), chosen, new, **options)
+    return decide_room(DrainCloud(snapshot), chosen, new, **options)
 
 
 def fault(seed):

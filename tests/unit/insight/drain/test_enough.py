@@ -66,4 +66,7 @@ def test_enough_names_no_change_where_none_would_do():
 def test_enough_names_the_smallest_number(numbers):
     for least in range(70):
         expected = max(least, numbers[0]) if least <= numbers[-1] else None
-        assert enough._find_least(lambda number, least=least: number >= least, numbers) == expected
+        assert (
+            enough._find_least_number(lambda number, least=least: number >= least, numbers)
+            == expected
+        )
