@@ -27,17 +27,17 @@ _LITERAL = re.compile('``(.+?)``')
 
 
 @cache
-def read_texts() -> str:
+def read_check_texts() -> str:
     """Return the file of the texts about checks, each below the ID of its check in brackets."""
     return (pkgutil.get_data(__package__, 'audit_checks.txt') or b'').decode()
 
 
-def find_texts(check_id: str) -> Mapping[str, str]:
+def find_check_texts(check_id: str) -> Mapping[str, str]:
     """Return the texts about a check by :data:`LABELS`, and the template of its evidence.
 
     Literals are in double backquotes.
     """
-    section = read_texts().partition(f'[{check_id}]\n')[2].partition('\n[')[0]
+    section = read_check_texts().partition(f'[{check_id}]\n')[2].partition('\n[')[0]
     summary, *others = (' '.join(paragraph.split()) for paragraph in section.split('\n\n'))
     result = dict.fromkeys(_PARAGRAPHS, '') | {'summary': summary}
     for text in others:
@@ -49,7 +49,7 @@ def find_texts(check_id: str) -> Mapping[str, str]:
 
 def _strip_markup(name: str, check: Check, program: str) -> str:
     """Return a text about a check without markup; commands are in quotes, and stand out so."""
-    text = insert_program(find_texts(check.id)[name], program)
+    text = insert_program(find_check_texts(check.id)[name], program)
     if name == 'example':
         return text.strip('`')
     return _LITERAL.sub(lambda match: f'"{match[1]}"' if ' ' in match[1] else match[1], text)

@@ -19,7 +19,7 @@ _SIGNS = {'create': '+', 'delete': '-'}
 _EXPECTED = ('', 'planned', 'done')
 
 
-def list_planned(rows: Iterable[ChangeRow], notes: Sequence[Finding] | None = None) -> Output:
+def make_planned_table(rows: Iterable[ChangeRow], notes: Sequence[Finding] | None = None) -> Output:
     """Return a table with a row for each part of a planned change, then one for each note.
 
     :param notes: ``None``: the command has no notes, and the table no columns for them
@@ -32,7 +32,7 @@ def list_planned(rows: Iterable[ChangeRow], notes: Sequence[Finding] | None = No
     ]
 
 
-def list_results(results: Iterable[TreeResult], notes: Iterable[Finding] = ()) -> Output:
+def make_results_table(results: Iterable[TreeResult], notes: Iterable[Finding] = ()) -> Output:
     """Return a table with the applied parts of a change, then the failed trees and the notes."""
     made, failed = [], []
     for result in results:

@@ -101,10 +101,10 @@ def list_candidates(
     :param long: whether to add the columns for the groups of the request and the tree
     """
     columns = CANDIDATE + CANDIDATE_TREE if long else CANDIDATE
-    return columns.rows(_number_rows(listed, summaries, 1), version)
+    return columns.rows(_number_candidate_rows(listed, summaries, 1), version)
 
 
-def list_claimed(
+def list_claimed_candidates(
     granted: Iterable[Candidate],
     summaries: Mapping[str, ProviderSummary],
     names: Mapping[str, str],
@@ -115,10 +115,10 @@ def list_claimed(
     :param summaries: of the providers, by UUID
     :param names: of the providers, by UUID
     """
-    return CLAIMED.rows(_number_rows(granted, summaries, 0, names), version)
+    return CLAIMED.rows(_number_candidate_rows(granted, summaries, 0, names), version)
 
 
-def list_relocated(
+def list_relocated_allocations(
     shown: Read[Consumer], names: Mapping[str, str], version: Microversion
 ) -> Output:
     """Return a table with the allocations of a consumer, and the names of the providers."""
@@ -142,7 +142,7 @@ class _CandidateRow(NamedTuple):
     name: str
 
 
-def _number_rows(
+def _number_candidate_rows(
     listed: Iterable[Candidate],
     summaries: Mapping[str, ProviderSummary],
     first: int,
@@ -157,20 +157,20 @@ def _number_rows(
             yield _CandidateRow(number, uuid, candidate, summaries[uuid], names.get(uuid, ''))
 
 
-def _format_requested(row: _CandidateRow) -> str:
+def _format_requested_amounts(row: _CandidateRow) -> str:
     """Return the amounts that a candidate takes of a provider."""
     resources = row.candidate.allocations[row.uuid]
     return ','.join(f'{name}={amount}' for name, amount in resources.items())
 
 
-def _show_groups(row: _CandidateRow) -> Facts:
+def _show_served_groups(row: _CandidateRow) -> Facts:
     """Return the names of the groups of a request that a provider serves; the first has none."""
     mappings = row.candidate.mappings.items()
     groups = [group for group, providers in mappings if row.uuid in providers]
     return Facts(groups, lambda groups: ', '.join(filter(None, groups)))
 
 
-def _format_usage(row: _CandidateRow) -> str:
+def _format_provider_usage(row: _CandidateRow) -> str:
     """Return the usage and the capacity of each class of a provider."""
     resources = row.summary.resources.items()
     return ','.join(f'{name}={used}/{capacity}' for name, (used, capacity) in resources)
@@ -234,16 +234,16 @@ RELOCATED = (
 )
 _CANDIDATE = Columns(
     Column('#', attrgetter('number')),
-    Column('allocation', _format_requested),
+    Column('allocation', _format_requested_amounts),
     Column('resource provider', attrgetter('uuid')),
 )
 _OF_PROVIDER = Columns(
-    Column('inventory used/capacity', _format_usage),
+    Column('inventory used/capacity', _format_provider_usage),
     Column('traits', lambda row: ','.join(row.summary.traits), Microversion(1, 17)),
 )
 CANDIDATE = _CANDIDATE + _OF_PROVIDER
 CANDIDATE_TREE = Columns(
-    Column('groups', _show_groups, Microversion(1, 34)),
+    Column('groups', _show_served_groups, Microversion(1, 34)),
     Column('parent_provider_uuid', attrgetter('summary.parent_provider_uuid'), Microversion(1, 29)),
     Column('root_provider_uuid', attrgetter('summary.root_provider_uuid'), Microversion(1, 29)),
 )

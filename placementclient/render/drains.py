@@ -24,7 +24,11 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.placing.requests import Request
 from placementclient.render.columns import Output
 from placementclient.render.facts import Facts, format_sizes
-from placementclient.render.free_amounts import describe_free, describe_zone, sum_free
+from placementclient.render.free_amounts import (
+    describe_free_amounts,
+    describe_zone,
+    sum_free_amounts,
+)
 
 #: The columns of a plan; ``from`` and ``to`` are the names of hosts.
 MOVES = ('wave', 'server', 'from', 'to', 'allocations', 'state', 'reason', 'command')
@@ -61,22 +65,22 @@ def answer_drain(
     is_told = cloud.knowledge.consumers is not None
     messages = [
         _summarize_moves(cloud.snapshot, emptied, decision),
-        *describe_unsettled(decision.unsettled),
+        *describe_unmovable_consumers(decision.unsettled),
     ]
     messages += [
-        *describe_cold(cloud, decision.moves),
-        *describe_differences(cloud, decision.moves),
+        *describe_cold_moves(cloud, decision.moves),
+        *describe_gained_traits(cloud, decision.moves),
     ]
     if not strict.is_complete:
         is_no = decision.verdict is DrainVerdict.NO
-        messages += _describe_stuck(cloud, decision.lax or strict if is_no else strict)
+        messages += _describe_unplaced_servers(cloud, decision.lax or strict if is_no else strict)
     if decision.verdict is DrainVerdict.DEPENDS and left:
         advice = '' if is_told else f'. {REQUESTS}'
         messages.append(f'Not certain: {listed(left, 20)}{advice}')
     messages += [f'Would be enough: {remedy}' for remedy in remedies]
-    free = sum_free(cloud, decision.moves, emptied)
+    free = sum_free_amounts(cloud, decision.moves, emptied)
     if decision.moves:
-        messages += [*describe_free(free), *describe_cells(cloud, decision.moves)]
+        messages += [*describe_free_amounts(free), *describe_cell_assumption(cloud, decision.moves)]
     facts = {
         'servers': strict.total,
         'movable': list(decision.bounds),
@@ -115,9 +119,9 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
         messages.append(f'{advice} smaller batches (--batch)')
     moves = () if blocked else rolling.moves
     messages += [
-        *describe_unsettled(rolling.unsettled),
-        *describe_cold(cloud, moves),
-        *describe_cells(cloud, moves),
+        *describe_unmovable_consumers(rolling.unsettled),
+        *describe_cold_moves(cloud, moves),
+        *describe_cell_assumption(cloud, moves),
     ]
     facts = {
         'order': [name_roots(snapshot, batch) for batch in order],
@@ -129,12 +133,12 @@ def answer_rolling(cloud: DrainCloud, emptied: Sequence[str], rolling: RollingDr
             }
             for batch in blocked
         ],
-        'free': sum_free(cloud, moves, emptied),
+        'free': sum_free_amounts(cloud, moves, emptied),
     }
     return DrainAnswer(rolling.verdict, moves, rolling.unsettled, messages, facts)
 
 
-def describe_parts(
+def describe_child_arguments(
     snapshot: Snapshot, arguments: Iterable[str], meaning: str = 'the plan empties all of'
 ) -> Iterator[str]:
     """Yield a warning for each argument that names a child of a host.
@@ -150,7 +154,7 @@ def describe_parts(
                 yield f'{argument} is a part of the host {root.name}: {meaning} {root.name}'
 
 
-def check_cells(cloud: DrainCloud, emptied: Collection[str]) -> Iterator[str]:
+def describe_hosts_without_cell(cloud: DrainCloud, emptied: Collection[str]) -> Iterator[str]:
     """Yield a sentence about the hosts without a cell of Nova.
 
     :param emptied: UUIDs of the roots of the hosts that are to be emptied
@@ -167,7 +171,7 @@ def check_cells(cloud: DrainCloud, emptied: Collection[str]) -> Iterator[str]:
         yield f'Not in --cells, so that no server goes there: {listed(missing, _NAMED)}'
 
 
-def describe_cells(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
+def describe_cell_assumption(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
     """Yield the assumption about cells that a plan over several availability zones makes."""
     knowledge, providers = cloud.knowledge, cloud.snapshot.providers
     ends = {uuid for move in moves for uuid in (move.source, move.target) if uuid}
@@ -210,7 +214,7 @@ def _summarize_moves(snapshot: Snapshot, hosts: Collection[str], decision: Drain
     )
 
 
-def describe_unsettled(findings: Sequence[Finding]) -> Iterator[str]:
+def describe_unmovable_consumers(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield sentences about the consumers that no plan can move."""
     for finding in findings[:_NAMED]:
         command = finding.facts['command']
@@ -225,7 +229,7 @@ def describe_unsettled(findings: Sequence[Finding]) -> Iterator[str]:
         yield 'Run the commands, then plan again'
 
 
-def describe_cold(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
+def describe_cold_moves(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
     """Yield the reasons why Nova stops servers to move them, with the number of servers."""
     leaving = [cloud.find_departure(move.server) for move in moves]
     reasons = [way.reason for way in leaving if way.state is MoveState.COLD and way.reason]
@@ -236,7 +240,7 @@ def describe_cold(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[st
         )
 
 
-def describe_differences(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
+def describe_gained_traits(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
     """Yield a sentence about the traits and aggregates that only the new hosts of servers have."""
     providers, differences = cloud.snapshot.providers, []
     for move in moves:
@@ -255,7 +259,7 @@ def describe_differences(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iter
         )
 
 
-def _describe_stuck(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
+def _describe_unplaced_servers(cloud: DrainCloud, packing: Packing) -> Iterator[str]:
     """Yield a sentence for each kind of servers without a place."""
     totals, rooms = Counter[str](), Counter[str]()
     for kind, number in packing.problem.counts.items():
@@ -331,7 +335,7 @@ def _make_allocations_cell(allocations: Allocations) -> Facts:
     return Facts(allocations, lambda held: format_sizes(sum_parts(held.values())))
 
 
-def make_document(
+def make_answer_document(
     cloud: DrainCloud, emptied: Sequence[str], answer: DrainAnswer, assuming: Sequence[str]
 ) -> dict[str, object]:
     """Return an answer as the content of a file.

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from placementclient.render.audit_checks import find_texts
+from placementclient.render.audit_checks import find_check_texts
 from placementclient.render.facts import format_evidence, format_fact, is_empty
 
 #: The place of a fact: its key, and perhaps the text of an empty one, as in ``{type:not set}``.
@@ -19,7 +19,7 @@ def describe_evidence(check_id: str, facts: Mapping[str, object]) -> str:
     ``key value``.
     """
     clauses, told = [], set[str]()
-    for clause in list_clauses(check_id):
+    for clause in list_evidence_clauses(check_id):
         places = _PLACE.findall(clause)
         if all(key in facts and (text or not is_empty(facts[key])) for key, text in places):
             clauses.append(_PLACE.sub(lambda place: _fill_place(place, facts), clause))
@@ -36,6 +36,6 @@ def _fill_place(place: re.Match[str], facts: Mapping[str, object]) -> str:
 
 
 @cache
-def list_clauses(check_id: str) -> tuple[str, ...]:
+def list_evidence_clauses(check_id: str) -> tuple[str, ...]:
     """Return the clauses of the sentence about a check's evidence, with places for facts."""
-    return tuple(filter(None, find_texts(check_id)['evidence'].split(' | ')))
+    return tuple(filter(None, find_check_texts(check_id)['evidence'].split(' | ')))

@@ -46,13 +46,13 @@ def format_explanation(
     :param limit: the condition of the server group on the host
     """
     names = explanation.names.items()
-    for line in _list_lines(explanation, most, fallback, filters, limit):
+    for line in _format_lines(explanation, most, fallback, filters, limit):
         for uuid, name in names:
             line = line.replace(f'in the tree of {uuid}', f'in the tree of {name}')
         yield line
 
 
-def _list_lines(
+def _format_lines(
     explanation: Explanation,
     most: int,
     fallback: Offer | None,
@@ -65,7 +65,7 @@ def _list_lines(
     else:
         yield 'The request cannot be met.'
     if fallback is not None:
-        yield _describe_fallback(fallback)
+        yield _describe_vcpu_fallback(fallback)
     if filters:
         yield f'Placement does not decide, but a filter of the scheduler: {", ".join(filters)}'
     if limit is not None:
@@ -98,7 +98,7 @@ def describe_unknown_names(
             yield sentence + cause * is_nova
 
 
-def _describe_fallback(offer: Offer) -> str:
+def _describe_vcpu_fallback(offer: Offer) -> str:
     """Return the sentence about the second request of Nova, with VCPU in place of PCPU."""
     again = 'Nova asks again with VCPU in place of PCPU'
     if not offer.trees:
@@ -122,7 +122,7 @@ def _describe_causes(explanation: Explanation) -> Iterator[str]:
     if explanation.nearest:
         yield ''
         yield 'Nearest trees'
-        yield from _describe_nearest(explanation)
+        yield from _describe_nearest_trees(explanation)
     if explanation.is_cut:
         yield ''
         yield 'There are too many combinations to try them all: there may be more'
@@ -148,7 +148,7 @@ def _describe_candidates(count: CandidateCount, most: int) -> Iterator[str]:
         )
 
 
-def _describe_nearest(explanation: Explanation) -> Iterator[str]:
+def _describe_nearest_trees(explanation: Explanation) -> Iterator[str]:
     """Yield the shortages of the nearest trees; those of all these trees come first, once."""
     shortages = {
         host.name: [
@@ -169,7 +169,9 @@ def _describe_nearest(explanation: Explanation) -> Iterator[str]:
             yield from specific
 
 
-def make_record(explanation: Explanation, fallback: Offer | None = None) -> dict[str, object]:
+def make_explanation_record(
+    explanation: Explanation, fallback: Offer | None = None
+) -> dict[str, object]:
     """Return an explanation as data for programs.
 
     :param fallback: the hosts without PCPU that have candidates of the second request of Nova
@@ -188,7 +190,7 @@ def make_record(explanation: Explanation, fallback: Offer | None = None) -> dict
             for conflict in explanation.conflicts
         ],
         'enough': [_record_relaxation(relaxation) for relaxation in explanation.relaxations],
-        'nearest': [_record_host(host) for host in explanation.nearest],
+        'nearest': [_record_near_tree(host) for host in explanation.nearest],
         'is_exhaustive': not (explanation.is_cut or explanation.has_more_conflicts),
     }
     if fallback is not None:
@@ -274,11 +276,11 @@ def _record_relaxation(relaxation: Relaxation) -> Mapping[str, object]:
     }
 
 
-def _record_host(host: NearTree) -> Mapping[str, object]:
-    """Return a host with its shortages as data."""
+def _record_near_tree(tree: NearTree) -> Mapping[str, object]:
+    """Return a tree near to the request with its shortages as data."""
     return {
-        'name': host.name,
-        'uuid': host.root_uuid,
+        'name': tree.name,
+        'uuid': tree.root_uuid,
         'lacks': [
             {
                 **_record_requirement(shortage.requirement),
@@ -287,6 +289,6 @@ def _record_host(host: NearTree) -> Mapping[str, object]:
                 'has': shortage.amount,
                 'not_together_with': [_record_requirement(need) for need in shortage.others],
             }
-            for shortage in host.shortages
+            for shortage in tree.shortages
         ],
     }

@@ -34,11 +34,11 @@ def format_failure(failure: errors.PlacementError) -> Iterator[str]:
 
     if isinstance(failure, Infeasible):
         yield 'Infeasible:'
-        yield from _group_causes(failure.causes)
-        yield from _group_causes(failure.slack)
+        yield from _format_causes(failure.causes)
+        yield from _format_causes(failure.slack)
     elif isinstance(failure, Undetermined):
         yield 'Undetermined:'
-        yield from _group_causes(failure.causes)
+        yield from _format_causes(failure.causes)
         yield failure.advice
     elif isinstance(failure, Undecided):
         yield from _format_undecided(failure)
@@ -68,7 +68,7 @@ def _format_undecided(failure: Undecided) -> Iterator[str]:
     yield from (f'Warning: {warning}' for warning in failure.warnings)
 
 
-def _group_causes(facts: Iterable[Cause]) -> Iterator[str]:
+def _format_causes(facts: Iterable[Cause]) -> Iterator[str]:
     """Yield the causes; equal ones of several trees are one line."""
     sentences = ((fact.tree, fact.sentence) for fact in facts)
     yield from (f'  {line}' for line in grouped(sentences))

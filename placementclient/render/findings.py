@@ -10,7 +10,7 @@ from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.findings import Finding, Severity
 from placementclient.placing.providers import is_sharing
-from placementclient.render.audit_checks import find_texts
+from placementclient.render.audit_checks import find_check_texts
 from placementclient.render.columns import Output
 from placementclient.render.evidence import describe_evidence
 from placementclient.render.facts import Facts
@@ -27,7 +27,7 @@ _SEVERITIES = [severity.value for severity in Severity]
 _LABELS = {'evidence': '', 'reason': 'No automatic fix: ', 'command': 'Run: ', 'fix': 'Fix: '}
 
 
-def describe_nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
+def describe_clean_audit(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
     """Return the sentence about an audit without findings.
 
     :param checks: the number of checks
@@ -42,7 +42,7 @@ def describe_nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
     )
 
 
-def describe_failures(reasons: Mapping[str, str]) -> Iterator[str]:
+def describe_unread_lists(reasons: Mapping[str, str]) -> Iterator[str]:
     """Yield a sentence for each reason why Nova's lists could not be read.
 
     :param reasons: by the option that gives the list as a file
@@ -69,7 +69,7 @@ def _group_reasons(reasons: Iterable[tuple[str, str]]) -> Iterable[tuple[str, li
     return names.items()
 
 
-def describe_skipped(audit: Audit) -> Iterator[str]:
+def describe_unjudged_servers(audit: Audit) -> Iterator[str]:
     """Yield the sentence about skipped servers, if there are any."""
     skipped = sorted(_group_reasons(audit.passed_over.items()))
     names = [f'{listed(sorted(servers), 3)} ({reason})' for reason, servers in skipped]
@@ -154,7 +154,7 @@ def _format_finding(row: dict[str, object], width: int) -> Iterator[str]:
     """Yield the lines of one finding; its command is never broken."""
     yield ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
     if 'severity' in row and 'id' in row:
-        yield from _indent(find_texts(str(row['id']))['summary'].replace('``', ''), width)
+        yield from _indent(find_check_texts(str(row['id']))['summary'].replace('``', ''), width)
     is_left = bool(row.get('reason')) and row.get('fix') == LEFT
     for name, label in _LABELS.items():
         text = str(row.get(name, ''))

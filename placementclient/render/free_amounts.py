@@ -29,7 +29,7 @@ def describe_zone(name: str) -> str:
     return 'the default zone' if name == name_zone('') else name
 
 
-def sum_free(
+def sum_free_amounts(
     cloud: DrainCloud, moves: Iterable[ServerMove], emptied: Collection[str]
 ) -> list[FreeAmounts]:
     """Return the free amounts of the other hosts after the moves, by zone and class."""
@@ -50,7 +50,7 @@ def sum_free(
     return [rooms[key] for key in sorted(rooms)]
 
 
-def describe_free(rooms: Collection[FreeAmounts]) -> Iterator[str]:
+def describe_free_amounts(rooms: Collection[FreeAmounts]) -> Iterator[str]:
     """Yield the free amounts as sentences."""
     has_zones = any(room['zone'] for room in rooms)
     for place, rows in groupby(rooms, itemgetter('zone')):

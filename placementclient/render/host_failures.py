@@ -13,7 +13,7 @@ from placementclient.render.facts import Facts
 FAILURES = ('hosts', 'servers', 'with_a_place', 'at_most', 'verdict')
 
 
-def list_failures(snapshot: Snapshot, checked: HostFailures) -> Output:
+def list_host_failures(snapshot: Snapshot, checked: HostFailures) -> Output:
     """Return a table of the failures that leave a server without a place, worst first."""
     return FAILURES, [
         (Facts(name_roots(snapshot, hosts)), servers, least, most, str(verdict))
@@ -21,7 +21,7 @@ def list_failures(snapshot: Snapshot, checked: HostFailures) -> Output:
     ]
 
 
-def describe_failures(snapshot: Snapshot, checked: HostFailures) -> Iterator[str]:
+def describe_host_failures(snapshot: Snapshot, checked: HostFailures) -> Iterator[str]:
     """Yield sentences about the failures of hosts that were checked."""
     extent, worst = f'{checked.checked} of {checked.possible} losses checked', checked.worst
     names = ' and '.join(name_roots(snapshot, worst.hosts))

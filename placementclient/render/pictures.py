@@ -84,7 +84,7 @@ class _Card:
 def draw_svg(picture: Picture) -> str:
     """Return a picture as SVG."""
     is_plan = any(row.name for row in picture.rows)
-    rows, height = _lay_out(picture, float(_HEADER - _MARGIN) if is_plan else 0.0)
+    rows, height = _lay_out_rows(picture, float(_HEADER - _MARGIN) if is_plan else 0.0)
     headings: Iterable[tuple[str, float]] = ()
     if is_plan:
         left = _find_right_edge(before for before, _ in rows) + _BETWEEN_COLUMNS - _MARGIN
@@ -116,7 +116,7 @@ def draw_svg(picture: Picture) -> str:
     return '\n'.join(parts) + '\n'
 
 
-def _lay_out(picture: Picture, top: float) -> tuple[list[list[dict[str, _Card]]], float]:
+def _lay_out_rows(picture: Picture, top: float) -> tuple[list[list[dict[str, _Card]]], float]:
     """Return the cards of each row by side and provider UUID, and the bottom of the last row.
 
     :param top: of the first row, in pixels
@@ -274,7 +274,7 @@ def _place_cards(cards: dict[str, _Card]) -> float:
         for child in below.get(uuid, ()):
             child.top, child.column = top, (band, depth + 1)
             top += child.extent + _GAP
-    bottom = max(bottom, _place_sharing(apart, cards))
+    bottom = max(bottom, _place_sharing_cards(apart, cards))
     _align_columns(columns)
     return bottom + _MARGIN
 
@@ -288,7 +288,7 @@ def _measure_cards(cards: dict[str, _Card], below: Mapping[str | None, Sequence[
         card.breadth = card.width + _BETWEEN_COLUMNS + beside
 
 
-def _place_sharing(apart: Sequence[_Card], cards: Mapping[str, _Card]) -> float:
+def _place_sharing_cards(apart: Sequence[_Card], cards: Mapping[str, _Card]) -> float:
     """Place sharing providers beside the hosts that use them, and return the lowest bottom."""
     free = float(_MARGIN)
     for card in apart:

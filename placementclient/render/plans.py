@@ -26,7 +26,7 @@ def describe_extent(changes: Iterable[Change]) -> str:
     return f'{counts}; {counted(number, "warning")}' if number else counts
 
 
-def count_parts(plan: Plan) -> dict[str, int]:
+def count_plan_parts(plan: Plan) -> dict[str, int]:
     """Return the numbers of trees, new providers, consumers, rows and warnings of a plan."""
     labels = Counter(row.label for tree in plan.changes for row in tree.reasons)
     return {
@@ -57,7 +57,7 @@ def format_plan(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
         yield from (f'  {reason.message}' for reason in left_out.reasons)
     yield from _format_warnings(plan)
     yield ''
-    yield '  '.join(f'{name}: {count}' for name, count in count_parts(plan).items())
+    yield '  '.join(f'{name}: {count}' for name, count in count_plan_parts(plan).items())
 
 
 def _format_changes(trees: Iterable[Change], is_summary: bool) -> Iterator[str]:

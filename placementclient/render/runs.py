@@ -29,7 +29,7 @@ VERDICTS = DAMAGED, PENDING, CHANGED_LATER = 'damaged', 'pending', 'changed late
 _TREES = ('tree', 'state', 'reason')
 
 
-def list_outcome(run: Outcome) -> Output:
+def list_tree_results(run: Outcome) -> Output:
     """Return a table with the result of each tree; those left alone and failed come last."""
     trees = sorted(run.trees, key=lambda tree: tree.is_undone)
     return _TREES, [(tree.root_provider_name, tree.state.value, tree.reason) for tree in trees]
@@ -105,7 +105,7 @@ def advise_completing(
         )
 
 
-def list_statuses(trees: Iterable[TreeStatus]) -> Output:
+def list_tree_statuses(trees: Iterable[TreeStatus]) -> Output:
     """Return a table with the state of each tree; those that differ come last."""
     ordered = sorted(trees, key=lambda tree: tree.status is Status.DIFFERS)
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in ordered]
@@ -129,25 +129,25 @@ def _summarize_tree(differences: Collection[Finding]) -> str:
     """Return the state of a tree: it differs only if that is wrong, as in the exit status."""
     if any(difference.is_wrong for difference in differences):
         return Status.DIFFERS
-    if any(judge_difference(difference) == PENDING for difference in differences):
+    if any(judge_deviation(difference) == PENDING for difference in differences):
         return _NOT_APPLIED
     return CHANGED_LATER if differences else _AS_PLANNED
 
 
-def list_verification(changes: Iterable[Change], differences: Iterable[Finding]) -> Output:
+def list_deviations(changes: Iterable[Change], differences: Iterable[Finding]) -> Output:
     """Return a table with a row for each tree that is as planned, then for each difference."""
     by_tree = _group_by_tree(differences)
     rows: list[tuple[object, ...]] = []
     for change in changes:
         rows += [
-            (d.subject, d.kind, d.reason, d.is_error, judge_difference(d))
+            (d.subject, d.kind, d.reason, d.is_error, judge_deviation(d))
             for d in by_tree.get(change.root_provider_name, [])
         ] or [(change.root_provider_name, _AS_PLANNED, '', False, 'applied')]
     rows.sort(key=lambda row: row[1] != _AS_PLANNED)
     return ('tree', 'kind', 'message', 'is_damage', 'verdict'), rows
 
 
-def judge_difference(difference: Finding) -> str:
+def judge_deviation(difference: Finding) -> str:
     """Return one of :data:`VERDICTS` on a deviation from a plan."""
     if difference.is_error:
         return DAMAGED
@@ -165,14 +165,14 @@ def summarize_rehearsal(result: Rehearsal) -> str:
 
 def list_rehearsal(result: Rehearsal) -> Output:
     """Return a table with the rows of all stages of a rehearsal."""
-    return ('stage', *_TREES), list(_list_stages(result))
+    return ('stage', *_TREES), list(_list_rehearsal_rows(result))
 
 
-def _list_stages(result: Rehearsal) -> Iterator[tuple[str, ...]]:
+def _list_rehearsal_rows(result: Rehearsal) -> Iterator[tuple[str, ...]]:
     """Yield the rows of each stage: apply, verify, rollback and compare."""
     for stage, run in (('apply', result.applied), ('rollback', result.rolled_back)):
         differences = result.differences if stage == 'apply' else result.remains
-        for row in list_outcome(run)[1]:
+        for row in list_tree_results(run)[1]:
             yield (stage, *row)
         check = 'verify' if stage == 'apply' else 'compare'
         for difference in differences:

@@ -54,7 +54,7 @@ def format_tree(
         yield from (f'   {line}' for line in others)
 
 
-def make_record(tree: Tree, *, allocations: bool = False) -> dict[str, object]:
+def make_tree_record(tree: Tree, *, allocations: bool = False) -> dict[str, object]:
     """Return a tree as data: the record of each provider has those of its children."""
     return {
         **_record_subtree(tree.snapshot, tree.root, allocations),

@@ -102,7 +102,7 @@ def test_verify_tells_pending_from_rolled_back_from_damaged(client, tmp_path):
     def verified(journal_path):
         (row,) = engines.verify(client, made, journal_path=journal_path)
         assert row.kind == 'not-applied'
-        return row.reason, runs.judge_difference(row), row.is_wrong
+        return row.reason, runs.judge_deviation(row), row.is_wrong
 
     not_applied, taken_back = 'the plan is not applied to this tree', 'the plan was rolled back'
     assert verified(None) == (not_applied, 'pending', True)
@@ -131,7 +131,7 @@ def test_a_server_that_moved_again_is_changed_later_where_the_journal_says_appli
     allocation.set(client, replace(placed, allocations=servers[0].allocations))
     rows = [
         [
-            (row.kind, runs.judge_difference(row))
+            (row.kind, runs.judge_deviation(row))
             for row in engines.verify(client, made, journal_path=journal)
         ]
         for journal in (path, None)

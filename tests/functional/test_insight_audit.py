@@ -21,7 +21,7 @@ from placementclient.embedded import Direct
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.consumers import Consumer
 from placementclient.nova import service
-from placementclient.render.evidence import describe_evidence, list_clauses
+from placementclient.render.evidence import describe_evidence, list_evidence_clauses
 from placementclient.render.facts import format_evidence
 from tests.functional import clouds, planted_services
 from tests.functional.audited import SAFE, build, by_id, subjects
@@ -83,7 +83,7 @@ def test_audit_finds_each_planted_error_once_and_nothing_else(large, placement):
 
 def test_each_planted_error_is_told_as_a_sentence_with_all_of_its_facts(large, placement):
     for row in json.loads(large.audit(placement, *large.files).stdout):
-        clauses = ' '.join(list_clauses(row['id']))
+        clauses = ' '.join(list_evidence_clauses(row['id']))
         assert {key for key in row['evidence'] if not re.search(rf'{{{key}[:}}]', clauses)} == set()
         sentence = describe_evidence(row['id'], row['evidence'])
         assert sentence != format_evidence(row['evidence'])

@@ -19,7 +19,7 @@ def plan(client):
 
 def rows(client, plan, journal=None):
     deviations = engines.verify(client, plan, journal_path=journal)
-    return [(it.kind, runs.judge_difference(it), it.is_error) for it in deviations]
+    return [(it.kind, runs.judge_deviation(it), it.is_error) for it in deviations]
 
 
 def status(client, plan):
@@ -80,12 +80,12 @@ def test_a_child_that_is_gone_is_damage(client, plan, path):
 
 
 def test_the_table_of_verify_has_the_verdict(client, plan, path):
-    columns, table = runs.list_verification(plan.changes, engines.verify(client, plan))
+    columns, table = runs.list_deviations(plan.changes, engines.verify(client, plan))
     assert columns == ('tree', 'kind', 'message', 'is_damage', 'verdict')
     message = 'the plan is not applied to this tree'
     assert list(table) == [('compute0', 'not-applied', message, False, 'pending')]
     engines.apply(client, plan, path)
-    _, table = runs.list_verification(plan.changes, engines.verify(client, plan))
+    _, table = runs.list_deviations(plan.changes, engines.verify(client, plan))
     assert list(table) == [('compute0', 'as planned', '', False, 'applied')]
 
 

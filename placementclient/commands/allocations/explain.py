@@ -330,7 +330,7 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.render import explanations
 
         question, explanation, fallback = answer
-        data = explanations.make_record(explanation, fallback)
+        data = explanations.make_explanation_record(explanation, fallback)
         filters: Sequence[str] = ()
         group_hosts = None
         if question.server is not None:

@@ -101,7 +101,7 @@ class ChangeCommand(base.Lister):
         elif plan.changes or producer.is_undone:
             self.ending = summarize(plan.changes) if plan.changes else ''
             self.exit_status = ExitStatus.DIFFERS
-        return changes.list_planned(
+        return changes.make_planned_table(
             _list_rows(plan), producer.notes if producer.has_notes else None
         )
 
@@ -117,7 +117,7 @@ class ChangeCommand(base.Lister):
             is_partial = any(result.rows for result in results)
             self.exit_status = ExitStatus.PARTIAL if is_partial else ExitStatus.ERROR
         self.ending = changes.summarize_results(plan.changes, results, producer.notes)
-        return changes.list_results(results, producer.notes)
+        return changes.make_results_table(results, producer.notes)
 
     def write_plan(self, plan: Plan) -> None:
         """Write a plan to the file of ``--plan``, unless it is empty, and log its size."""

@@ -163,7 +163,7 @@ class AuditProvider(ChangeCommand):
         cloud, audit, lists = audit_lists.read_and_audit(
             self, audit_cloud, chosen, facts, is_steady=is_steady
         )
-        self.empty_message = tables.describe_nothing(
+        self.empty_message = tables.describe_clean_audit(
             len(chosen) - len(audit.left_out), cloud, find_roots(cloud)
         )
         self._warn_of_gaps(cloud, audit, lists, len(chosen))
@@ -299,10 +299,10 @@ class AuditProvider(ChangeCommand):
         """Warn of missing lists, of the checks that need them, and of what the audit remarks."""
         from placementclient.render import findings as tables
 
-        self.warn(tables.describe_failures(lists.failures))
+        self.warn(tables.describe_unread_lists(lists.failures))
         self.warn(lists.faults)
         self._log_left_out_checks(audit)
-        self.warn(tables.describe_skipped(audit))
+        self.warn(tables.describe_unjudged_servers(audit))
         self.warn(tables.describe_cells_down(cloud.hosts_of_cells_down))
         if refused := sum(not lists.refused.isdisjoint(n) for n in audit.left_out.values()):
             self.log.warning(f'Incomplete: {refused} of {number} checks not made')

@@ -191,17 +191,22 @@ class PlanDrain(base.Lister):
         hosts = cloud.select_hosts(names, selection_options.make_selector(client, self.args))
         if self.args.for_flavor:
             meaning = 'new servers may come to all of'
-            self.warn([*drains.describe_parts(snapshot, names, meaning)])
-            self.warn([*drains.check_cells(cloud, ())])
+            self.warn([*drains.describe_child_arguments(snapshot, names, meaning)])
+            self.warn([*drains.describe_hosts_without_cell(cloud, ())])
             hosts, answer = [], self._decide_room(cloud, hosts)
         else:
-            self.warn([*drains.describe_parts(snapshot, names), *drains.check_cells(cloud, hosts)])
+            self.warn(
+                [
+                    *drains.describe_child_arguments(snapshot, names),
+                    *drains.describe_hosts_without_cell(cloud, hosts),
+                ]
+            )
             if self.args.lose:
                 return self._check_losses(cloud, hosts)
             answer = self._plan_drain(cloud, hosts)
         self._set_exit_status(answer.verdict)
         if self.args.output:
-            document = drains.make_document(cloud, hosts, answer, self.args.assume)
+            document = drains.make_answer_document(cloud, hosts, answer, self.args.assume)
             disk.write_text(self.args.output, f'{json_text(document)}\n')
         self.ending, *self.next_steps = answer.messages
         return drains.list_moves(cloud, answer)
@@ -309,7 +314,7 @@ class PlanDrain(base.Lister):
         """Plan the moves after which the servers of ``--for-flavor`` fit on hosts."""
         from placementclient.insight.drain import moves, room_plan
         from placementclient.placing.requests import parse_request
-        from placementclient.render import rooms
+        from placementclient.render import new_servers
 
         name = self.args.for_flavor
         flavor = server_options.read_flavor(self, self.args.flavors or NOVA, name)
@@ -327,7 +332,7 @@ class PlanDrain(base.Lister):
                 self.args.solver_timeout,
                 is_certain=self.args.strict,
             )
-            return rooms.answer_room(cloud, new, decision)
+            return new_servers.answer_new_servers(cloud, new, decision)
         raise errors.BadArgument(f'No server of the flavor {name} can be placed')
 
     def _check_losses(self, cloud: DrainCloud, hosts: Sequence[str]) -> base.Output:
@@ -339,6 +344,8 @@ class PlanDrain(base.Lister):
         if number > len(hosts):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
         checked = host_failure.check_failures(cloud, hosts, number, self.args.solver_timeout)
-        self.ending, *self.next_steps = host_failures.describe_failures(cloud.snapshot, checked)
+        self.ending, *self.next_steps = host_failures.describe_host_failures(
+            cloud.snapshot, checked
+        )
         self._set_exit_status(checked.verdict)
-        return host_failures.list_failures(cloud.snapshot, checked)
+        return host_failures.list_host_failures(cloud.snapshot, checked)

@@ -61,8 +61,8 @@ class ReportProvider(base.PlacementCommand):
         from placementclient.insight.audit import checks
         from placementclient.render import findings
         from placementclient.render.report import page
-        from placementclient.render.report.contents import Report, add_rows
-        from placementclient.render.report.drain import make_panel
+        from placementclient.render.report.contents import Report, add_planned_rows
+        from placementclient.render.report.drain import make_drain_panel
         from placementclient.runs import storage
 
         if self.args.output == disk.STANDARD and self.app.stdout.isatty():
@@ -71,19 +71,19 @@ class ReportProvider(base.PlacementCommand):
         template = page.load_template()
         plan = storage.read_plan(self.args.plan) if self.args.plan else None
         if plan is not None and plan.recipe is None:
-            plan = add_rows(plan)
+            plan = add_planned_rows(plan)
         cloud, result, lists = audit_lists.read_and_audit(self, checks.audit)
         if plan is not None:
             _refuse_missing_trees(plan, cloud.snapshot)
-        drain = self.args.drain and make_panel(
+        drain = self.args.drain and make_drain_panel(
             disk.read_document(self.args.drain), self.args.drain, cloud.snapshot
         )
         # The page has the checks that were left out.
         self.warn(
             (
-                *findings.describe_failures(lists.failures),
+                *findings.describe_unread_lists(lists.failures),
                 *lists.faults,
-                *findings.describe_skipped(result),
+                *findings.describe_unjudged_servers(result),
             )
         )
         self.warn(findings.describe_cells_down(cloud.hosts_of_cells_down))

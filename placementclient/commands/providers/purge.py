@@ -64,7 +64,7 @@ class PurgeProvider(ChangeCommand):
         try:
             shown = self.plan_and_apply(purging)
         except PurgeRefused:
-            shown = changes.list_results((), purging.notes)
+            shown = changes.make_results_table((), purging.notes)
         if purging.refusal is not None:
             # The rows of a dry run have each refusal.
             summary = () if self.args.dry_run else (str(purging.refusal),)

@@ -167,7 +167,7 @@ class PlanReshape(base.ShowOne):
         if plan.changes:
             shown = f'resource provider reshape show {shlex.quote(self.args.output)}'
             self.next_steps = (f'Next: {self.program} {shown}',)
-        fields = {'plan': self.args.output, **plans.count_parts(plan)}
+        fields = {'plan': self.args.output, **plans.count_plan_parts(plan)}
         return tuple(fields), tuple(fields.values())
 
     def _read_trees(self, spec: Spec) -> tuple[Snapshot, list[Provider] | None, list[str]]:
@@ -209,7 +209,7 @@ class ShowReshape(DocumentCommand):
         plan = replace(plan, changes=plan.select_changes(self.args.tree))
         shown = plans.format_plan(plan, is_summary=self.args.summary)
         if plan.recipe and self.args.summary:
-            return Text(plans.count_parts(plan), shown)
+            return Text(plans.count_plan_parts(plan), shown)
         if self.args.formatter == self.formatter_default and not self.args.columns:
             return Text({}, shown)
         return Text(codec.make_document(plan), shown)

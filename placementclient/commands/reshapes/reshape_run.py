@@ -150,7 +150,7 @@ class StatusReshape(base.Lister):
             self.exit_status = errors.ExitStatus.DIFFERS
         suggest_new_plan(self, plan, [tree for tree in statuses if tree.is_left_alone])
         self.ending = tally((tree.root_provider_name, tree.status) for tree in statuses)
-        return runs.list_statuses(statuses)
+        return runs.list_tree_statuses(statuses)
 
 
 class VerifyReshape(base.Lister):
@@ -184,7 +184,7 @@ class VerifyReshape(base.Lister):
         if any(difference.is_wrong for difference in differences):
             self.exit_status = errors.ExitStatus.DIFFERS
         self.ending = runs.summarize_verification(trees, differences)
-        return runs.list_verification(trees, differences)
+        return runs.list_deviations(trees, differences)
 
 
 def _get_journal_path(command: base.Lister) -> str:
@@ -252,7 +252,7 @@ def _show_outcome(command: base.Lister, outcome: Outcome, *, backward: bool = Fa
     command.next_steps = [*command.next_steps, *steps]
     if outcome.stopped is not None and command.app.options.debug:
         command.log.error(str(outcome.stopped), exc_info=outcome.stopped)
-    return runs.list_outcome(outcome)
+    return runs.list_tree_results(outcome)
 
 
 def suggest_new_plan(

@@ -51,7 +51,7 @@ class ShowTree(DocumentCommand):
                 '"placement resource provider tree list --tree" shows several'
             )
         return _draw_trees(
-            self, trees, render.make_record(trees[0], allocations=self.args.allocations)
+            self, trees, render.make_tree_record(trees[0], allocations=self.args.allocations)
         )
 
 
@@ -69,7 +69,11 @@ class ListTree(DocumentCommand):
             return _draw_trees(self, _read_trees_for_output(self), {})
         shown = {'allocations': self.args.allocations}
         return Text(
-            {'trees': [render.make_record(tree, **shown) for tree in _read_trees_for_output(self)]},
+            {
+                'trees': [
+                    render.make_tree_record(tree, **shown) for tree in _read_trees_for_output(self)
+                ]
+            },
             (),
         )
 

@@ -101,7 +101,7 @@ def list_class_fills(cloud: Cloud) -> list[ClassFill]:
     """Return the usage of each class, as in ``capacity show --by class``."""
     spread = defaultdict[str, list[int]](lambda: [0] * STEPS)
     for states in cloud.topology.trees.values():
-        for name, amount in sum_fills(map(measure_state, states)).items():
+        for name, amount in sum_fills(map(measure_provider, states)).items():
             step = int(style.compute_share(amount.used, amount.capacity) * STEPS)
             spread[name][min(step, STEPS - 1)] += 1
     return [
@@ -113,7 +113,7 @@ def list_host_fills(cloud: Cloud) -> list[tuple[str, str, Fill]]:
     """Return each tree that has inventory, by the name of its root, with its fullest class."""
     fills = []
     for root_uuid, states in cloud.topology.trees.items():
-        amounts = sum_fills(map(measure_state, states))
+        amounts = sum_fills(map(measure_provider, states))
         if amounts:
             fullest = max(
                 amounts, key=lambda n: style.compute_share(amounts[n].used, amounts[n].capacity)
@@ -131,7 +131,7 @@ def sum_fills(parts: Iterable[Fills]) -> dict[str, Fill]:
     return sums
 
 
-def measure_state(state: ProviderState) -> dict[str, Fill]:
+def measure_provider(state: ProviderState) -> dict[str, Fill]:
     """Return the usage and the capacity of each class of a provider."""
     return {
         name: Fill(state.used(name), inventory.capacity)
@@ -139,7 +139,7 @@ def measure_state(state: ProviderState) -> dict[str, Fill]:
     }
 
 
-def measure_after(change: Change) -> dict[str, dict[str, Fill]]:
+def measure_fills_after(change: Change) -> dict[str, dict[str, Fill]]:
     """Return the usages and capacities after a change, by provider UUID and class."""
     gains = sum_gains((c.before.allocations, c.after.allocations) for c in change.consumers)
     return {
@@ -161,8 +161,8 @@ def compare_fills(plan: Plan) -> list[tuple[str, Fill, Fill]]:
     for tree in plan.changes:
         for provider in tree.providers:
             # Several trees may change one provider: its first state counts here.
-            first.setdefault(provider.uuid, measure_state(provider.content_before))
-        last |= measure_after(tree)
+            first.setdefault(provider.uuid, measure_provider(provider.content_before))
+        last |= measure_fills_after(tree)
     was, becomes = sum_fills(first.values()), sum_fills(last.values())
     return [(name, was[name], becomes[name]) for name in sorted(was.keys() | becomes.keys())]
 
@@ -175,24 +175,26 @@ def format_percent(amount: Fill | TotalsLine) -> str:
     return '< 1 %' if amount.used and not whole else f'{whole} %'
 
 
-def add_rows(plan: Plan) -> Plan:
+def add_planned_rows(plan: Plan) -> Plan:
     """Return a plan whose changes have rows for their allocations, as those of a reshape have."""
-    return replace(plan, changes=tuple(map(_add_rows, plan.changes)))
+    return replace(plan, changes=tuple(map(_add_rows_to_change, plan.changes)))
 
 
-def _add_rows(change: Change) -> Change:
+def _add_rows_to_change(change: Change) -> Change:
     """Return a change with rows for its allocations."""
     states = {**change.before.providers, **change.after.providers}
     names = {uuid: state.name for uuid, state in states.items()}
     return replace(
         change,
         reasons=tuple(
-            row for consumer in change.consumers for row in _pair_changes(consumer, names)
+            row for consumer in change.consumers for row in _pair_losses_with_gains(consumer, names)
         ),
     )
 
 
-def _pair_changes(change: ConsumerChange, names: Mapping[str, str]) -> Iterator[PlannedRow]:
+def _pair_losses_with_gains(
+    change: ConsumerChange, names: Mapping[str, str]
+) -> Iterator[PlannedRow]:
     """Yield rows that pair losses of a consumer on providers with its gains on others, by class.
 
     :param names: of providers, by UUID

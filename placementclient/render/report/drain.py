@@ -12,7 +12,7 @@ from placementclient.basis.wording import listed
 from placementclient.model.consumers import Consumer, sum_gains
 from placementclient.model.snapshots import Snapshot
 from placementclient.placing.topology import Topology
-from placementclient.render.report.contents import DrainPanel, Fill, measure_state, sum_fills
+from placementclient.render.report.contents import DrainPanel, Fill, measure_provider, sum_fills
 
 #: How many hosts and waves the page has, and how many names of hosts a wave.
 MOST, _NAMED = 500, 8
@@ -35,7 +35,7 @@ class _Document(msgspec.Struct, rename={'messages': 'said'}):
     moves: list[_DrainedMove]
 
 
-def make_panel(document: object, path: str, snapshot: Snapshot) -> DrainPanel:
+def make_drain_panel(document: object, path: str, snapshot: Snapshot) -> DrainPanel:
     """Return the part of the page for a file of ``drain plan -o``.
 
     :param document: the content of the file
@@ -60,7 +60,7 @@ def make_panel(document: object, path: str, snapshot: Snapshot) -> DrainPanel:
         plan.verdict,
         plan.messages,
         plan.hosts,
-        list(_list_hosts(snapshot, plan.moves, hosts[:MOST])),
+        list(_list_host_fills(snapshot, plan.moves, hosts[:MOST])),
         [_make_wave(number, wave) for number, wave in sorted(waves.items())[:MOST]],
         (max(0, len(hosts) - MOST), max(0, len(waves) - MOST)),
     )
@@ -73,7 +73,7 @@ def _make_wave(number: int, moves: list[_DrainedMove]) -> tuple[int, int, str, s
     return number, len(moves), listed(sources, _NAMED), listed(targets, _NAMED)
 
 
-def _list_hosts(
+def _list_host_fills(
     snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]
 ) -> Iterator[tuple[str, str, Fill, Fill]]:
     """Yield the usage of each class on each host before the first move and after the last one."""
@@ -88,7 +88,7 @@ def _list_hosts(
         assert root is not None
         states = trees.get(root.uuid, [root])
         title = host
-        for name, before in sorted(sum_fills(map(measure_state, states)).items()):
+        for name, before in sorted(sum_fills(map(measure_provider, states)).items()):
             gain = sum(changes[state.uuid][name] for state in states)
             yield title, name, before, before + Fill(gain)
             title = ''

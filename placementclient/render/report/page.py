@@ -71,9 +71,9 @@ def load_template() -> jinja2.Template:
         'number': '{:,}'.format,
         'percent': contents.format_percent,
         'sized': lambda amount, name: format_amount(name, amount),
-        'meaning': lambda check_id: audit_checks.find_texts(check_id)['summary'],
+        'meaning': lambda check_id: audit_checks.find_check_texts(check_id)['summary'],
         'literals': _mark_literals,
-        'level': find_level,
+        'level': choose_fill_level,
     }
     compact = {'ensure_ascii': False, 'separators': (',', ':'), 'allow_nan': False}
     environment.policies['json.dumps_kwargs'] = compact
@@ -106,11 +106,13 @@ def render_page(template: jinja2.Template, report: Report) -> str:
         summary=summary.summarize(cloud.snapshot),
         shared=sum(map(is_sharing, cloud.snapshot.roots())),
         checks=_checks_with_findings(report),
-        unfounded=findings.describe_nothing(len(CHECKS) - len(report.audit.left_out), cloud, ()),
-        remarks=[*left_out, *findings.describe_skipped(report.audit)],
+        unfounded=findings.describe_clean_audit(
+            len(CHECKS) - len(report.audit.left_out), cloud, ()
+        ),
+        remarks=[*left_out, *findings.describe_unjudged_servers(report.audit)],
         plan=plan,
         drain=report.drain,
-        planned=plans.count_parts(plan) if plan else {},
+        planned=plans.count_plan_parts(plan) if plan else {},
         changed=changed,
         warnings=list(plans.list_warnings(plan.changes)) if plan else [],
         rooms=rooms,
@@ -136,7 +138,7 @@ def _checks_with_findings(report: Report) -> list[tuple[Check, int]]:
     ]
 
 
-def find_level(amount: Fill | TotalsLine) -> str:
+def choose_fill_level(amount: Fill | TotalsLine) -> str:
     """Return the word of the style sheet for a usage."""
     return _LEVELS[style.choose_colour(amount.used, amount.capacity)]
 

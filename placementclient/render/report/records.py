@@ -168,7 +168,7 @@ class Records:
 
         ``page.js``: ``openPlanned``, ``listing('planned-trees')``.
         """
-        becomes = contents.measure_after(change)
+        becomes = contents.measure_fills_after(change)
         places = {provider.uuid: place for place, provider in enumerate(change.providers)}
         return [
             escape_text(change.root_provider_name),
@@ -196,7 +196,7 @@ class Records:
             self._number_text(change.name),
             places.get(change.parent_provider_uuid or '', NOWHERE),
             int(change.is_created),
-            self._record_fills(contents.measure_state(was)),
+            self._record_fills(contents.measure_provider(was)),
             self._record_fills(becomes),
             self._number_names(shall.traits - was.traits),
             self._number_names(was.traits - shall.traits),

@@ -41,12 +41,12 @@ CHECK = Check('wrong', Severity.ERROR, lambda _: (), ('servers', 'ports'))
 @pytest.fixture(autouse=True)
 def _example(monkeypatch):
     """One more section of the file."""
-    content = f'{audit_checks.read_texts()}\n[wrong]\n{EXAMPLE}'
-    monkeypatch.setattr(audit_checks, 'read_texts', lambda: content)
+    content = f'{audit_checks.read_check_texts()}\n[wrong]\n{EXAMPLE}'
+    monkeypatch.setattr(audit_checks, 'read_check_texts', lambda: content)
 
 
 def test_every_check_has_a_section():
-    ids = re.findall(r'^\[(.+)]$', audit_checks.read_texts(), re.MULTILINE)
+    ids = re.findall(r'^\[(.+)]$', audit_checks.read_check_texts(), re.MULTILINE)
     assert ids == [*(check.id for check in CHECKS), 'wrong']
 
 
@@ -105,7 +105,7 @@ def test_a_text_fits_a_terminal(check):
 def sections(checks):
     """Return the part of the documentation about checks: a table, and the texts."""
     cells = (
-        (f':ref:`audit-{c.id}`', c.severity.value, audit_checks.find_texts(c.id)['summary'])
+        (f':ref:`audit-{c.id}`', c.severity.value, audit_checks.find_check_texts(c.id)['summary'])
         for c in checks
     )
     rows = (('id', 'severity', 'finds'), *cells)
@@ -114,7 +114,7 @@ def sections(checks):
     yield f'.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n{table}'
     for check in checks:
         needs = f' Needs {_literal(check.needs)}.' if check.needs else ''
-        texts = audit_checks.find_texts(check.id)
+        texts = audit_checks.find_check_texts(check.id)
         paragraphs = [f'*{check.severity.value.capitalize()}.*{needs} {texts["summary"]}']
         for name, label in audit_checks.LABELS.items():
             if (text := texts[name]) and name != 'summary':

@@ -12,8 +12,8 @@ from placementclient.model.findings import Finding, Severity
 from placementclient.model.inventories import Inventory
 from placementclient.nova import ratios
 from placementclient.render import findings
-from placementclient.render.audit_checks import find_texts
-from placementclient.render.evidence import describe_evidence, list_clauses
+from placementclient.render.audit_checks import find_check_texts
+from placementclient.render.evidence import describe_evidence, list_evidence_clauses
 from placementclient.render.facts import Facts, format_evidence
 from placementclient.render.repairs import Invocation
 
@@ -45,7 +45,9 @@ def test_paragraphs_begin_with_the_most_severe_finding_and_say_what_its_check_fi
     names = ('id', 'severity', 'subject')
     rows = [('consumer-untyped', 'info', 's'), ('orphan', 'error', 't')]
     lines = list(findings.format_findings(names, rows, 400, 'placement'))
-    orphan, untyped = (find_texts(id)['summary'].replace('``', '') for id in ('orphan', rows[0][0]))
+    orphan, untyped = (
+        find_check_texts(id)['summary'].replace('``', '') for id in ('orphan', rows[0][0])
+    )
     assert lines[:2] == ['error orphan t', f'  {orphan}']
     assert lines[3:5] == ['info consumer-untyped s', f'  {untyped}']
 
@@ -62,7 +64,7 @@ def test_evidence_of_a_consumer_without_a_type_is_a_sentence():
 def test_a_template_names_facts_that_the_checks_make(check):
     """A misspelt key would drop its clause each time."""
     source = ''.join(p.read_text() for p in Path(audit.__file__).parent.glob('*.py'))
-    clauses = list_clauses(check.id)
+    clauses = list_evidence_clauses(check.id)
     keys = {key for clause in clauses for key in re.findall(r'\{(\w+)[:}]', clause)}
     assert keys
     unknown = {key for key in keys if f"'{key}'" not in source and f'{key}=' not in source}

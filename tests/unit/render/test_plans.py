@@ -22,4 +22,4 @@ def test_warnings_are_counted_as_they_are_printed():
     plan = cast(Plan, SimpleNamespace(changes=trees, left_out=()))
     lines: list[Any] = list(plans.list_warnings(plan.changes))
     assert lines == ['a and 2 others: a: the same', 'c: another']
-    assert plans.count_parts(plan)['warnings'] == 2
+    assert plans.count_plan_parts(plan)['warnings'] == 2

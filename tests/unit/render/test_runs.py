@@ -26,7 +26,7 @@ STATUSES = [
 
 
 def test_trees_that_differ_come_last():
-    assert runs.list_statuses(STATUSES)[1] == [
+    assert runs.list_tree_statuses(STATUSES)[1] == [
         ('gpu2', 'applied', ''),
         ('gpu3', 'pending', ''),
         ('gpu1', 'differs', 'changed'),
@@ -35,7 +35,7 @@ def test_trees_that_differ_come_last():
 
 def test_differences_come_after_the_trees_that_are_as_planned():
     trees: list[Any] = [SimpleNamespace(root_provider_name=name) for name in ('gpu1', 'gpu2')]
-    _, rows = runs.list_verification(trees, [CHANGED])
+    _, rows = runs.list_deviations(trees, [CHANGED])
     assert rows == [
         ('gpu2', 'as planned', '', False, 'applied'),
         ('gpu1', 'inventory', 'VGPU is 3', True, 'damaged'),

@@ -14,7 +14,7 @@ from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Origin
 from placementclient.nova import service as compute
-from placementclient.render.audit_checks import find_texts
+from placementclient.render.audit_checks import find_check_texts
 from tests.programs import Result
 from tests.unit.commands.clouds import save, small
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -284,7 +284,9 @@ def test_findings_are_paragraphs_on_a_terminal(audit, tmp_path, monkeypatch):
     again = f'placement resource provider audit --snapshot {file} --id reserved-above-total'
     summary = {
         check.id: textwrap.fill(
-            f'  {find_texts(check.id)["summary"]}'.replace('``', ''), 80, subsequent_indent='    '
+            f'  {find_check_texts(check.id)["summary"]}'.replace('``', ''),
+            80,
+            subsequent_indent='    ',
         )
         for check in CHECKS
     }

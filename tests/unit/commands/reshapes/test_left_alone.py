@@ -64,6 +64,6 @@ def test_status_counts_the_trees_in_each_state(states, sentence):
     trees = [TreeResult(f'gpu{n}', f'gpu{n}', state) for n, state in enumerate(states)]
     run = Outcome(trees)
     assert runs.summarize_run(run) == sentence
-    _, rows = runs.list_outcome(run)
+    _, rows = runs.list_tree_results(run)
     undone = [row[1] in ('left alone', 'failed') for row in rows]
     assert undone == sorted(undone), 'those that failed come last'

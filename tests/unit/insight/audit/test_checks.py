@@ -22,7 +22,7 @@ def test_the_checks_have_ids_of_their_own():
 
 @pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
 def test_every_check_has_a_complete_text(check):
-    texts = audit_checks.find_texts(check.id)
+    texts = audit_checks.find_check_texts(check.id)
     assert texts['summary'].endswith('.')
     assert all(text for name, text in texts.items() if name != 'details')
     assert texts['look'].count('``') % 2 == 0

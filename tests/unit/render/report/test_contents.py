@@ -50,11 +50,14 @@ def test_the_heat_map_has_the_fullest_class_of_each_host():
 def test_the_report_has_the_cloud_before_and_after_a_plan():
     [tree] = plan(flat()).changes
     root, *children = tree.providers
-    assert contents.measure_state(root.content_before) == {'VCPU': Fill(3, 8), 'VGPU': Fill(4, 8)}
-    becomes = contents.measure_after(tree)
+    assert contents.measure_provider(root.content_before) == {
+        'VCPU': Fill(3, 8),
+        'VGPU': Fill(4, 8),
+    }
+    becomes = contents.measure_fills_after(tree)
     assert becomes[HOST] == {'VCPU': Fill(3, 8)}
     for child in children:
-        assert contents.measure_state(child.content_before) == {}
+        assert contents.measure_provider(child.content_before) == {}
     assert contents.sum_fills(becomes[child.uuid] for child in children) == {'VGPU': Fill(4, 8)}
     assert contents.compare_fills(plan(flat())) == [
         ('VCPU', Fill(3, 8), Fill(3, 8)),
@@ -67,7 +70,7 @@ def test_a_change_without_rows_gets_one_for_each_amount_that_moves_comes_or_goes
     before = [consumer('s', a={'VCPU': 3, 'VGPU': 1}), consumer('t', a={'VCPU': 1})]
     after = [consumer('s', b={'VCPU': 2}, c={'VCPU': 1, 'VGPU': 1}), consumer('t', a={'VCPU': 2})]
     tree = Change({'a': 'a'}, Snapshot(states, before), Snapshot(states, after))
-    [changed] = contents.add_rows(Plan((tree,))).changes
+    [changed] = contents.add_planned_rows(Plan((tree,))).changes
     assert [
         (row.consumer_uuid, row.amount, row.resource_class, row.from_provider, row.to_provider)
         for row in changed.reasons

@@ -116,7 +116,7 @@ def test_the_page_says_when_and_of_which_service_it_is():
 def test_the_page_shows_findings_without_the_script():
     over = cloud([provider('over', VCPU=1)], [consumer('s', over={'VCPU': 2})])
     text = written(over)
-    message = audit_checks.find_texts('over-capacity')['summary'].replace('``', '')
+    message = audit_checks.find_check_texts('over-capacity')['summary'].replace('``', '')
     assert rows(text, 'audit') == [['over-capacity', 'error', message, '1']]
     assert '<code>(total - reserved) * ratio</code>' in text
     assert 'Left out: orphan, ' in text
@@ -172,4 +172,4 @@ def test_other_classes_have_a_column_where_there_are_any():
 )
 def test_bars_show_how_full_a_host_is(used, capacity, message, level):
     fill = Fill(used, capacity)
-    assert (contents.format_percent(fill), page.find_level(fill)) == (message, level)
+    assert (contents.format_percent(fill), page.choose_fill_level(fill)) == (message, level)

@@ -10,22 +10,22 @@ from placementclient.insight.drain.room_plan import NewServers, RoomDecision
 from placementclient.render.drains import (
     REQUESTS,
     DrainAnswer,
-    describe_cells,
-    describe_cold,
-    describe_differences,
-    describe_unsettled,
+    describe_cell_assumption,
+    describe_cold_moves,
+    describe_gained_traits,
+    describe_unmovable_consumers,
 )
 
 
-def answer_room(cloud: DrainCloud, new: NewServers, decision: RoomDecision) -> DrainAnswer:
+def answer_new_servers(cloud: DrainCloud, new: NewServers, decision: RoomDecision) -> DrainAnswer:
     """Return the answer to the question whether further servers can have room."""
     moves = decision.moves
     messages = [
-        _summarize(new, decision),
-        *describe_unsettled(decision.unsettled),
-        *describe_cold(cloud, moves),
-        *describe_differences(cloud, moves),
-        *describe_cells(cloud, moves),
+        _summarize_room(new, decision),
+        *describe_unmovable_consumers(decision.unsettled),
+        *describe_cold_moves(cloud, moves),
+        *describe_gained_traits(cloud, moves),
+        *describe_cell_assumption(cloud, moves),
         *_describe_bound(cloud, decision),
     ]
     facts = {
@@ -37,7 +37,7 @@ def answer_room(cloud: DrainCloud, new: NewServers, decision: RoomDecision) -> D
     return DrainAnswer(decision.verdict, moves, decision.unsettled, messages, facts)
 
 
-def _summarize(new: NewServers, decision: RoomDecision) -> str:
+def _summarize_room(new: NewServers, decision: RoomDecision) -> str:
     """Return the sentence whether further servers have room."""
     servers = f'{counted(new.server_count, "server")} of {new.flavor}'
     now = f'room for {decision.room} now'
