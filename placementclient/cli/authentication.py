@@ -47,7 +47,7 @@ class ServiceSelection(NamedTuple):
     settings: dict[str, str | None]
 
 
-class TypedOptions:
+class AuthenticationByOptions:
     """Authentication with keystoneauth's options and environment variables."""
 
     #: The selection of the service by a cloud of ``clouds.yaml``; none here.
@@ -76,7 +76,7 @@ class TypedOptions:
         return loading.load_session_from_argparse_arguments(values, auth=auth)
 
 
-class NamedCloud:
+class AuthenticationByCloud:
     """Authentication with a cloud of ``clouds.yaml``; options and ``OS_*`` variables win."""
 
     def __init__(self, argv: list[str]) -> None:
@@ -96,8 +96,8 @@ class NamedCloud:
         self.parser.set_defaults(insecure=None)
         auth.build_auth_plugins_option_parser(self.parser)
         defaults = {'interface': 'public', 'auth_type': _choose_auth_type(argv)}
-        _check_readable('OS_CLIENT_CONFIG_FILE', loader.CONFIG_FILES)
-        _check_readable('OS_CLIENT_SECURE_FILE', loader.SECURE_FILES)
+        _refuse_unreadable_clouds('OS_CLIENT_CONFIG_FILE', loader.CONFIG_FILES)
+        _refuse_unreadable_clouds('OS_CLIENT_SECURE_FILE', loader.SECURE_FILES)
         try:
             self._clouds = client_config.OSC_Config(override_defaults=defaults)
         except self._unusable as unusable:
@@ -123,7 +123,7 @@ class NamedCloud:
             names = sorted(self._clouds.get_cloud_names() if self._clouds.config_filename else ())
             hint = '.'
             if values.cloud not in names:
-                hint = suggestion(values.cloud or '', names) or f'. {_list_clouds(names)}'
+                hint = suggestion(values.cloud or '', names) or f'. {_describe_clouds(names)}'
             raise errors.PlacementError(f'{str(unusable).rstrip(".")}{hint}') from None
         #: The selection of the service.
         self.selection = ServiceSelection(
@@ -134,7 +134,7 @@ class NamedCloud:
         return session
 
 
-def _check_readable(variable: str, paths: Sequence[str]) -> None:
+def _refuse_unreadable_clouds(variable: str, paths: Sequence[str]) -> None:
     """Raise an error if the file of clouds cannot be read: the SDK would take another one."""
     import yaml
 
@@ -155,7 +155,7 @@ def _check_readable(variable: str, paths: Sequence[str]) -> None:
         raise errors.BadFile(path, message) from None
 
 
-def _list_clouds(names: Sequence[str]) -> str:
+def _describe_clouds(names: Sequence[str]) -> str:
     """Return the names of the clouds, or where ``clouds.yaml`` may be, in a sentence."""
     from openstack.config.loader import CONFIG_FILES
 
@@ -181,7 +181,7 @@ def _make_missing_options_error(names: Iterable[str]) -> errors.PlacementError:
     return errors.PlacementError(f'No authentication without {needed}: {HINT}')
 
 
-def is_cloud(options: argparse.Namespace, argv: Sequence[str]) -> bool:
+def is_cloud_selected(options: argparse.Namespace, argv: Sequence[str]) -> bool:
     """Return whether the user selects a cloud; the only one of a file need not be named."""
     if options.os_cloud:
         return True

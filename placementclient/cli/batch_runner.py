@@ -47,7 +47,7 @@ class BatchRunner:
         self._restore_program()
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
+    def redirect_streams(self) -> Iterator[None]:
         """Redirect the standard streams while commands run."""
         with contextlib.redirect_stdout(self._stdout), contextlib.redirect_stderr(self._stderr):
             try:
@@ -79,13 +79,13 @@ class BatchRunner:
             endpoint is not None
             and endpoint.is_read
             and self._options.isdisjoint(map(_strip_value, arguments))
-            and self._program.client_manager.is_settled(options.os_placement_api_version)
+            and self._program.client_manager.has_negotiated(options.os_placement_api_version)
         )
 
-    def read(self, words: Sequence[str]) -> CommandOutput:
+    def run_read_only(self, words: Sequence[str]) -> CommandOutput:
         """Run a read-only command, in any thread."""
         shell = copy.copy(self._shell)
-        shell.client_manager = self._program.client_manager.copy_for(
+        shell.client_manager = self._program.client_manager.copy_for_version(
             shell.options.os_placement_api_version
         )
         return self._capture_output(lambda: shell.run_subcommand(list(words)))

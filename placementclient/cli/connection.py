@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from placementclient.client import http
 
 #: The beginnings of the options that only keystoneauth or the SDK knows.
-FOREIGN = ('--os-', '--tls-', '--collect-timing')
+FOREIGN_OPTIONS = ('--os-', '--tls-', '--collect-timing')
 #: The default timeout for answers of Keystone, in seconds.
-TIMEOUT = 60.0
+KEYSTONE_TIMEOUT = 60.0
 
 
 class Connection:
@@ -61,7 +61,7 @@ class Connection:
             _read_environment_once(self._session)
             # A cloud may have a timeout; this is the default for requests to Keystone.
             self._timeout = self._timeout or self._session.timeout
-            self._session.timeout = self._session.timeout or TIMEOUT
+            self._session.timeout = self._session.timeout or KEYSTONE_TIMEOUT
         return self._session
 
     def close(self) -> None:
@@ -89,22 +89,22 @@ class Connection:
             self._clients[self._version] = plugin.make_client(self)
         return self._clients[self._version]
 
-    def use(self, version: str) -> None:
+    def prepare_next_command(self, version: str) -> None:
         """Prepare for the next command, at a microversion; keep the versions of the service."""
         self._version = version
         self.timings.clear()
         if version in self._clients:
             self._clients[version] = self._clients[version].renewed()
 
-    def is_settled(self, version: str) -> bool:
+    def has_negotiated(self, version: str) -> bool:
         """Return whether the client of a microversion has negotiated it with the service."""
         return version in self._clients and self._clients[version].is_settled
 
-    def copy_for(self, version: str) -> Connection:
+    def copy_for_version(self, version: str) -> Connection:
         """Return this connection for a command that runs beside others, at a microversion."""
         other = copy.copy(self)
         other._clients = self._clients.copy()
-        other.use(version)
+        other.prepare_next_command(version)
         return other
 
     def _record_timing(self, answer: requests.Response, **_: object) -> None:
@@ -113,25 +113,27 @@ class Connection:
         seconds = answer.elapsed.total_seconds()
         self.timings.append((str(request.method), str(request.url), seconds))
 
-    def help(self) -> str:
+    def format_authentication_help(self) -> str:
         """Return the help on the options of the selected authentication."""
         return self._authentication.parser.format_help()
 
-    def without_authentication(self, words: Sequence[str]) -> list[str]:
+    def remove_authentication_options(self, words: Sequence[str]) -> list[str]:
         """Return a command line without the options for authentication."""
-        if self._session is None and any(word.startswith(FOREIGN) for word in words):
+        if self._session is None and any(word.startswith(FOREIGN_OPTIONS) for word in words):
             return self._authentication.parser.parse_known_args(list(words))[1]
         return list(words)
 
     @functools.cached_property
-    def _authentication(self) -> authentication.TypedOptions | authentication.NamedCloud:
+    def _authentication(
+        self,
+    ) -> authentication.AuthenticationByOptions | authentication.AuthenticationByCloud:
         from placementclient.cli import authentication
 
         if (self._options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) == plugin.DIRECT:
-            plugin.check_direct(self._argv)
-        elif authentication.is_cloud(self._options, self._argv):
-            return authentication.NamedCloud(self._argv)
-        return authentication.TypedOptions(self._argv)
+            plugin.refuse_cloud_beside_direct(self._argv)
+        elif authentication.is_cloud_selected(self._options, self._argv):
+            return authentication.AuthenticationByCloud(self._argv)
+        return authentication.AuthenticationByOptions(self._argv)
 
 
 def _read_environment_once(session: Session) -> None:
@@ -192,7 +194,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         '--retries',
         dest=plugin.RETRIES_OPTION,
         metavar='<number>',
-        type=plugin.retries,
+        type=plugin.parse_retries,
         default=argparse.SUPPRESS,
         help='The same as --os-placement-retries',
     )
@@ -200,7 +202,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         '--timeout',
         dest=plugin.TIMEOUT_OPTION,
         metavar='<seconds>',
-        type=plugin.seconds,
+        type=plugin.parse_seconds,
         default=argparse.SUPPRESS,
         help='The same as --os-placement-timeout, and the same for Keystone',
     )

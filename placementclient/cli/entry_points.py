@@ -24,7 +24,7 @@ PROGRAM = 'placementclient.program'
 
 
 @functools.cache
-def find(group: str) -> tuple[metadata.EntryPoint, ...]:
+def find_entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
     """Return the entry points of this distribution in a group."""
     return tuple(metadata.distribution(DISTRIBUTION).entry_points.select(group=group))
 

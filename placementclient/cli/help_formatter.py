@@ -26,7 +26,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
-        self._name, self._width = prog, line_width()
+        self._name, self._width = prog, get_line_width()
         self._parts: list[str] = []
         self._groups: dict[str, list[argparse.Action | str]] = {}
         self._heading: str | None = None
@@ -84,7 +84,7 @@ class HelpFormatter(argparse.HelpFormatter):
         yield from (f'{"":<{_COLUMN}}{line}' for line in body)
 
 
-def line_width() -> int:
+def get_line_width() -> int:
     """Return the length of a line for this terminal, in characters."""
     return min(_WIDEST, shutil.get_terminal_size().columns)
 

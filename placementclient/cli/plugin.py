@@ -117,7 +117,7 @@ def add_options(
     parser.add_argument(
         '--os-placement-retries',
         metavar='<number>',
-        type=retries,
+        type=parse_retries,
         default=os.environ.get('OS_PLACEMENT_RETRIES') or str(endpoints.MAX_RETRIES),
         help='Retries for read requests without an answer; '
         f'default={endpoints.MAX_RETRIES} (Env: OS_PLACEMENT_RETRIES)',
@@ -126,7 +126,7 @@ def add_options(
         '--os-placement-timeout',
         dest=TIMEOUT_OPTION,
         metavar='<seconds>',
-        type=seconds,
+        type=parse_seconds,
         default=os.environ.get('OS_PLACEMENT_TIMEOUT') or None,
         help='How long to wait for a connection, and then for each next part of an answer; '
         'the whole answer may take ten times as long; default='
@@ -136,7 +136,7 @@ def add_options(
     parser.add_argument(
         '--os-placement-answer-limit',
         metavar='<MiB>',
-        type=mebibytes,
+        type=parse_mebibytes,
         default=os.environ.get('OS_PLACEMENT_ANSWER_LIMIT') or str(endpoints.ANSWER_LIMIT >> 20),
         help='Maximum response size, in MiB; '
         f'default={endpoints.ANSWER_LIMIT >> 20} (Env: OS_PLACEMENT_ANSWER_LIMIT)',
@@ -144,7 +144,7 @@ def add_options(
     parser.add_argument(
         '--os-placement-list-limit',
         metavar='<MiB>',
-        type=mebibytes,
+        type=parse_mebibytes,
         default=os.environ.get('OS_PLACEMENT_LIST_LIMIT') or str(endpoints.LIST_LIMIT >> 20),
         help='The largest list of another service, such as the servers of Nova, in all its pages; '
         f'default={endpoints.LIST_LIMIT >> 20} (Env: OS_PLACEMENT_LIST_LIMIT)',
@@ -153,7 +153,7 @@ def add_options(
         '--os-placement-list-timeout',
         dest=LIST_TIMEOUT_OPTION,
         metavar='<seconds>',
-        type=seconds,
+        type=parse_seconds,
         default=os.environ.get('OS_PLACEMENT_LIST_TIMEOUT') or str(endpoints.LIST_TIMEOUT),
         help='How long such a list may take, in all its pages; '
         f'default={endpoints.LIST_TIMEOUT:g} (Env: OS_PLACEMENT_LIST_TIMEOUT)',
@@ -186,7 +186,7 @@ def _is_not_of_two_plugins(record: logging.LogRecord) -> bool:
     return not ('duplicate' in message and f' {factories.__name__}:' in message)
 
 
-def check_direct(argv: Sequence[str]) -> None:
+def refuse_cloud_beside_direct(argv: Sequence[str]) -> None:
     """Refuse a cloud beside the embedded service; the command line wins over the environment."""
     words = {word.partition('=')[0] for word in argv}
     others: list[str] = [name for name in ('--os-cloud', '--os-auth-url') if name in words]
@@ -212,11 +212,11 @@ def parse_number(text: str, least: int = 1, most: int = 2**31 - 1) -> int:
     return int(text)
 
 
-retries = functools.partial(parse_number, least=0, most=999)
-mebibytes = functools.partial(parse_number, most=9_999_999)
+parse_retries = functools.partial(parse_number, least=0, most=999)
+parse_mebibytes = functools.partial(parse_number, most=9_999_999)
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """Parse a time in seconds; the type of an option."""
     with contextlib.suppress(ValueError):
         if 0 < (number := float(text)) <= LONGEST_TIMEOUT:
@@ -234,7 +234,7 @@ def make_client(instance: SessionSettings) -> Client:
 
     session = instance.session
     if getattr(instance, 'auth_plugin_name', None) == DIRECT:
-        check_direct(sys.argv[1:])
+        refuse_cloud_beside_direct(sys.argv[1:])
     settings = instance.get_configuration()
     limit, list_limit = endpoints.ANSWER_LIMIT >> 20, endpoints.LIST_LIMIT >> 20
     list_timeout = endpoints.LIST_TIMEOUT
@@ -242,11 +242,14 @@ def make_client(instance: SessionSettings) -> Client:
         session,
         microversion.requested(str(settings.get('placement_api_version', DEFAULT_API_VERSION))),
         endpoint_override=settings.get('placement_endpoint_override'),
-        max_retries=_read_number(settings, 'placement_retries', retries, endpoints.MAX_RETRIES),
-        timeout=_read_number(settings, 'placement_seconds', seconds, None),
-        answer_limit=_read_number(settings, 'placement_answer_limit', mebibytes, limit) << 20,
-        list_limit=_read_number(settings, 'placement_list_limit', mebibytes, list_limit) << 20,
-        list_timeout=_read_number(settings, 'placement_list_seconds', seconds, list_timeout),
+        max_retries=_read_number(
+            settings, 'placement_retries', parse_retries, endpoints.MAX_RETRIES
+        ),
+        timeout=_read_number(settings, 'placement_seconds', parse_seconds, None),
+        answer_limit=_read_number(settings, 'placement_answer_limit', parse_mebibytes, limit) << 20,
+        list_limit=_read_number(settings, 'placement_list_limit', parse_mebibytes, list_limit)
+        << 20,
+        list_timeout=_read_number(settings, 'placement_list_seconds', parse_seconds, list_timeout),
         interface=settings.get('placement_interface') or instance.interface,
         region_name=settings.get('placement_region_name') or instance.region_name,
     )

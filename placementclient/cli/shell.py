@@ -24,16 +24,17 @@ from placementclient.basis.printable import cut_text, escape_text
 from placementclient.basis.wording import format_suggestion, strip_credentials
 from placementclient.cli import command_help, connection, entry_points, plugin
 from placementclient.cli.entry_points import COMMANDS
-from placementclient.cli.help_formatter import HelpFormatter, line_width, wrap
+from placementclient.cli.help_formatter import HelpFormatter, get_line_width, wrap
 
 if TYPE_CHECKING:
     from keystoneauth1.session import Session
 
 #: The status that a shell gives a program whose output is not read on.
 BROKEN_PIPE = 141
-#: How many words the name of a command may have, and how many characters of one that is none are
-#: shown.
-LONGEST_NAME, _SHOWN = 8, 200
+#: How many words the name of a command may have.
+LONGEST_NAME = 8
+#: How many characters of an unknown command are shown.
+_SHOWN_CHARACTERS = 200
 #: What a message has that can be typed.
 _COMMAND = re.compile(r'--[a-z]|\b(?:placement|openstack|nova-manage) [a-z]')
 
@@ -77,7 +78,7 @@ class CommandManager(commandmanager.CommandManager):
 
     def load_commands(self, namespace: str) -> None:
         self.group_list.append(namespace)
-        for point in entry_points.find(namespace):
+        for point in entry_points.find_entry_points(namespace):
             self.commands[point.name.replace('_', ' ')] = point
 
     def find_command(self, argv: list[str]) -> tuple[type[Command], str, list[str]]:
@@ -155,10 +156,10 @@ class Shell(app.App):
             self.configure_logging()
             if self._existing:
                 self.client_manager = self._existing
-                self._existing.use(self.options.os_placement_api_version)
+                self._existing.prepare_next_command(self.options.os_placement_api_version)
             else:
                 new = connection.Connection(self.options, self._argv, self._session)
-                self.client_manager, words = new, new.without_authentication(words)
+                self.client_manager, words = new, new.remove_authentication_options(words)
             return self._run(words)
         except BrokenPipeError:
             return BROKEN_PIPE
@@ -182,7 +183,7 @@ class Shell(app.App):
         name = ' '.join(words)
         if helping and any(command.startswith(f'{name} ') for command, _ in self.command_manager):
             for line in command_help.format_overview(
-                self.command_manager.commands, name, line_width()
+                self.command_manager.commands, name, get_line_width()
             ):
                 print(line, file=self.stdout)
             return errors.ExitStatus.DONE
@@ -200,8 +201,8 @@ class Shell(app.App):
         """Print an error with the commands of the group, or with similar commands."""
         words = [*itertools.takewhile(lambda word: not word.startswith('-'), argv)]
         commands, name = self.command_manager.commands, ' '.join(words) or argv[0]
-        words, name = words[:LONGEST_NAME], cut_text(name, _SHOWN)
-        group = list(command_help.format_overview(commands, name, line_width()))
+        words, name = words[:LONGEST_NAME], cut_text(name, _SHOWN_CHARACTERS)
+        group = list(command_help.format_overview(commands, name, get_line_width()))
         if group:
             print(f'{name!r} is a group of commands:', *group, sep='\n', file=self.stderr)
             return errors.ExitStatus.USAGE
@@ -216,13 +217,15 @@ class Shell(app.App):
     def _print_overview(self) -> None:
         from autopage.argparse import help_pager
 
-        commands = command_help.format_overview(self.command_manager.commands, width=line_width())
+        commands = command_help.format_overview(
+            self.command_manager.commands, width=get_line_width()
+        )
         self.parser.description = '\n'.join([str(self.parser.description), *commands])
         with help_pager(self.stdout) as out:
             # argparse would ignore that the text cannot be written.
             out.write(self.parser.format_help())
             if getattr(self.options, 'os_auth_type', None):
-                out.write(f'\n{self.client_manager.help()}')
+                out.write(f'\n{self.client_manager.format_authentication_help()}')
 
     def clean_up(self, cmd: Command, result: int, err: BaseException | None) -> None:
         if self.options.timing:
@@ -232,8 +235,8 @@ class Shell(app.App):
                 print(f'{method} {strip_credentials(url)} {seconds:.3f}', file=self.stderr)
 
     @property
-    def is_typed(self) -> bool:
-        """Return True if the commands are lines of a batch."""
+    def is_in_batch(self) -> bool:
+        """Return whether the commands are lines of a batch."""
         return self._existing is not None
 
 

@@ -228,7 +228,7 @@ class Program:
             stdin = io.BufferedReader(io.BytesIO(b'{}'))
             patch.setattr(sys, 'stdin', io.TextIOWrapper(stdin))
             patch.setattr(shell.Shell, 'clean_up', lambda *args: causes.append(args[-1]))
-            patch.setattr(metrics_server, 'serve', _read_once)
+            patch.setattr(metrics_server, 'serve_metrics', _read_once)
             try:
                 status = shell.main(words, session=self._session)
             except SystemExit as exit:

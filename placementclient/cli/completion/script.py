@@ -45,13 +45,13 @@ class Syntax:
     endless: bool = False
 
 
-def syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
+def read_syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
     """Return the options and arguments that a parser accepts."""
     options, arguments, endless = {}, [], False
     for action in command_help.list_actions(parser):
         if action.help == argparse.SUPPRESS:
             continue
-        kind = _kind_of_value(action, command)
+        kind = _find_value_kind(action, command)
         if not action.option_strings:
             arguments.append(kind)
             endless = action.nargs in (argparse.ZERO_OR_MORE, argparse.ONE_OR_MORE)
@@ -60,7 +60,7 @@ def syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
     return Syntax(options, tuple(arguments), endless)
 
 
-def _kind_of_value(action: argparse.Action, command: str) -> str:
+def _find_value_kind(action: argparse.Action, command: str) -> str:
     """Return the kind of a value, such as ``traits``, or ``words`` with its choices."""
     if action.choices:
         return ' '.join(['words', *map(str, action.choices)])
@@ -70,7 +70,7 @@ def _kind_of_value(action: argparse.Action, command: str) -> str:
     return 'files' if '<file>' in metavar else BY_METAVAR.get(metavar, ANYTHING)
 
 
-def lines(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
+def format_script(shell: str, commands: Mapping[str, Syntax]) -> Iterator[str]:
     """Yield the script; the program itself has the name ``''``."""
     if shell == 'zsh':
         yield '#compdef placement'

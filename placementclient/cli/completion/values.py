@@ -16,10 +16,14 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-#: How long values are good, and after how long without use they are removed, in seconds.
-FRESH, FORGOTTEN = 60.0, 86_400.0
-#: How long a key press waits for the names, and after how long the service is given up, in seconds.
-TIMEOUT, GIVEN_UP = 2.0, 30.0
+#: How long names are used before the service is asked again.
+FRESH_SECONDS = 60.0
+#: How long names stay that nothing has asked for.
+REMOVED_AFTER_SECONDS = 86_400.0
+#: How long a key press waits for the names.
+KEY_PRESS_SECONDS = 2.0
+#: How long the service has to answer the process that a key press has started.
+SERVICE_SECONDS = 30.0
 
 COMMANDS = {
     'providers': 'resource provider list',
@@ -34,7 +38,7 @@ _IRRELEVANT = ('OS_PLACEMENT_API_VERSION',)
 #: The options of a connection that have no variable.
 _FLAGS = ('--insecure', '--verify')
 #: The most bytes of a cache that are read.
-_MOST = 1 << 24
+_MOST_BYTES = 1 << 24
 
 
 def main(argv: list[str]) -> int:
@@ -91,7 +95,7 @@ def _read_values(kind: str, flags: Sequence[str]) -> list[str]:
     path, cached = _locate_cache(kind, flags), list[str]()
     with contextlib.suppress(OSError, ValueError):
         cached, age = _read_cache(path)
-        if 0 <= age < FRESH:
+        if 0 <= age < FRESH_SECONDS:
             return _sort_printable(cached)
     # Where the service is silent, one key press a minute waits for it.
     known = [*_list_standard(kind), *cached]
@@ -123,7 +127,7 @@ def _read_cache(path: str) -> tuple[list[str], float]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             raise OSError(f'{path} is not a file of this user')
-        return file.read(_MOST).splitlines(), time.time() - status.st_mtime
+        return file.read(_MOST_BYTES).splitlines(), time.time() - status.st_mtime
 
 
 def _write_cache(path: str, values: Iterable[str]) -> None:
@@ -137,7 +141,7 @@ def _write_cache(path: str, values: Iterable[str]) -> None:
     os.replace(new, path)
     with os.scandir(folder) as entries:
         for entry in entries:
-            if time.time() - entry.stat(follow_symlinks=False).st_mtime > FORGOTTEN:
+            if time.time() - entry.stat(follow_symlinks=False).st_mtime > REMOVED_AFTER_SECONDS:
                 os.unlink(entry)
 
 
@@ -158,7 +162,7 @@ def _await_renewal(kind: str, flags: Sequence[str]) -> list[str]:
         start_new_session=True,
     )
     try:
-        return process.communicate('\n'.join(flags), timeout=TIMEOUT)[0].splitlines()
+        return process.communicate('\n'.join(flags), timeout=KEY_PRESS_SECONDS)[0].splitlines()
     except subprocess.TimeoutExpired:
         return []
 
@@ -174,7 +178,7 @@ def _request_names(kind: str, flags: Sequence[str]) -> list[str] | None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=GIVEN_UP,
+            timeout=SERVICE_SECONDS,
         )  # fmt: skip
         document = json.loads(listed.stdout)
         return (

@@ -16,7 +16,7 @@ from placementclient.client import endpoints
 from placementclient.client.errors import NotFound
 from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.commands.framework import base, option
-from placementclient.commands.framework.filter_options import check_sign, parse_whole_number
+from placementclient.commands.framework.filter_options import parse_whole_number, refuse_plus_sign
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import is_uuid, normalize_uuids_in
@@ -197,7 +197,7 @@ class ReplaceAllocation(base.PlacementCommand):
     options = (_BODY,)
 
     def execute(self) -> None:
-        _send_file(self, api.allocation.replace)
+        _send_body_of_file(self, api.allocation.replace)
 
 
 class SubmitReshape(base.PlacementCommand):
@@ -212,10 +212,10 @@ class SubmitReshape(base.PlacementCommand):
     options = (_BODY,)
 
     def execute(self) -> None:
-        _send_file(self, api.reshaper.submit)
+        _send_body_of_file(self, api.reshaper.submit)
 
 
-def _send_file(
+def _send_body_of_file(
     command: base.PlacementCommand, send: Callable[[Client, Mapping[str, object]], object]
 ) -> None:
     """Send the body of a request that is in the file of ``--file``."""
@@ -265,7 +265,7 @@ def _parse_allocations(client: Client, arguments: Iterable[str]) -> dict[str, di
                 raise errors.BadArgument(
                     f'Conflict detected for resource provider {uuid} resource class {name}'
                 )
-            check_sign(name, amount)
+            refuse_plus_sign(name, amount)
             resources[name] = parse_whole_number(amount, name)
     if not allocations:
         raise errors.BadArgument('At least one resource allocation must be specified')

@@ -142,7 +142,7 @@ def parse_request(
         for suffix, options in by_group.items()
     }
     if is_whole:
-        _check_groups(client, groups, args)
+        _check_request_groups(client, groups, args)
 
     common = groups.pop(_COMMON, Filter())
     return CandidateRequest(
@@ -156,7 +156,9 @@ def parse_request(
     )
 
 
-def _check_groups(client: Client, groups: Mapping[str, Filter], args: argparse.Namespace) -> None:
+def _check_request_groups(
+    client: Client, groups: Mapping[str, Filter], args: argparse.Namespace
+) -> None:
     """Refuse groups without resources, and groups that the microversion does not have."""
     if any(not suffix.isdecimal() for suffix in groups if suffix != _COMMON):
         client.require('--group with a name', _NAMED_GROUPS)

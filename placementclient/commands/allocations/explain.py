@@ -131,8 +131,8 @@ class ExplainCandidate(DocumentCommand):
         *_SERVER_OPTIONS,
     )
 
-    def text(self) -> Text:
-        self._check_combination()
+    def make_text(self) -> Text:
+        self._refuse_wrong_combinations()
         if self.args.print_request:
             return self._print_request()
         is_calculated = self.args.snapshot or self.args.assume
@@ -150,7 +150,7 @@ class ExplainCandidate(DocumentCommand):
         """Return whether the request is that of Nova for a server."""
         return bool(self.args.flavor or self.args.server)
 
-    def _check_combination(self) -> None:
+    def _refuse_wrong_combinations(self) -> None:
         """Refuse options that exclude each other, and those of a server without a server."""
         if self.args.flavor and self.args.server:
             raise UsageError('--server has a flavor: leave out --flavor')
@@ -222,7 +222,7 @@ class ExplainCandidate(DocumentCommand):
         first, places, second, server = question
         names = unknown_names.Names.from_snapshot(snapshot)
         for absent in unknown_names.find_absent(names, first):
-            self.log.warning(places.name(unknown_names.describe_absent_name(absent)))
+            self.log.warning(places.insert_names(unknown_names.describe_absent_name(absent)))
         self.warn(service_faults.list_service_faults(snapshot, first))
         index = matching.index_snapshot(snapshot)
         result = explanation.explain(first, index, hosts=self.args.hosts)
@@ -322,7 +322,7 @@ class ExplainCandidate(DocumentCommand):
         try:
             nova_request = scheduling.build_server_request(server, is_owned=is_owned)
         except Refusal as reason:
-            raise Refusal(places.name(str(reason))) from None
+            raise Refusal(places.insert_names(str(reason))) from None
         return _ServerRequest(nova_request, places, group_uuid)
 
     def _make_text(self, answer: _Answer) -> Text:
@@ -344,7 +344,7 @@ class ExplainCandidate(DocumentCommand):
             explanation, self.args.hosts, fallback, filters, group_hosts
         )
         names = self.client_if_used.names if self.client_if_used else {}
-        named = (question.places.name(line) for line in lines)
+        named = (question.places.insert_names(line) for line in lines)
         return Text(data, [wording.insert_names(line, names) for line in named])
 
     def _read_group_hosts(self, group_uuid: str | None) -> GroupHosts | None:

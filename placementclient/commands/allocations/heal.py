@@ -74,9 +74,9 @@ class HealAllocation(ChangeCommand):
         with service_lists.suggest_option_without_nova('--servers'):
             servers = source.read(self, *(self.args.servers or [NOVA]))
             migrations = service_lists.read_records(self, 'migrations', moving) or ()
-        chosen = _choose_servers(servers, self.args.server)
+        chosen = _select_servers(servers, self.args.server)
         if self.args.amounts:
-            _check_flavors(chosen)
+            _refuse_servers_without_flavors(chosen)
         shared, notes = self._read_shared_names()
         is_live = shared is not None or bool(notes)
         if is_live and not self.args.server:
@@ -147,7 +147,7 @@ class HealAllocation(ChangeCommand):
         return list(map(_select_facts, live)) == [_select_facts(server)]
 
 
-def _check_flavors(servers: list[Server]) -> None:
+def _refuse_servers_without_flavors(servers: list[Server]) -> None:
     """Refuse servers without flavors, from which the amounts are computed."""
     if servers and not any(server.flavor for server in servers):
         raise errors.BadArgument(
@@ -175,7 +175,7 @@ def _join_servers(lists: list[list[Server]]) -> list[Server]:
     return list(join_servers({s.uuid: s for s in servers} for servers in lists).values())
 
 
-def _choose_servers(servers: list[Server], chosen: list[str]) -> list[Server]:
+def _select_servers(servers: list[Server], chosen: list[str]) -> list[Server]:
     """Return the servers with the chosen UUIDs, or all if none is chosen."""
     by_uuid = {server.uuid: server for server in servers}
     for uuid in chosen:

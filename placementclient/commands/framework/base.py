@@ -46,7 +46,7 @@ _CELL_CONVERTERS = {
 }
 
 
-class NameCommand(PlacementCommand):
+class CreateOrDeleteCommand(PlacementCommand):
     """A command that creates or deletes the object of an argument, and prints nothing.
 
     The argument is ``<provider>``, or else ``<name>``.

@@ -17,7 +17,7 @@ from placementclient.basis.errors import (
     UsageError,
 )
 from placementclient.basis.wording import counted
-from placementclient.cli.help_formatter import line_width
+from placementclient.cli.help_formatter import get_line_width
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, progress
 from placementclient.commands.framework.option import Option
@@ -72,7 +72,7 @@ class ChangeCommand(base.Lister):
 
     def plan_and_apply(self, producer: Producer) -> base.Output:
         """Plan the changes of a producer; then show, write or apply the plan, by the options."""
-        return self.show_or_apply(self.make_plan(producer), producer)
+        return self.show_or_apply_plan(self.make_plan(producer), producer)
 
     def make_plan(self, producer: Producer) -> Plan:
         """Return the plan of a producer, after a check of ``--plan`` and ``--dry-run``."""
@@ -86,7 +86,7 @@ class ChangeCommand(base.Lister):
             refuse_applied_plan(self.args.plan, self.args.overwrite)
         return producer.plan()
 
-    def show_or_apply(self, plan: Plan, producer: Producer) -> base.Output:
+    def show_or_apply_plan(self, plan: Plan, producer: Producer) -> base.Output:
         """Show a plan, write it to a file, or apply it: ``--dry-run``, ``--plan``, or neither.
 
         :return: the table of the changes
@@ -102,7 +102,7 @@ class ChangeCommand(base.Lister):
             self.ending = summarize(plan.changes) if plan.changes else ''
             self.exit_status = ExitStatus.DIFFERS
         return changes.make_planned_table(
-            _list_rows(plan), producer.notes if producer.has_notes else None
+            _list_change_rows(plan), producer.notes if producer.has_notes else None
         )
 
     def _confirm_and_apply(self, plan: Plan, producer: Producer) -> base.Output:
@@ -140,8 +140,8 @@ class ChangeCommand(base.Lister):
         from placementclient.changes.summary import summarize
         from placementclient.render import changes
 
-        parts = _list_rows(plan)
-        shown = '\n'.join(changes.format_planned(parts[:_MOST_ROWS], line_width()))
+        parts = _list_change_rows(plan)
+        shown = '\n'.join(changes.format_planned(parts[:_MOST_ROWS], get_line_width()))
         if len(parts) > _MOST_ROWS:
             shown += f'\nand {counted(len(parts) - _MOST_ROWS, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{summarize(plan.changes)}. Go on?')
@@ -161,21 +161,21 @@ class ChangeCommand(base.Lister):
             if isinstance(result.error, Interrupted):
                 self.log_interruption()
             elif result.error is not None:
-                self.log_failure(_add_names(tree, result.error))
+                self.log_failure(_add_provider_names(tree, result.error))
             elif result.reason:
                 self.log.warning(f'{tree.root_provider_name}: {result.reason}')
         self.exit_status = outcome.exit_status
         return outcome.trees
 
 
-def _list_rows(plan: Plan) -> list[ChangeRow]:
+def _list_change_rows(plan: Plan) -> list[ChangeRow]:
     """Return a row for each change of a plan."""
     from placementclient.changes.summary import change_rows
 
     return [row for change in plan.changes for row in change_rows(change.before, change.after)]
 
 
-def _add_names(change: Change, error: PlacementError) -> PlacementError:
+def _add_provider_names(change: Change, error: PlacementError) -> PlacementError:
     """Return an error with the names of the providers of a tree beside their UUIDs."""
     if not isinstance(error, errors.HTTPError):
         return error

@@ -159,7 +159,7 @@ def apply_assumptions(
         entries += assumptions.parse_assumptions(disk.read_text(path), path, sources)
     result = assumptions.apply_assumptions(snapshot, entries)
     places = Places(command, scheduling.sources.aggregates, scheduling.parts['project'])
-    for line in (*(f'assuming: {path}' for path in paths), *map(places.name, result.notes)):
+    for line in (*(f'assuming: {path}' for path in paths), *map(places.insert_names, result.notes)):
         (warn or command.log.warning)(line)
     return result
 

@@ -22,7 +22,7 @@ IGNORED = Option(
 )
 
 
-def read_uuids(option: Option, values: list[str]) -> frozenset[str]:
+def read_consumer_uuids(option: Option, values: list[str]) -> frozenset[str]:
     """Return all UUIDs that an option names, in small letters.
 
     :param values: UUIDs, and paths of files with UUIDs
@@ -30,11 +30,13 @@ def read_uuids(option: Option, values: list[str]) -> frozenset[str]:
     """
     uuids = set[str]()
     for value in values:
-        uuids.update([normalize_uuid(value)] if is_uuid(value) else _read_uuids(option, value))
+        uuids.update(
+            [normalize_uuid(value)] if is_uuid(value) else _read_uuids_of_file(option, value)
+        )
     return frozenset(uuids)
 
 
-def _read_uuids(option: Option, path: str) -> Iterator[str]:
+def _read_uuids_of_file(option: Option, path: str) -> Iterator[str]:
     """Yield the UUIDs of a file: one on each line, or a JSON list of UUIDs or of records."""
     from placementclient.files import disk
 

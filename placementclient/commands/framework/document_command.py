@@ -11,7 +11,7 @@ from typing import NamedTuple, TextIO
 from cliff.formatters.base import ListFormatter, SingleFormatter
 
 from placementclient.basis.printable import escape_line, escape_text, format_cell
-from placementclient.cli.help_formatter import line_width
+from placementclient.cli.help_formatter import get_line_width
 from placementclient.commands.framework import base
 from placementclient.render.style import escape_painted
 
@@ -55,23 +55,23 @@ class TextFormatter(SingleFormatter, ListFormatter):
     ) -> None:
         """Print rows as the lines that the function ``parsed_args.lines`` makes of them."""
         rows = (tuple(map(format_cell, row)) for row in data)
-        lines = parsed_args.lines(column_names, rows, line_width())
+        lines = parsed_args.lines(column_names, rows, get_line_width())
         stdout.writelines(f'{line}\n' for line in lines)
 
 
 class DocumentCommand(base.ShowOne):
-    """A command that prints a text, which a subclass makes in :meth:`text`."""
+    """A command that prints a text, which a subclass makes in :meth:`make_text`."""
 
     formatter_namespace = 'placementclient.formatter.document'
     formatter_default = 'text'
 
     def execute(self) -> base.Output:
         """Keep the text for :class:`TextFormatter`; return its data, with the assumptions."""
-        self.args.text = text = self.text()
+        self.args.text = text = self.make_text()
         assume = getattr(self.args, 'assume', ())
         data = {**({'assuming': assume} if assume else {}), **text.data}
         return tuple(data), tuple(data.values())
 
     @abc.abstractmethod
-    def text(self) -> Text:
+    def make_text(self) -> Text:
         """Return the text of the command, with the same as data."""

@@ -153,7 +153,7 @@ def parse_resources(arguments: Iterable[str]) -> dict[str, int]:
             raise errors.BadArgument(
                 'Arguments to --resource must be of form <resource_class>=<value>'
             )
-        check_sign(name, amount)
+        refuse_plus_sign(name, amount)
         try:
             amounts[name] = int(amount)
         except ValueError:
@@ -165,17 +165,17 @@ def parse_resources(arguments: Iterable[str]) -> dict[str, int]:
     return amounts
 
 
-def check_sign(what: str, text: str) -> None:
+def refuse_plus_sign(what: str, text: str) -> None:
     """Refuse an amount that looks like a difference: ``+2``.
 
     :param what: the resource class, or its field
     :raises errors.BadArgument: if the text begins with ``+``
     """
-    if fault := explain_sign(text):
+    if fault := describe_plus_sign(text):
         raise errors.BadArgument(f'{what}={fault}')
 
 
-def explain_sign(text: str) -> str:
+def describe_plus_sign(text: str) -> str:
     """Return the fault of an amount that looks like a difference: ``+2``; else an empty text."""
     is_difference = text.lstrip().startswith('+')
     return f'{text}: give the new amount, not a difference' if is_difference else ''

@@ -9,7 +9,7 @@ from placementclient.basis.printable import escape_text
 from placementclient.basis.wording import insert_program
 
 
-def make_printable(record: logging.LogRecord) -> bool:
+def escape_record(record: logging.LogRecord) -> bool:
     """Escape the control characters of a log record; a filter of logging returns True."""
     record.msg, record.args = escape_text(record.getMessage()), None
     return True

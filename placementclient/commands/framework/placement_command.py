@@ -27,7 +27,7 @@ from placementclient.basis.printable import escape_text, print_any_text
 from placementclient.basis.wording import strip_credentials
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
-from placementclient.commands.framework.log_filters import make_printable, name_program
+from placementclient.commands.framework.log_filters import escape_record, name_program
 from placementclient.commands.framework.option import Option, list_ignored_options
 from placementclient.commands.framework.parser import (
     add_suggestions,
@@ -85,7 +85,7 @@ class PlacementCommand(command.Command):
         self, app: App, app_args: argparse.Namespace | None, cmd_name: str | None = None
     ) -> None:
         super().__init__(app, app_args, cmd_name)
-        self.log.addFilter(make_printable)
+        self.log.addFilter(escape_record)
         self._suggestions: dict[str | None, str] = {}
         self._provider_uuid: str | None = None
 
@@ -158,7 +158,7 @@ class PlacementCommand(command.Command):
             self._log_ending(status)
         except PlacementError as failure:
             self.log_failure(failure)
-            self._report_change(failure)
+            self._log_last_change(failure)
             return failure.exit_status
         except Exception as failure:
             # cliff prints the text alone, and exits with 1.
@@ -300,7 +300,7 @@ class PlacementCommand(command.Command):
         named = failure
         if isinstance(failure, errors.HTTPError) and self.client_if_used:
             named = failure.with_names(self.client_if_used.names)
-        message = '\n'.join(failures.format_failure(named)) + self._suggest_names(failure)
+        message = '\n'.join(failures.format_failure(named)) + self._find_hint(failure)
         if self.app.options.debug:
             import traceback
 
@@ -308,7 +308,7 @@ class PlacementCommand(command.Command):
             message += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
         self.log.error(strip_credentials(message))
 
-    def _suggest_names(self, failure: PlacementError) -> str:
+    def _find_hint(self, failure: PlacementError) -> str:
         """Return a hint after an error: the origin of a wrong URL, or names that exist."""
         foreign = errors.ForeignAnswer | errors.InvalidAnswer
         if isinstance(failure, errors.NotSent | errors.AuthenticationFailed | foreign) and (
@@ -337,7 +337,7 @@ class PlacementCommand(command.Command):
         change = self._last_change
         self.log.error(f'Interrupted: {change}' if change else 'Interrupted')
 
-    def _report_change(self, failure: PlacementError) -> None:
+    def _log_last_change(self, failure: PlacementError) -> None:
         """Log the result of the last write before an error, unless the error itself names it."""
         change = self._last_change
         if change is None or (isinstance(failure, errors.NoAnswer) and failure.may_be_done):

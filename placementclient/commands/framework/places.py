@@ -39,7 +39,7 @@ class Places:
         self._project = project
         self._projects: Mapping[str, str] | None = None
 
-    def name(self, text: str) -> str:
+    def insert_names(self, text: str) -> str:
         """Return a sentence with names in place of the IDs of aggregates and of the project."""
         named = _AGGREGATES.sub(self._name_aggregates, text)
         ending = f' project {self._project}'

@@ -38,7 +38,9 @@ def is_bulk_edit(command: ChangeCommand) -> bool:
     return selection_options.has_selection(command.args)
 
 
-def check_bulk_options(command: ChangeCommand, only_many: Sequence[Option] = ONLY_MANY) -> None:
+def refuse_options_of_other_edits(
+    command: ChangeCommand, only_many: Sequence[Option] = ONLY_MANY
+) -> None:
     """Refuse options that do not go with one resource provider, or with many.
 
     :param only_many: the options that need a selection
@@ -68,14 +70,14 @@ def edit_selected_providers(command: ChangeCommand, name: str, edit: Edit) -> Ou
         raise errors.BadArgument('\n'.join(refused))
     for line in refused:
         command.log.error(line)
-    output = command.show_or_apply(plan, edits)
+    output = command.show_or_apply_plan(plan, edits)
     if refused and command.exit_status in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS):
         command.exit_status = errors.ExitStatus.PARTIAL
     return output
 
 
 @dataclass(frozen=True)
-class ProviderNames:
+class TraitsOrAggregates:
     """The traits or the aggregates of resource providers, for commands that add or remove some.
 
     :param kind: ``traits`` or ``aggregates``
@@ -99,7 +101,9 @@ class ProviderNames:
         return (PROVIDER, self.option, option.GENERATION, *OPTIONS)
 
 
-def edit_names(command: ChangeCommand, names: ProviderNames, *, removes: bool) -> Output:
+def edit_traits_or_aggregates(
+    command: ChangeCommand, names: TraitsOrAggregates, *, removes: bool
+) -> Output:
     """Add traits or aggregates to one resource provider or to many, or remove them."""
     args, is_many = command.args, is_bulk_edit(command)
     words = getattr(args, names.option.dest) or []
@@ -109,7 +113,7 @@ def edit_names(command: ChangeCommand, names: ProviderNames, *, removes: bool) -
     needed = {PROVIDER: is_many or args.provider, names.option: words}
     if lacking := [option.settings['metavar'] for option in needed if not needed[option]]:
         command.refuse(f'the following arguments are required: {", ".join(lacking)}')
-    check_bulk_options(command)
+    refuse_options_of_other_edits(command)
     requested = names.normalize(command.client, words)
     if not is_many:
         return _edit_provider(command, names, requested, removes=removes)
@@ -123,7 +127,7 @@ def edit_names(command: ChangeCommand, names: ProviderNames, *, removes: bool) -
 
 
 def _edit_provider(
-    command: ChangeCommand, names: ProviderNames, requested: list[str], *, removes: bool
+    command: ChangeCommand, names: TraitsOrAggregates, requested: list[str], *, removes: bool
 ) -> Output:
     """Edit the traits or aggregates of the argument ``<provider>``; return them as they are then.
 

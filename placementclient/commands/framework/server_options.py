@@ -262,7 +262,7 @@ def make_flavor_requests(
         try:
             request = scheduling.build_request(flavor, is_owned=is_owned)
         except Refusal as reason:
-            warn(f'{subject} Nova refuses it: {places.name(str(reason))}')
+            warn(f'{subject} Nova refuses it: {places.insert_names(str(reason))}')
             continue
         if request.impossible:
             warn(f'{subject} Placement refuses it: {request.impossible}')
@@ -272,7 +272,7 @@ def make_flavor_requests(
             warn(f'{subject} the number may be lower, as it leaves out {uncounted}')
         for absent in unknown_names.find_absent(names, request.first):
             sentence = unknown_names.describe_absent_name(absent)
-            warn(f'{subject} {places.name(sentence)}')
+            warn(f'{subject} {places.insert_names(sentence)}')
         if request.first.common.resources or request.first.groups:
             yield flavor, request
         else:

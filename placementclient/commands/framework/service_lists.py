@@ -119,7 +119,7 @@ def make_sources() -> dict[str, ListSource[Any]]:
     }
 
 
-def list_places(option: str | list[str] | None) -> list[str]:
+def list_named_sources(option: str | list[str] | None) -> list[str]:
     """Return the files and services that the option of a list names; none without the option."""
     return [option] if isinstance(option, str) else option or []
 
@@ -130,7 +130,7 @@ def read_records(command: PlacementCommand, name: str, option: str | list[str] |
     :param name: the name of the list in :func:`make_sources`
     :param option: the files or the service that the operator has named
     """
-    return make_sources()[name].read(command, *list_places(option)) if option else None
+    return make_sources()[name].read(command, *list_named_sources(option)) if option else None
 
 
 def read_names(command: PlacementCommand, option: str, source: ListSource[T]) -> T | None:

@@ -147,7 +147,7 @@ class FittedFormatter:
     def _choose_columns(self, columns: Sequence[_Column]) -> list[_Column]:
         """Return the columns that have room on the terminal, in their order."""
         shown = [column for column in columns if column.name not in _FOR_PROGRAMS]
-        for column in _order_hidden_columns(shown):
+        for column in _order_hideable_columns(shown):
             if _sum_widths([other.least for other in shown]) <= self._width:
                 break
             shown.remove(column)
@@ -192,7 +192,7 @@ class FittedFormatter:
             self._warn(f'{"; ".join(filter(None, (names, cut)))} (--wide shows {them})')
 
 
-def _order_hidden_columns(columns: Sequence[_Column]) -> Iterator[_Column]:
+def _order_hideable_columns(columns: Sequence[_Column]) -> Iterator[_Column]:
     """Yield the columns that may be hidden, the least needed first."""
     by_name = {column.name: column for column in columns}
     commands = by_name.get(_COMMAND)

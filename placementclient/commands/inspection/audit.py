@@ -23,7 +23,7 @@ from placementclient.commands.framework import (
 from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.inspection import audit_lists
-from placementclient.commands.inspection.audit_lists import ALWAYS
+from placementclient.commands.inspection.audit_lists import NEEDED_LISTS
 from placementclient.model.catalog import NOVA
 from placementclient.model.providers import is_uuid
 
@@ -45,7 +45,7 @@ _NOT_LOOKED_FOR = 'Leaked allocations were not looked for: the catalog has no co
 _RUN_AGAIN = 'If you gave files, save a new snapshot and new lists; then run the audit again'
 
 
-class AuditProvider(ChangeCommand):
+class AuditCloud(ChangeCommand):
     """Find leaked allocations and other faults, with the evidence and the command that fixes each.
 
     Audit compares Placement with Nova, Keystone, Ironic and Neutron. It asks the services of the
@@ -142,7 +142,7 @@ class AuditProvider(ChangeCommand):
         from placementclient.render import findings as tables
 
         by_id = {check.id: check for check in checks.CHECKS}
-        self._check_ids(by_id)
+        self._refuse_unknown_ids(by_id)
         if self.args.explain:
             return self._explain_check(by_id[self.args.explain])
         chosen = set(self.args.id or by_id).difference(self.args.ignore)
@@ -168,7 +168,7 @@ class AuditProvider(ChangeCommand):
         )
         self._warn_of_gaps(cloud, audit, lists, len(chosen))
         findings = audit.findings
-        self._check_subjects(cloud, findings)
+        self._refuse_unknown_subjects(cloud, findings)
         done, proof = None, None
         if self._is_fixing:
             proof = self._make_proof(cloud, facts)
@@ -225,8 +225,10 @@ class AuditProvider(ChangeCommand):
         """Return what the operator tells about consumers and ratios, by options and files."""
         from placementclient.nova import service
 
-        gone = consumer_options.read_uuids(consumer_options.GONE, self.args.gone)
-        ignored = consumer_options.read_uuids(consumer_options.IGNORED, self.args.ignore_consumer)
+        gone = consumer_options.read_consumer_uuids(consumer_options.GONE, self.args.gone)
+        ignored = consumer_options.read_consumer_uuids(
+            consumer_options.IGNORED, self.args.ignore_consumer
+        )
         if both := sorted(gone & ignored):
             raise errors.UsageError(f'--gone and --ignore-consumer both name {both[0]}')
         is_nova_asked = self._is_fixing and service.has_nova(self.client)
@@ -277,7 +279,7 @@ class AuditProvider(ChangeCommand):
         with progress.show_progress(self, repair.count_suspects(findings)) as show:
             return repair.prove_findings(proof, findings, show)
 
-    def _check_ids(self, ids: Collection[str]) -> None:
+    def _refuse_unknown_ids(self, ids: Collection[str]) -> None:
         """Refuse an ID of ``--id``, ``--ignore`` or ``--explain`` that no check has."""
         for id in (*self.args.ignore, *self.args.id, *filter(None, [self.args.explain])):
             if id not in ids:
@@ -323,7 +325,7 @@ class AuditProvider(ChangeCommand):
         for group in groups:
             self.log.info(f'  {group}')
 
-    def _check_subjects(self, cloud: Cloud, findings: Sequence[Finding]) -> None:
+    def _refuse_unknown_subjects(self, cloud: Cloud, findings: Sequence[Finding]) -> None:
         """Refuse a ``--subject`` that does not exist; warn with ``--fix``, which may delete it."""
         subjects = cloud.list_subjects() if self.args.subject else set()
         for subject in self.args.subject:
@@ -366,15 +368,17 @@ def make_audit_invocation(
     """
     from placementclient.render.repairs import Invocation
 
-    named = ('snapshot', *ALWAYS, 'hypervisors', 'gone', 'ignore_consumer')
+    named = ('snapshot', *NEEDED_LISTS, 'hypervisors', 'gone', 'ignore_consumer')
     options = {f'--{name.replace("_", "-")}': getattr(command.args, name, None) for name in named}
     sources = [
-        (o, path) for o, option in options.items() for path in service_lists.list_places(option)
+        (o, path)
+        for o, option in options.items()
+        for path in service_lists.list_named_sources(option)
     ]
     is_lasting = all(path == NOVA or is_uuid(path) or os.path.isfile(path) for _, path in sources)
     # "allocation heal" needs the details of servers too.
     is_detailed = all(server.is_detailed for server in servers.values())
-    heal = [(o, path) for o, path in sources if o.strip('-') in ALWAYS and path != NOVA]
+    heal = [(o, path) for o, path in sources if o.strip('-') in NEEDED_LISTS and path != NOVA]
     return Invocation(
         command.program,
         sources if is_lasting else None,

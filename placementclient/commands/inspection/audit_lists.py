@@ -56,7 +56,7 @@ _NO_CATALOG = (
 )
 _NAMES = tuple(option.dest for option in LISTS)
 #: The lists of every audit, which tell the right allocations of each server.
-ALWAYS = ('servers', 'migrations')
+NEEDED_LISTS = ('servers', 'migrations')
 
 
 @dataclass(slots=True)
@@ -174,9 +174,11 @@ def _read_lists(command: base.PlacementCommand, needed: Collection[str]) -> Serv
 
     :param needed: the names of the lists that the checks use
     """
-    options = {name: service_lists.list_places(getattr(command.args, name)) for name in _NAMES}
+    options = {
+        name: service_lists.list_named_sources(getattr(command.args, name)) for name in _NAMES
+    }
     # The services tell which cells do not answer: other lists do not.
-    default = (*ALWAYS, 'services', *needed)
+    default = (*NEEDED_LISTS, 'services', *needed)
     if any(options.values()) or command.args.snapshot:
         default = ()
     reader, sources = _ListReader(command), service_lists.make_sources()
@@ -207,7 +209,9 @@ def read_and_audit(
     cloud, lists = read()
     audit = audit_cloud(cloud, None)
     places = {
-        place for n in _NAMES for place in service_lists.list_places(getattr(command.args, n))
+        place
+        for n in _NAMES
+        for place in service_lists.list_named_sources(getattr(command.args, n))
     }
     is_live = not places or not places.isdisjoint((NOVA, KEYSTONE, IRONIC, NEUTRON))
     if audit.has_suspects and is_live and not command.args.snapshot:
@@ -276,7 +280,7 @@ def _read_cloud(
 
 def _has_live_servers(command: base.PlacementCommand, lists: ServiceLists) -> bool:
     """Return whether the list of servers is from Nova, not from a file."""
-    places = service_lists.list_places(command.args.servers)
+    places = service_lists.list_named_sources(command.args.servers)
     return NOVA in places or ('servers' in lists.records and not places)
 
 

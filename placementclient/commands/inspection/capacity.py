@@ -100,7 +100,7 @@ class ShowCapacity(base.Lister):
     statuses = ((errors.ExitStatus.DIFFERS, 'more is used than --fail-above allows'),)
 
     def execute(self) -> base.Output:
-        self._check_combination()
+        self._refuse_wrong_combinations()
         before = cloud_options.read_snapshot(self, self.args.snapshot)
         after = cloud_options.apply_assumptions(self, before).snapshot
         is_of_servers = self.args.fits is not None or self.args.flavors
@@ -154,7 +154,7 @@ class ShowCapacity(base.Lister):
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(self.args.tree) or None
         request = self._restrict_request(CandidateRequest(Filter(shape or {})))
-        self._check_names(snapshot, request, warn)
+        self._refuse_impossible_names(snapshot, request, warn)
         if shape is not None:
             return [(None, fits.GROUPED[by](topology, request, trees))]
         lines: list[tuple[str | None, Sequence[Fits]]] = []
@@ -169,7 +169,7 @@ class ShowCapacity(base.Lister):
                     warn(sentence)
         return lines
 
-    def _check_names(
+    def _refuse_impossible_names(
         self, snapshot: Snapshot, request: CandidateRequest, warn: Callable[[str], None]
     ) -> None:
         """Refuse classes and traits of a request that cannot exist; warn of those nobody has."""
@@ -180,7 +180,7 @@ class ShowCapacity(base.Lister):
         if wrong:
             raise errors.BadArgument('; '.join(wrong))
         for sentence in map(unknown_names.describe_absent_name, absent):
-            warn(Places(self).name(sentence))
+            warn(Places(self).insert_names(sentence))
 
     def _restrict_request(self, request: CandidateRequest) -> CandidateRequest:
         """Return a request with the traits and aggregates of the options added."""
@@ -201,7 +201,7 @@ class ShowCapacity(base.Lister):
             )
         )
 
-    def _check_combination(self) -> None:
+    def _refuse_wrong_combinations(self) -> None:
         """Refuse options that exclude each other."""
         if self.args.fits is not None and self.args.flavors:
             raise errors.UsageError('--fits and --flavors contradict each other')

@@ -96,7 +96,7 @@ class ExportCapacity(base.PlacementCommand):
         self._collector = metrics_server.Collector(self._read_metrics, self.args.interval, self.log)
         # Without prometheus_client there is nothing to serve.
         self._collector.collect()
-        metrics_server.serve(where, self._collector)
+        metrics_server.serve_metrics(where, self._collector)
 
     @functools.cached_property
     def client(self) -> Client:
@@ -106,7 +106,7 @@ class ExportCapacity(base.PlacementCommand):
             from placementclient.commands.inspection import metrics_server
 
             client = client.renewed()
-            client.session = metrics_server.BoundedSession(client.session, self._collector)
+            client.session = metrics_server.TimeLimitedSession(client.session, self._collector)
         return client
 
     def _read_metrics(self) -> Sequence[Metric]:

@@ -179,7 +179,7 @@ class PlanDrain(base.Lister):
         from placementclient.insight.drain.cloud import DrainCloud
         from placementclient.render import drains
 
-        self._check_combination()
+        self._refuse_wrong_combinations()
         assumption = cloud_options.read_cloud(self, is_steady=True)
         snapshot = assumption.snapshot
         knowledge = replace(
@@ -217,7 +217,7 @@ class PlanDrain(base.Lister):
         if self._notes:
             self.exit_status = self.exit_status or errors.ExitStatus.ERROR
 
-    def _check_combination(self) -> None:
+    def _refuse_wrong_combinations(self) -> None:
         """Refuse options that exclude each other, and a command without hosts."""
         if self.args.rolling and self.args.lose:
             raise errors.UsageError('--rolling and --lose contradict each other')
@@ -226,13 +226,13 @@ class PlanDrain(base.Lister):
         if not 0 <= self.args.keep_free < 100:
             raise errors.UsageError('--keep-free is a percentage, from 0 to less than 100')
         is_selected = self.args.host or selection_options.has_selection(self.args)
-        self._check_flavor()
+        self._refuse_wrong_flavor_options()
         if not (self.args.lose or self.args.for_flavor or is_selected):
             raise errors.UsageError(
                 'Give hosts, --match, --with-trait, --with-class or --member-of'
             )
 
-    def _check_flavor(self) -> None:
+    def _refuse_wrong_flavor_options(self) -> None:
         """Refuse options that exclude ``--for-flavor`` or need it."""
         args = self.args
         if not args.for_flavor:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from requests import Response
 
 
-class BoundedSession:
+class TimeLimitedSession:
     """A keystoneauth session whose requests end with the time limit of the reading."""
 
     def __init__(self, session: Session, collector: Collector) -> None:
@@ -59,7 +59,7 @@ def parse_address(text: str) -> tuple[str, int]:
     return host.strip('[]'), int(port)
 
 
-class _Figures(NamedTuple):
+class _Reading(NamedTuple):
     """The metrics of one reading.
 
     :ivar read_at: the time of the reading, in seconds since 1970
@@ -87,7 +87,7 @@ class Collector:
         self._fresh = 3 * interval
         self.longest = max(self._fresh, 60)
         self._end = math.inf
-        self._figures = _Figures()
+        self._figures = _Reading()
         self._seconds = 0.0
         self._is_good = True
 
@@ -127,7 +127,7 @@ class Collector:
         began_at = time.monotonic()
         self._end = began_at + self.longest
         try:
-            self._figures = _Figures(self._read(), time.time(), time.monotonic())
+            self._figures = _Reading(self._read(), time.time(), time.monotonic())
         except Exception as failure:
             wrong_options = (errors.BadArgument, errors.BadFile, errors.UsageError, NoCatalog)
             if self._figures.read_at is None and isinstance(failure, wrong_options):
@@ -150,7 +150,7 @@ class Terminated(KeyboardInterrupt):
     """Raised by a SIGTERM, like a Ctrl-C."""
 
 
-def serve(where: tuple[str, int], collector: Collector) -> None:
+def serve_metrics(where: tuple[str, int], collector: Collector) -> None:
     """Serve metrics and read them again and again, until SIGTERM.
 
     Scrapes are answered from the beginning on, also during the first reading.
@@ -166,7 +166,7 @@ def serve(where: tuple[str, int], collector: Collector) -> None:
 
     before = signal.signal(signal.SIGTERM, terminate)
     try:
-        with contextlib.suppress(Terminated), run_server(*where, collector) as port:
+        with contextlib.suppress(Terminated), run_metrics_server(*where, collector) as port:
             collector.read()
             collector.log.warning(f'Serving http://{where[0]}:{port}/metrics')
             while True:
@@ -177,7 +177,7 @@ def serve(where: tuple[str, int], collector: Collector) -> None:
 
 
 @contextlib.contextmanager
-def run_server(host: str, port: int, collector: Collector) -> Iterator[int]:
+def run_metrics_server(host: str, port: int, collector: Collector) -> Iterator[int]:
     """Run the HTTP server of prometheus_client in threads; the value is its port.
 
     :raises errors.PlacementError: if the address cannot be used

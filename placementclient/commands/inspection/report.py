@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _UNUSABLE = 'a list cannot be used, and the page is written without it'
 
 
-class ReportProvider(base.PlacementCommand):
+class WriteReport(base.PlacementCommand):
     """Write a report for people: one file of HTML that needs no network.
 
     It begins with the result, such as "Nothing is lost: VGPU 20 used before and after". It has the

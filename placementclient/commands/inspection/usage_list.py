@@ -10,7 +10,7 @@ from placementclient.commands.framework import base, cloud_options, service_list
 from placementclient.commands.framework.option import Option
 
 #: The option for the names of the subjects, by what the lines are grouped by.
-_NAMES = {'project': 'projects', 'user': 'users', 'consumer': 'servers'}
+_NAME_OPTIONS = {'project': 'projects', 'user': 'users', 'consumer': 'servers'}
 
 
 class ListUsage(base.Lister):
@@ -60,7 +60,7 @@ class ListUsage(base.Lister):
         from placementclient.render import usage as tables
 
         by = self.args.by
-        self._check_name_lists()
+        self._refuse_unused_name_lists()
         names = self._read_names(by)
         projects = self._read_names('project') if by == 'consumer' else {}
         snapshot = cloud_options.read_snapshot(self, self.args.snapshot)
@@ -84,17 +84,17 @@ class ListUsage(base.Lister):
             )
         return tables.list_usage(lines, snapshot, names, projects, of_consumers=by == 'consumer')
 
-    def _check_name_lists(self) -> None:
+    def _refuse_unused_name_lists(self) -> None:
         """Refuse ``--projects``, ``--users`` or ``--servers`` if the table has no such column."""
         by = self.args.by
-        for subject, option in _NAMES.items():
+        for subject, option in _NAME_OPTIONS.items():
             has_column = subject in (by, 'project' if by == 'consumer' else by)
             if getattr(self.args, option) and not has_column:
                 raise errors.UsageError(f'--{option} is for --by {subject}')
 
     def _read_names(self, subject: str) -> Mapping[str, str]:
         """Return the names of projects, users or servers by ID, from the list of an option."""
-        option = _NAMES.get(subject)
+        option = _NAME_OPTIONS.get(subject)
         records = option and service_lists.read_records(self, option, getattr(self.args, option))
         if subject == 'consumer' and records:
             return {uuid: server.name or '' for uuid, server in records.items()}

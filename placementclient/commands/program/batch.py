@@ -37,17 +37,17 @@ STATUSES_BY_RANK: tuple[int, ...] = (
     ExitStatus.INTERRUPTED,
 )
 #: The beginning of a line that looks like the head of a command; readers split lines differently.
-_HEAD = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
+_HEAD_OF_COMMAND = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
 #: How many bytes a line may have: a shell takes no longer argument either.
-LONGEST = 1 << 17
+LONGEST_LINE = 1 << 17
 #: How many characters of a line are shown with its output.
-_MOST_CHARACTERS = 1000
+_SHOWN_CHARACTERS = 1000
 #: The first word that a line may have before the command.
 _PROGRAMS = ('openstack', 'placement')
 #: Ends of lines for some programs, and control characters. A tab is a space.
 _CONTROL = re.compile('[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]')
 #: The end of a command: nothing follows, or a comment.
-_END = re.compile(r'[ \t]*(?:#|$)')
+_END_OF_COMMAND = re.compile(r'[ \t]*(?:#|$)')
 
 
 class CommandLine(NamedTuple):
@@ -65,7 +65,7 @@ class CommandLine(NamedTuple):
     refusal: str
 
 
-class Batch(base.PlacementCommand):
+class RunBatch(base.PlacementCommand):
     """Run the command on each line, in one process and on one authenticated connection.
 
     Each line is a command as you type it, with or without openstack or placement before it, quoted
@@ -90,7 +90,7 @@ class Batch(base.PlacementCommand):
     )
 
     def execute(self) -> int:
-        if self.app.is_typed:
+        if self.app.is_in_batch:
             raise errors.UsageError('A batch cannot run a batch')
         runner = BatchRunner(self.app, is_data=self.args.json_lines)
         show = self._print_json if self.args.json_lines else self._print_output
@@ -101,7 +101,7 @@ class Batch(base.PlacementCommand):
         with (
             _open_commands(path, self.app.stdin) as file,
             _close_stdin(),
-            runner.running(),
+            runner.redirect_streams(),
             contextlib.closing(_run_lines(runner, read_lines(file, path), ahead)) as lines,
         ):
             for command, output in lines:
@@ -128,11 +128,11 @@ class Batch(base.PlacementCommand):
 
     def _print_output(self, command: CommandLine, output: CommandOutput) -> None:
         """Print a line with the number, the exit status and the command, then its output."""
-        shown = cut_text(command.text, _MOST_CHARACTERS)
+        shown = cut_text(command.text, _SHOWN_CHARACTERS)
         head = f'# line {command.line}, exit status {output.status}: {shown}\n'
         for stream, text in (
-            (self.app.stdout, head + _escape_heads(output.stdout)),
-            (self.app.stderr, _escape_heads(output.stderr)),
+            (self.app.stdout, head + _indent_heads(output.stdout)),
+            (self.app.stderr, _indent_heads(output.stderr)),
         ):
             stream.write(escape_text(text) if stream.isatty() else text)
             stream.flush()
@@ -156,7 +156,7 @@ def _run_lines(
             while len(running) > (ahead if reads else 0):
                 yield _await_output(*running.popleft())
             if reads:
-                running.append((command, pool.submit(runner.read, command.words)))
+                running.append((command, pool.submit(runner.run_read_only, command.words)))
             elif command.refusal:
                 yield command, CommandOutput(ExitStatus.USAGE, '', command.refusal)
             else:
@@ -177,11 +177,11 @@ def _await_output(
         return command, CommandOutput(ExitStatus.INTERRUPTED, '', '')
 
 
-def _escape_heads(printed: str) -> str:
+def _indent_heads(printed: str) -> str:
     """Return the output of a command, with a space before each line that begins with ``# line``."""
     if printed and not printed.endswith('\n'):
         printed += '\n'
-    return _HEAD.sub(r'\1 ', printed)
+    return _HEAD_OF_COMMAND.sub(r'\1 ', printed)
 
 
 def _rank_status(status: int) -> int:
@@ -214,7 +214,7 @@ def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
         try:
             words = _split_words(content)
         except ValueError as reason:
-            text = text if len(content) <= LONGEST else f'{text[:60]}…'
+            text = text if len(content) <= LONGEST_LINE else f'{text[:60]}…'
             refusal = f'{errors.BadFile(path, str(reason), number)}\n'
         if words or refusal:
             yield CommandLine(number, text, words, refusal)
@@ -222,8 +222,8 @@ def read_lines(file: BinaryIO, path: str) -> Iterator[CommandLine]:
 
 def _split_words(content: bytes) -> list[str]:
     """Return the words of a line as a shell splits them, without the name of the program."""
-    if len(content) > LONGEST:
-        raise ValueError(f'the line is longer than {LONGEST >> 10} KiB')
+    if len(content) > LONGEST_LINE:
+        raise ValueError(f'the line is longer than {LONGEST_LINE >> 10} KiB')
     try:
         text = content.decode()
     except UnicodeDecodeError:
@@ -238,7 +238,7 @@ def _split_words(content: bytes) -> list[str]:
     lexer.whitespace_split, lexer.commenters = True, ''
     words: list[str] = []
     # A comment begins where a word would begin.
-    while not _END.match(text, stream.tell()):
+    while not _END_OF_COMMAND.match(text, stream.tell()):
         words.append(lexer.get_token() or '')
     return words[1:] if words and words[0] in _PROGRAMS else words
 

@@ -8,7 +8,7 @@ from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
 
 
-class Complete(base.PlacementCommand):
+class PrintCompletion(base.PlacementCommand):
     """Print a script that completes commands, options, choices, and names of the cloud.
 
     A key press asks for names of resource providers, resource classes and traits at most once a
@@ -32,10 +32,10 @@ class Complete(base.PlacementCommand):
 
     def execute(self) -> None:
         shell = self.args.shell or os.path.basename(os.environ.get('SHELL', ''))
-        commands = {'': script.syntax(self.app.parser)}
+        commands = {'': script.read_syntax(self.app.parser)}
         for name, point in sorted(self.app.command_manager):
             parser = point.load()(self.app, None, cmd_name=name).get_parser(name)
-            commands[name] = script.syntax(parser, name)
+            commands[name] = script.read_syntax(parser, name)
         with self.report_print_errors():
-            for line in script.lines(shell if shell in script.SHELLS else 'bash', commands):
+            for line in script.format_script(shell if shell in script.SHELLS else 'bash', commands):
                 print(line, file=self.app.stdout)

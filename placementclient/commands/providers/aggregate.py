@@ -19,7 +19,7 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.catalog import NOVA
 from placementclient.render import columns
 
-_AGGREGATES = provider_edits.ProviderNames(
+_AGGREGATES = provider_edits.TraitsOrAggregates(
     'aggregates',
     Option(
         'aggregate', nargs='+', is_checked_later=True, help='Aggregates: UUIDs or names in Nova'
@@ -102,7 +102,7 @@ class AddAggregate(ChangeCommand):
     has_change_table = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
-        return provider_edits.edit_names(self, _AGGREGATES, removes=False)
+        return provider_edits.edit_traits_or_aggregates(self, _AGGREGATES, removes=False)
 
 
 class RemoveAggregate(ChangeCommand):
@@ -118,7 +118,7 @@ class RemoveAggregate(ChangeCommand):
     has_change_table = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
-        return provider_edits.edit_names(self, _AGGREGATES, removes=True)
+        return provider_edits.edit_traits_or_aggregates(self, _AGGREGATES, removes=True)
 
 
 class SyncAggregate(ChangeCommand):

@@ -48,7 +48,7 @@ def parse_amount(text: str) -> int:
 
     :raises argparse.ArgumentTypeError: if it is none, or looks like a difference: ``+2``
     """
-    if fault := filter_options.explain_sign(text):
+    if fault := filter_options.describe_plus_sign(text):
         raise argparse.ArgumentTypeError(fault)
     try:
         return int(text)
@@ -180,7 +180,7 @@ def _write_inventory(
     return columns.INVENTORY.fields(written.value.as_fields())
 
 
-class DeleteInventory(base.NameCommand):
+class DeleteInventory(base.CreateOrDeleteCommand):
     """Delete the inventory of one class of a resource provider, or all its inventories."""
 
     examples = ('compute1 --resource-class VGPU',)
@@ -248,7 +248,7 @@ class ReplaceInventories(ChangeCommand):
             raise errors.UsageError('the following arguments are required: <provider>')
         if is_many and (provider is not None or is_aggregate):
             raise errors.UsageError('Give either a provider, or --aggregate, or selectors')
-        provider_edits.check_bulk_options(self, [change_command.PLAN])
+        provider_edits.refuse_options_of_other_edits(self, [change_command.PLAN])
         fields = _parse_fields(self.args.resource)
         if is_many:
             from placementclient.producers.edited import InventoryEdit
@@ -370,7 +370,7 @@ def _parse_fields(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]
 
 def _parse_value(name: str, field: str, text: str) -> int | float:
     """Return the value of an inventory's field."""
-    filter_options.check_sign(name if field == 'total' else f'{name}:{field}', text)
+    filter_options.refuse_plus_sign(name if field == 'total' else f'{name}:{field}', text)
     if field != 'allocation_ratio':
         return filter_options.parse_whole_number(text, f'{name}:{field}')
     try:

@@ -84,7 +84,7 @@ class PurgeProvider(ChangeCommand):
 
         is_nova_asked = service.has_nova(self.client)
         servers = self._read_servers()
-        gone = consumer_options.read_uuids(consumer_options.GONE, self.args.gone)
+        gone = consumer_options.read_consumer_uuids(consumer_options.GONE, self.args.gone)
         migrations, hypervisors, nodes = (
             self._read_list(name, is_nova_asked) for name in ('migrations', 'hypervisors', 'nodes')
         )

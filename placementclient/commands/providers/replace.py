@@ -76,7 +76,7 @@ class ReplaceProvider(ChangeCommand):
         )
         replacing = ReplaceProducer(self.client, request, is_journaled=bool(self.args.plan))
         if not (self.args.compute_node_exists or replacing.finished):
-            self._check_compute_node(replacing, self.args.hypervisors)
+            self._refuse_other_host(replacing, self.args.hypervisors)
         self.empty_message = replacing.finished or self.empty_message
         output = self.plan_and_apply(replacing)
         if NEUTRON.fullmatch(replacing.old_name):
@@ -106,7 +106,7 @@ class ReplaceProvider(ChangeCommand):
                     f'--binding-profile {profile} {port.uuid}'
                 )
 
-    def _check_compute_node(self, replacing: ReplaceProducer, source: str | None) -> None:
+    def _refuse_other_host(self, replacing: ReplaceProducer, source: str | None) -> None:
         """Refuse to replace a provider by that of another host of Nova.
 
         :param source: the list of compute nodes: a file, or the word for Nova; None: Nova

@@ -49,7 +49,7 @@ class ListClass(base.Lister):
         return ('name', *summary.Presence._fields, 'capacity', 'used', 'burned'), rows
 
 
-class CreateClass(base.NameCommand):
+class CreateClass(base.CreateOrDeleteCommand):
     """Create a custom resource class. Its name has to be of the form CUSTOM_NAME."""
 
     examples = ('CUSTOM_FPGA',)
@@ -102,7 +102,7 @@ class SetClass(base.PlacementCommand):
         attempts.confirm_write(self.client, write, is_done)
 
 
-class DeleteClass(base.NameCommand):
+class DeleteClass(base.CreateOrDeleteCommand):
     """Delete a custom resource class. No provider may have inventory of it."""
 
     examples = ('CUSTOM_FPGA',)

@@ -188,7 +188,7 @@ class SetResourceProvider(base.ShowOne):
         return columns.PROVIDER.fields(provider, self.version)
 
 
-class DeleteResourceProvider(base.NameCommand):
+class DeleteResourceProvider(base.CreateOrDeleteCommand):
     """Delete a resource provider with its inventory. It must not have allocations or children."""
 
     examples = ('compute1_numa0',)

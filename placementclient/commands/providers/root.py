@@ -72,7 +72,7 @@ class CheckApi(base.Lister):
     def execute(self) -> base.Output:
         need = _find_needed_microversion(self.args.release)
         if not self.args.service_conf:
-            return self.column_names, self._check_needs(self.client, *need)
+            return self.column_names, self._list_needs(self.client, *need)
         from placementclient.commands.providers.service_checks import ServiceChecks
         from placementclient.files import disk
         from placementclient.nova.service_user import load_service_user
@@ -87,7 +87,7 @@ class CheckApi(base.Lister):
             self.exit_status = errors.ExitStatus.DIFFERS
         return self.list_column_names(), rows
 
-    def _check_needs(self, client: Client, need: str, needed: Microversion) -> list[Row]:
+    def _list_needs(self, client: Client, need: str, needed: Microversion) -> list[Row]:
         """Return a row for each need; the exit status tells if the release needs a missing one."""
         _, highest = api.root.show(client)
         needs = {need: needed, **_OPTIONAL_NEEDS}

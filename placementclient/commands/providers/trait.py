@@ -17,7 +17,7 @@ from placementclient.model.freshness import Read
 from placementclient.render import columns
 
 _NAME = Option('name', help='Name of the trait')
-_TRAITS = provider_edits.ProviderNames(
+_TRAITS = provider_edits.TraitsOrAggregates(
     'traits',
     Option('trait', nargs='+', is_checked_later=True, help='Names of traits that exist'),
     api.trait.list_of_provider,
@@ -81,7 +81,7 @@ class ShowTrait(base.ShowOne):
         return self.add_modified_date(columns.NAME.fields(shown.value), shown)
 
 
-class CreateTrait(base.NameCommand):
+class CreateTrait(base.CreateOrDeleteCommand):
     """Create a custom trait unless it exists. Its name has to be of the form CUSTOM_NAME."""
 
     examples = ('CUSTOM_NVIDIA_A40',)
@@ -90,7 +90,7 @@ class CreateTrait(base.NameCommand):
     functions = (api.trait.create, api.trait.show)
 
 
-class DeleteTrait(base.NameCommand):
+class DeleteTrait(base.CreateOrDeleteCommand):
     """Delete a custom trait. No resource provider may have it."""
 
     examples = ('CUSTOM_NVIDIA_A40',)
@@ -151,7 +151,7 @@ class AddProviderTrait(ChangeCommand):
     has_change_table = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
-        return provider_edits.edit_names(self, _TRAITS, removes=False)
+        return provider_edits.edit_traits_or_aggregates(self, _TRAITS, removes=False)
 
 
 class RemoveProviderTrait(ChangeCommand):
@@ -164,10 +164,10 @@ class RemoveProviderTrait(ChangeCommand):
     has_change_table = provider_edits.is_bulk_edit
 
     def execute(self) -> columns.Output:
-        return provider_edits.edit_names(self, _TRAITS, removes=True)
+        return provider_edits.edit_traits_or_aggregates(self, _TRAITS, removes=True)
 
 
-class DeleteProviderTrait(base.NameCommand):
+class DeleteProviderTrait(base.CreateOrDeleteCommand):
     """Remove all traits from a resource provider, even if others change it at the same time."""
 
     examples = ('compute1',)

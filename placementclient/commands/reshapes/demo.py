@@ -22,7 +22,7 @@ _CHANGED = '2026-11-02T08:05:00'
 _PREFIX = 'resource provider reshape'
 
 
-class DemoReshape(base.PlacementCommand):
+class DemonstrateReshape(base.PlacementCommand):
     """Show a whole reshape, on a small cloud in a scratch embedded Placement.
 
     The demo prints each command as you would type it, and its output. It takes about half a minute

@@ -23,7 +23,7 @@ _NO_MISFITS = 'Everything fits'
 _STATUSES = ((errors.ExitStatus.DIFFERS, 'some consumers could not be placed, and were skipped'),)
 
 
-class CollectorReshape(base.PlacementCommand):
+class PrintCollector(base.PlacementCommand):
     """Print a shell script that collects the servers of a host and their devices.
 
     The script needs virsh, and mdevctl if there is one. It changes nothing, leaves secrets out, and
@@ -40,7 +40,7 @@ class CollectorReshape(base.PlacementCommand):
         self.app.stdout.write(script.read_text())
 
 
-class AssignmentsReshape(base.Lister):
+class WriteAssignments(base.Lister):
     """Write the assignments that host facts, or Nova, prove.
 
     From --host-facts: the physical GPU of each virtual GPU, by the mediated devices of servers;
@@ -141,7 +141,7 @@ class AssignmentsReshape(base.Lister):
         return results, Scope([pinned.SHARED], unlisted=unlisted)
 
 
-class DevicesReshape(base.Lister):
+class WriteDeviceAdditions(base.Lister):
     """Write the additions that bring Nova's PCI devices into Placement.
 
     The devices are rows of Nova's tables, and the device_spec is that of nova.conf. The rules are

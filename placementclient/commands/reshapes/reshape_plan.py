@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 T = TypeVar('T')
 
 
-def describe_computes(hosts: Sequence[str]) -> str:
+def describe_running_computes(hosts: Sequence[str]) -> str:
     """Return the beginning of a warning that nova-compute undoes a reshape on hosts."""
     return (
         f'nova-compute is up on {listed(hosts, 5)}: it reports its inventory every minute and '
@@ -163,7 +163,7 @@ class PlanReshape(base.ShowOne):
         storage.write_plan(self.args.output, replace(plan, origin=origin))
         self.warn((plans.describe_extent(plan.changes) if plan.changes else NOTHING, *warnings))
         if self.args.snapshot is None and (hosts := find_running_computes(self, plan.changes)):
-            self.log.warning(f'{describe_computes(hosts)} before the plan is applied')
+            self.log.warning(f'{describe_running_computes(hosts)} before the plan is applied')
         if plan.changes:
             shown = f'resource provider reshape show {shlex.quote(self.args.output)}'
             self.next_steps = (f'Next: {self.program} {shown}',)
@@ -200,7 +200,7 @@ class ShowReshape(DocumentCommand):
         Flag('--summary', help='Totals and warnings only, without the trees'),
     )
 
-    def text(self) -> Text:
+    def make_text(self) -> Text:
         from placementclient.changes.records import plans as codec
         from placementclient.render import plans
         from placementclient.runs import storage
@@ -246,12 +246,12 @@ class RehearseReshape(base.Lister):
         rehearse = functools.partial(_rehearse_plan, plan, snapshot, trees)
         if plugin.is_running():
             # The commands of a batch before this one have a database open.
-            rehearse = functools.partial(_run_in_child, rehearse)
+            rehearse = functools.partial(_run_in_child_process, rehearse)
         self.exit_status, self.ending, output = rehearse()
         return output
 
 
-def _run_in_child(function: Callable[[], T]) -> T:
+def _run_in_child_process(function: Callable[[], T]) -> T:
     """Call a function in a new process, in which no other embedded Placement runs."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -275,7 +275,7 @@ def _rehearse_plan(
     )
 
 
-class SchemaReshape(DocumentCommand):
+class PrintSchema(DocumentCommand):
     """Print the JSON Schema of a file of the reshape, for editors and programs.
 
     A file may match the schema and still be refused, with the line, when a command reads it.
@@ -292,7 +292,7 @@ class SchemaReshape(DocumentCommand):
         ),
     )
 
-    def text(self) -> Text:
+    def make_text(self) -> Text:
         from placementclient.changes.records import schema
 
         shown = schema.make_schema(self.args.kind)

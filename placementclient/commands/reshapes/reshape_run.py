@@ -16,7 +16,10 @@ from placementclient.commands.framework.change_command import (
     get_journal_path,
 )
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.reshapes.reshape_plan import describe_computes, find_running_computes
+from placementclient.commands.reshapes.reshape_plan import (
+    describe_running_computes,
+    find_running_computes,
+)
 
 if TYPE_CHECKING:
     from placementclient.model.outcomes import Outcome, TreeResult, TreeStatus
@@ -78,7 +81,7 @@ class ApplyReshape(base.Lister):
             return _show_outcome(self, Outcome(()))
         trees = plan.select_changes(self.args.tree)
         if plan.recipe is not None:
-            self._check_computes(trees)
+            self._confirm_running_computes(trees)
         count, here = _count_trees(self, trees), self.client.service
         if not self.args.yes:
             question = f'Apply {self.args.plan}, to {count} of its trees, at {here}?'
@@ -88,18 +91,20 @@ class ApplyReshape(base.Lister):
             if is_of_other_service(plan.origin, here):
                 self.log.warning(f'{_describe_origin(plan, here)}This is {here}')
         outcome = _run_plan(self, plan, count)
-        suggest_new_plan(self, plan, outcome.trees_in(State.LEFT_ALONE))
+        suggest_planning_again(self, plan, outcome.trees_in(State.LEFT_ALONE))
         return _show_outcome(self, outcome)
 
-    def _check_computes(self, changes: Sequence[Change]) -> None:
+    def _confirm_running_computes(self, changes: Sequence[Change]) -> None:
         """Ask the operator, or refuse, if nova-compute is up on a host and would undo the plan."""
         hosts = [] if self.args.compute_is_up else find_running_computes(self, changes)
         if not hosts:
             return
         if not self.app.stdin.isatty():
-            raise errors.UsageError(f'{describe_computes(hosts)} there, or give --compute-is-up')
+            raise errors.UsageError(
+                f'{describe_running_computes(hosts)} there, or give --compute-is-up'
+            )
         # --yes is an answer to another question.
-        self.confirm(f'{describe_computes(hosts)} there. Apply anyway?')
+        self.confirm(f'{describe_running_computes(hosts)} there. Apply anyway?')
 
 
 class RollbackReshape(base.Lister):
@@ -123,7 +128,7 @@ class RollbackReshape(base.Lister):
         return _show_outcome(self, _run_plan(self, plan, count, backward=True), backward=True)
 
 
-class StatusReshape(base.Lister):
+class ShowReshapeStatus(base.Lister):
     """Show the state of each tree of a plan: pending, applied, rolled back, differs.
 
     A tree that was left alone differs, with the reason.
@@ -148,7 +153,7 @@ class StatusReshape(base.Lister):
         )
         if any(tree.status is Status.DIFFERS for tree in statuses):
             self.exit_status = errors.ExitStatus.DIFFERS
-        suggest_new_plan(self, plan, [tree for tree in statuses if tree.is_left_alone])
+        suggest_planning_again(self, plan, [tree for tree in statuses if tree.is_left_alone])
         self.ending = tally((tree.root_provider_name, tree.status) for tree in statuses)
         return runs.list_tree_statuses(statuses)
 
@@ -255,7 +260,7 @@ def _show_outcome(command: base.Lister, outcome: Outcome, *, backward: bool = Fa
     return runs.list_tree_results(outcome)
 
 
-def suggest_new_plan(
+def suggest_planning_again(
     command: base.Lister, plan: Plan, left_alone: Sequence[TreeResult | TreeStatus]
 ) -> None:
     """Set the next step: the command that plans trees again that were left alone."""

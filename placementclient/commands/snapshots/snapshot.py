@@ -182,7 +182,7 @@ class RestoreSnapshot(ChangeCommand):
             is_allocations=self.args.allocations,
             servers=self._read_servers(snapshot.select_trees(roots)),
         )
-        self._check_service(snapshot)
+        self._refuse_other_service(snapshot)
         if restoring.untyped:
             self.log.warning(
                 f'Not restored: the types of {counted(restoring.untyped, "consumer")}, which '
@@ -207,13 +207,13 @@ class RestoreSnapshot(ChangeCommand):
         listed: Mapping[str, Server] | None = service_lists.read_records(
             self, 'servers', self.args.servers
         )
-        if listed is None or NOVA not in service_lists.list_places(self.args.servers):
+        if listed is None or NOVA not in service_lists.list_named_sources(self.args.servers):
             return listed
         lacking = sorted(snapshot.consumers.keys() - listed.keys())
         found = parallel(partial(service.read_server_record, self.client), lacking, _WORKERS)
         return {**listed, **{server.uuid: server for server in found if server}}
 
-    def _check_service(self, snapshot: Snapshot) -> None:
+    def _refuse_other_service(self, snapshot: Snapshot) -> None:
         """Refuse a Placement that has providers of another cloud than the snapshot."""
         from placementclient.api import resource_provider
         from placementclient.model.snapshots import is_of_other_service

@@ -16,7 +16,10 @@ from placementclient.commands.framework import (
 )
 from placementclient.commands.framework.change_command import ChangeCommand
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.reshapes.reshape_plan import describe_computes, find_running_computes
+from placementclient.commands.reshapes.reshape_plan import (
+    describe_running_computes,
+    find_running_computes,
+)
 
 if TYPE_CHECKING:
     from placementclient.model.specifications import Spec
@@ -97,10 +100,10 @@ class ApplyTree(ChangeCommand):
         is_applied = plan.changes and not (self.args.plan or self.args.dry_run)
         if is_applied and (hosts := find_running_computes(self, plan.changes)):
             raise errors.PlacementError(
-                f'{describe_computes(hosts)} there, or write a plan with --plan, and apply it with '
-                '"placement resource provider reshape apply --compute-is-up"'
+                f'{describe_running_computes(hosts)} there, or write a plan with --plan, and apply '
+                'it with "placement resource provider reshape apply --compute-is-up"'
             )
-        return self.show_or_apply(plan, reshaping)
+        return self.show_or_apply_plan(plan, reshaping)
 
 
 class ExportTree(base.PlacementCommand):

@@ -39,7 +39,7 @@ class ShowTree(DocumentCommand):
     auth_required = False
     options = (option.PROVIDER, *_DETAIL_OPTIONS)
 
-    def text(self) -> Text:
+    def make_text(self) -> Text:
         from placementclient.render import trees as render
 
         trees = list(_read_trees_for_output(self))
@@ -62,7 +62,7 @@ class ListTree(DocumentCommand):
     auth_required = False
     options = (*selection_options.TREES, *_DETAIL_OPTIONS)
 
-    def text(self) -> Text:
+    def make_text(self) -> Text:
         from placementclient.render import trees as render
 
         if self.args.formatter == self.formatter_default:

@@ -20,7 +20,7 @@ def batch_runner(session, service):
     assert program.run(['nonsense']) == 2
     service.answer(CLASSES)
     batch_runner = BatchRunner(program)
-    with batch_runner.running():
+    with batch_runner.redirect_streams():
         assert batch_runner.run(LIST) == CommandOutput(0, 'VCPU\n', '')
     return batch_runner
 
@@ -57,8 +57,8 @@ def test_each_command_has_its_own_output(batch_runner, service):
     """Of those that run at the same time; one of them is wrong usage, which argparse prints."""
     service.always({'resource_classes': [{'name': 'VCPU'}]})
     lines = [LIST, [*LIST, '--nonsense'], LIST, ['trait', 'show', 'X', 'Y']]
-    with batch_runner.running(), ThreadPoolExecutor(4) as pool:
-        right, wrong, again, other = pool.map(batch_runner.read, lines)
+    with batch_runner.redirect_streams(), ThreadPoolExecutor(4) as pool:
+        right, wrong, again, other = pool.map(batch_runner.run_read_only, lines)
     assert right == again == CommandOutput(0, 'VCPU\n', '')
     assert (wrong.status, wrong.stdout) == (other.status, other.stdout) == (2, '')
     assert 'unrecognized arguments: --nonsense' in wrong.stderr

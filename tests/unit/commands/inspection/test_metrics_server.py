@@ -117,7 +117,7 @@ def test_a_reading_has_one_deadline(placement, service, monkeypatch):
         scrapes.append(scraped(collector))
 
     monkeypatch.setattr(metrics_server, 'time', clock)
-    monkeypatch.setattr(metrics_server, 'serve', serve)
+    monkeypatch.setattr(metrics_server, 'serve_metrics', serve)
     service._mocker.request(ANY, ANY, json=fail)
     result = placement(
         '--os-placement-timeout 50 resource capacity export --serve :0 --interval 30'
@@ -133,7 +133,7 @@ def test_a_reading_has_one_deadline(placement, service, monkeypatch):
 
 @pytest.mark.parametrize('address', ['127.0.0.1', '::1', ''])
 def test_a_scrape_gets_the_format_that_it_accepts(address):
-    with metrics_server.run_server(address, 0, collecting()) as port:
+    with metrics_server.run_metrics_server(address, 0, collecting()) as port:
         host = f'[{address}]' if ':' in address else address or '127.0.0.1'
         url = f'http://{host}:{port}/metrics'
         with urllib.request.urlopen(url, timeout=60) as answer:
@@ -151,8 +151,8 @@ def test_a_scrape_gets_the_format_that_it_accepts(address):
 @pytest.mark.parametrize('host', ['127.0.0.1', 'nowhere.invalid'])
 def test_an_address_that_cannot_be_used_is_an_error(host):
     with (
-        metrics_server.run_server('127.0.0.1', 0, collecting()) as port,
+        metrics_server.run_metrics_server('127.0.0.1', 0, collecting()) as port,
         pytest.raises(errors.PlacementError, match=f'^{host}:{port}: '),
-        metrics_server.run_server(host, port, collecting()),
+        metrics_server.run_metrics_server(host, port, collecting()),
     ):
         pass

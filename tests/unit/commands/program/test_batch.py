@@ -11,7 +11,7 @@ import pytest
 from placementclient.basis.errors import ExitStatus
 from placementclient.basis.printable import escape_text
 from placementclient.client.http import Client
-from placementclient.commands.program.batch import LONGEST, STATUSES_BY_RANK, _rank_status
+from placementclient.commands.program.batch import LONGEST_LINE, STATUSES_BY_RANK, _rank_status
 from tests.programs import Result
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.clouds import changed, save, small
@@ -193,7 +193,7 @@ def test_a_number_sign_in_a_word_begins_no_comment(batch, service):
 
 def test_a_line_may_be_as_long_as_an_argument_of_a_shell(batch, service):
     service.answer(CLASSES, CLASSES)
-    longest = LIST.ljust(LONGEST)
+    longest = LIST.ljust(LONGEST_LINE)
     result = batch([f'{longest}\r', f'{longest} ', 'x' * (40 << 20), LIST], '--keep-going')
     assert result.status == 2
     assert [line for line in result.stderr.splitlines() if ' KiB' in line] == [

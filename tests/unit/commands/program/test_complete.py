@@ -43,7 +43,7 @@ def _completed(capsys, *argv):
 
 def _age(cache):
     for path in cache.iterdir():
-        os.utime(path, (0, time.time() - 2 * values.FRESH))
+        os.utime(path, (0, time.time() - 2 * values.FRESH_SECONDS))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_syntax_is_read_off_the_parser():
     parser.add_argument('--format', choices=['json', 'table'])
     parser.add_argument('--yes', action='store_true')
     parser.add_argument('--owner', metavar='<owner>')
-    assert script.syntax(parser, 'resource provider trait add') == script.Syntax(
+    assert script.read_syntax(parser, 'resource provider trait add') == script.Syntax(
         {
             '-h': '',
             '--help': '',
@@ -92,7 +92,7 @@ def test_the_syntax_is_read_off_the_parser():
 def test_names_that_are_completed_depend_on_the_subject(command, kind):
     parser = ArgumentParser(add_help=False)
     parser.add_argument('name', metavar='<name>')
-    assert script.syntax(parser, command).arguments == (kind,)
+    assert script.read_syntax(parser, command).arguments == (kind,)
 
 
 @every_command
@@ -103,7 +103,7 @@ def test_every_argument_is_completed(point):
         if action.option_strings and not re.search('<(file|folder|host)>', str(action.metavar)):
             continue
         if action.metavar not in {'<aggregate>', '<project>', *new}:
-            assert script._kind_of_value(action, name(point)) != script.ANYTHING, action.metavar
+            assert script._find_value_kind(action, name(point)) != script.ANYTHING, action.metavar
 
 
 def test_a_key_press_asks_once_a_minute(answers, cache, capsys):

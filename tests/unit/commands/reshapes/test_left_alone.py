@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from placementclient.commands.reshapes.reshape_run import StatusReshape, suggest_new_plan
+from placementclient.commands.reshapes.reshape_run import ShowReshapeStatus, suggest_planning_again
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.plans import Plan, PlanOptions, Recipe
 from placementclient.render import runs
@@ -19,11 +19,11 @@ RECIPE: Recipe[Any] = Recipe(None, (), PlanOptions(allow_inferred=False, skip_in
 def test_status_prints_the_next_steps_for_trees_left_alone(tmp_path, number):
     plan = Plan((), recipe=RECIPE)
     app = cast(Any, SimpleNamespace(formatters=lambda namespace: ()))
-    command = StatusReshape(app, None)
+    command = ShowReshapeStatus(app, None)
     names = [f'gpu{host:03}' for host in range(number)]
     trees = [TreeResult(name, name, State.LEFT_ALONE, 'a server came') for name in names]
     command.args = Namespace(plan=str(tmp_path / 'plan.json'))
-    suggest_new_plan(command, plan, trees)
+    suggest_planning_again(command, plan, trees)
     again, decide = command.next_steps
     assert again.count('--tree ') == number
     assert decide == (
